@@ -66,20 +66,6 @@ class Shown:
         """The declared parts with their titles."""
         return self.parts if isinstance(self.parts, Mapping) else {name: {} for name in self.parts}
 
-    @property
-    def texts(self) -> Mapping[str, Text]:
-        """Every text declared here, by the key under which a catalogue of phrases may hold it."""
-        found = {name: text for name, text in self.titles.items() if text}
-        found |= {f"band {name}": text for name, text in self.meanings.items()}
-        listed: list[tuple[Distribution | Crossing, Mapping[str, Text]]] = [
-            *((one, one.labels) for one in self.distributions),
-            *((one, {**one.rows, **one.columns}) for one in self.crossings),
-        ]
-        for one, labels in listed:
-            found |= {f"{one.name} {label}": text for label, text in labels.items()}
-            found |= {f"{one.name} title": one.title, f"{one.name} note": one.note}
-        return {key: text for key, text in {**found, "note": self.note}.items() if text}
-
 
 def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
     """Read how reports show a metric from its YAML.

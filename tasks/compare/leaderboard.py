@@ -79,7 +79,7 @@ class LeaderboardEntry:
 class Board:
     """Runs on the same questions, best first; `asked` says which, `differing` what else differs, by its key.
 
-    `history` is every run there, of which `entries` may be the latest alone.
+    `history` is every run there, the newest first, of which `entries` are the latest of each model.
     """
 
     asked: tuple[QuestionSet, ...]
@@ -269,8 +269,8 @@ def _remembering() -> _Resolve:
     return suites_of
 
 
-def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboard:
-    """Read all runs of a folder: of each set of questions the latest result of each model, or every one.
+def gather(runs: Path, *, language: str = "") -> Leaderboard:
+    """Read all runs of a folder: of each set of questions the latest result of each version of a model.
 
     The language is that of the latest run's report unless given.
     """
@@ -290,25 +290,11 @@ def gather(runs: Path, *, every: bool = False, language: str = "") -> Leaderboar
             unfinished.append(folder.name)
         except _UNREADABLE as error:
             unread.append((folder.name, f"{type(error).__name__}: {error}"))
-    kept = listed if every else _latest(listed)
     boards: dict[tuple[tuple[str, str], ...], list[LeaderboardEntry]] = {}
-    for one in sorted(kept, key=lambda one: one.started, reverse=True):
+    for one in sorted(listed, key=lambda one: (one.started, one.run), reverse=True):
         boards.setdefault(one.key, []).append(one)
     spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
-    history: dict[tuple[tuple[str, str], ...], list[LeaderboardEntry]] = {}
-    for one in listed:
-        history.setdefault(one.key, []).append(one)
-    made = [_board(own, history[key]) for key, own in boards.items()]
-    return Leaderboard(made, unfinished, unread, spoken)
-
-
-def _latest(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
-    found: dict[tuple[Any, ...], LeaderboardEntry] = {}
-    for one in listed:
-        before = found.get((one.key, one.model, one.version))
-        if before is None or (before.started, before.run) <= (one.started, one.run):
-            found[one.key, one.model, one.version] = one
-    return list(found.values())
+    return Leaderboard([_board(_named(own)) for own in boards.values()], unfinished, unread, spoken)
 
 
 def _named(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
@@ -322,13 +308,16 @@ def _named(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
     ]
 
 
-def _board(own: Sequence[LeaderboardEntry], history: Sequence[LeaderboardEntry]) -> Board:
-    """Sort entries on the same questions, best first, and say by what else their scores may differ."""
-    own = _named(own)
-    ordered = sorted(own, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
+def _board(history: Sequence[LeaderboardEntry]) -> Board:
+    """Rank the latest results on the same questions, best first, and say by what else their scores may differ."""
+    newest: dict[str, LeaderboardEntry] = {}
+    for one in history:
+        newest.setdefault(one.model, one)
+    latest = [*newest.values()]
+    ordered = sorted(latest, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
     differing = {}
-    for key in dict.fromkeys(key for one in own for key in one.scoring):
-        values = dict.fromkeys(one.scoring.get(key, "–") for one in own)
+    for key in dict.fromkeys(key for one in latest for key in one.scoring):
+        values = dict.fromkeys(one.scoring.get(key, "–") for one in latest)
         if len(values) > 1:
             differing[key] = [*values]
-    return Board(own[0].asked, ordered, differing, _named(history))
+    return Board(latest[0].asked, ordered, differing, history)

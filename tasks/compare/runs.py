@@ -18,7 +18,7 @@ from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import QuestionChanges, align
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
-from tasks.report.moved import moved_lines
+from tasks.report.regressions import moved_lines
 from tasks.store.runs import FinishedRun
 
 _SHOWN_DIFFERENCES = 8

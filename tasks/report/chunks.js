@@ -86,10 +86,7 @@ async function eachChunk(kind, list, run, go) {
   return true;
 }
 
-const requestId = (i) => {
-  const packed = cell("rows", "digest")(i);
-  return packed ? Array.from(atob(packed), (sign) => sign.charCodeAt(0).toString(16).padStart(2, "0")).join("") : cell("rows", "request_id")(i);
-};
+const requestId = (i) => cell("rows", "request_id")(i);
 
 // ---- the texts of each chunk as one, to be searched: unpacked once, while nothing else is to do ----
 const texts = new Map(); // a chunk's name and a promise of its text, and of where that of each row in it ends

@@ -85,13 +85,6 @@ def _coded(column: pl.Series) -> dict[str, Any]:
     return {"of": known.to_list(), "at": filled.cast(pl.Enum(known)).to_physical().to_list()}
 
 
-def _ids(column: pl.Series) -> dict[str, Any]:
-    """Return ids of requests: digests in base64, as `digest`, which is packed into three quarters of the room."""
-    if column.str.contains("^[0-9a-f]{64}$").all():
-        return {"digest": column.str.decode("hex").bin.encode("base64").to_list()}
-    return {"request_id": column.to_list()}
-
-
 class Chunks:
     """The samples of a run, cut into chunks of at most `size` samples."""
 
@@ -199,8 +192,7 @@ class Chunks:
             )
         judged = _within(self.found.judged, start, end)
         return {
-            **_ids(rows["request_id"]),
-            **{n: rows[n].to_list() for n in ("finish_reason", "tokens_in", "tokens_out", "cached")},
+            **{n: rows[n].to_list() for n in ("request_id", "finish_reason", "tokens_in", "tokens_out", "cached")},
             **_texts(rows, ("reason", "text", "reasoning", "error", "error_kind")),
             "metrics": metrics,
             "judged": {

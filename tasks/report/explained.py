@@ -191,47 +191,24 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
 
 def judges(data: ReportData) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, the mean that each gave, and their agreement."""
-    language = data.language
-    agreements = data.results.get("judges", {})
     given: dict[tuple[str, str], list[float]] = {}
-    failed: Counter[tuple[str, str]] = Counter()
     columns = data.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
     for name, details in columns.select("metric", "details").iter_rows():
         read = json.loads(details).get("judges")
         for judge, found in read.items() if isinstance(read, dict) else ():
-            if isinstance(found, dict):
-                failed[name, judge] += found.get("status") == "judge_failed"
-                if found.get("value") is not None:
-                    given.setdefault((name, judge), []).append(float(found["value"]))
-    listed = []
-    for name in dict.fromkeys([*agreements, *(one for one, _ in failed)]):
-        agreement = agreements.get(name) or {}
-        told = {one["judge"]: one for one in agreement.get("judges", ())}
-        there = dict.fromkeys([*told, *(judge for m, judge in failed if m == name)])
-        rows = []
-        for judge in there:
-            values = given.get((name, judge), [])
-            n_failed = told[judge]["n_failed"] if judge in told else failed[name, judge]
-            asked = told[judge]["n_asked"] if judge in told else len(values) + n_failed
-            mean = mean_interval(values)
-            rows.append(
-                {
-                    "judge": judge,
-                    "mean": mean.mean,
-                    "around": mean.interval,
-                    "n": len(values),
-                    "n_asked": asked,
-                    "n_failed": n_failed,
-                    "failures": wilson(n_failed, asked),
-                }
-            )
-        listed.append(
-            {
-                "title": metric_title(name, language),
-                "alpha": agreement.get("alpha"),
-                "interval": agreement.get("interval") or {"low": None, "high": None},
-                "n_units": agreement.get("n_units"),
-                "rows": rows,
-            }
-        )
-    return listed
+            if isinstance(found, dict) and found.get("value") is not None:
+                given.setdefault((name, judge), []).append(float(found["value"]))
+    return [
+        {
+            "title": metric_title(name, data.language),
+            **{key: agreement[key] for key in ("alpha", "interval", "n_units")},
+            "rows": [_judge(one, given.get((name, one["judge"]), [])) for one in agreement["judges"]],
+        }
+        for name, agreement in data.results.get("judges", {}).items()
+    ]
+
+
+def _judge(one: Mapping[str, Any], values: Sequence[float]) -> dict[str, Any]:
+    mean = mean_interval(values)
+    failures = wilson(one["n_failed"], one["n_asked"])
+    return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values), "failures": failures}

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from prompts.phrases import phrase
-from tasks.report.moved import moved_lines
-from tasks.report.regressions import apart, around, regression
+from tasks.report.regressions import apart, around, moved_lines, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Table, column_maker

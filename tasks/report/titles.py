@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from data.errors import InputError
-from data.plugins import families, metric, metrics
+from data.plugins import families, metric
 from data.records import Metric
 from data.shown import Text
 from data.suites import Suite
@@ -53,15 +53,6 @@ def part_title(unit: Metric, part: str, language: str) -> str:
 def shown_text(unit: Metric, key: str, text: Text, language: str, default: str = "") -> str:
     """Return a text of how a metric is shown; `key` is its name in a catalogue, after the metric's."""
     return declared(text, f"{unit.name}.{key}", language, default)
-
-
-def texts(suites: Sequence[Suite]) -> dict[str, Text]:
-    """Return every text that families, metrics and suites declare, by the keys of a catalogue's `units`."""
-    found: dict[str, Text] = {name: unit.titles for name, unit in families().items()}
-    found |= {suite.name: suite.title for suite in suites}
-    for name, unit in metrics().items():
-        found |= {name: unit.title, **{f"{name}.{key}": text for key, text in unit.shown.texts.items()}}
-    return {key: text for key, text in found.items() if text}
 
 
 def suite_order(data: ReportData, name: str) -> tuple[int, str]:

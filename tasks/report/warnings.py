@@ -16,8 +16,7 @@ from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import phrase, translated
 from tasks.plan import Plan
 from tasks.report import passports
-from tasks.report.moved import moved_lines
-from tasks.report.regressions import apart
+from tasks.report.regressions import apart, moved_lines
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
 from tasks.report.words import say, suites_in

@@ -24,7 +24,7 @@ from tasks.sandbox import child, kotlin_setup, kotlin_tools, replies
 from tasks.sandbox.clock import Clock
 from tasks.sandbox.kotlin_compiler import BATCH, Compilation, Compiled
 from tasks.sandbox.kotlin_setup import Ready
-from tasks.sandbox.pool import SOURCE, WALL_MORE_S
+from tasks.sandbox.pool import WALL_MORE_S, refused
 
 START_S = 30.0
 """A virtual machine that is not ready by then will not be."""
@@ -68,12 +68,8 @@ def run(
     found: list[tuple[Outcome, ...]] = [()] * len(programs)
     chosen = []
     for k, program in enumerate(programs):
-        if len(program.source) > SOURCE:
-            found[k] = (Outcome("syntax", message=f"the source is longer than {SOURCE} characters"),) * len(
-                program.calls
-            )
-        elif not program.function.isidentifier():
-            found[k] = (Outcome("no such function"),) * len(program.calls)
+        if outcome := refused(program):
+            found[k] = (outcome,) * len(program.calls)
         elif program.calls:
             chosen.append(k)
     done = len(programs) - len(chosen)

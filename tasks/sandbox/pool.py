@@ -104,8 +104,8 @@ class WorkerPool:
         found: list[tuple[Outcome, ...]] = [()] * len(programs)
         jobs = []
         for index, program in enumerate(programs):
-            if refused := _refused(program):
-                found[index] = (refused,) * len(program.calls)
+            if outcome := refused(program):
+                found[index] = (outcome,) * len(program.calls)
             elif program.calls:
                 jobs.append(_job(index, program, cpu_s))
         before = len(programs) - len(jobs)
@@ -151,7 +151,7 @@ class WorkerPool:
         return tuple(self._workers)
 
 
-def _refused(program: Program) -> Outcome | None:
+def refused(program: Program) -> Outcome | None:
     """Return the outcome of a program that no worker needs to see."""
     if len(program.source) > SOURCE:
         return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")

@@ -107,8 +107,6 @@ def test_each_version_has_its_scores_over_time_with_each_runs_own_interval(tmp_p
     for one in trend:
         (model,) = json.loads((tmp_path / one.run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
         assert (one.low, one.high) == (model["interval"]["low"], model["interval"]["high"])
-    (whole,) = gather(tmp_path, every=True).boards
-    assert [[one.run for one in found] for found in whole.trends().values()] == [["run_02", "run_03", "run_04"]]
 
 
 def test_trends_are_shown_in_the_terminal_and_on_a_page(
@@ -155,7 +153,7 @@ def test_each_model_stands_once_with_its_latest_result_best_first(runs: Path) ->
         ("middle \x1b[31m|", "run_03", 0.6),
         ("bad", "run_02", 0.4),
     ]
-    assert len(gather(runs, every=True).boards[0].entries) == 4
+    assert len(board.history) == 4
 
 
 def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

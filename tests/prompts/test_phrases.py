@@ -1,7 +1,7 @@
 """The catalogues of phrases: the shipped ones lack nothing, another language is its catalogue and its prompts."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 
@@ -13,12 +13,14 @@ from config.reading import read
 from config.settings import Report
 from data import plugins
 from data.errors import InputError, plural
+from data.plugins import families, metrics
+from data.shown import Crossing, Distribution, Shown, Text
+from data.suites import Suite
 from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
 from tasks.report import html, markdown
 from tasks.report.screen import screen
-from tasks.report.titles import texts
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import judged_by
@@ -44,6 +46,29 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(plugins.VARIABLE, "")
     yield
     plugins.forget()
+
+
+def texts(suites: Sequence[Suite]) -> dict[str, Text]:
+    """Return every text that families, metrics and suites declare, by the keys of a catalogue's `units`."""
+    found: dict[str, Text] = {name: unit.titles for name, unit in families().items()}
+    found |= {suite.name: suite.title for suite in suites}
+    for name, unit in metrics().items():
+        found |= {name: unit.title, **{f"{name}.{key}": text for key, text in shown_texts(unit.shown).items()}}
+    return {key: text for key, text in found.items() if text}
+
+
+def shown_texts(shown: Shown) -> dict[str, Text]:
+    """Return every text that a metric declares, by the key under which a catalogue of phrases may hold it."""
+    found = {name: text for name, text in shown.titles.items() if text}
+    found |= {f"band {name}": text for name, text in shown.meanings.items()}
+    listed: list[tuple[Distribution | Crossing, Mapping[str, Text]]] = [
+        *((one, one.labels) for one in shown.distributions),
+        *((one, {**one.rows, **one.columns}) for one in shown.crossings),
+    ]
+    for one, labels in listed:
+        found |= {f"{one.name} {label}": text for label, text in labels.items()}
+        found |= {f"{one.name} title": one.title, f"{one.name} note": one.note}
+    return {key: text for key, text in {**found, "note": shown.note}.items() if text}
 
 
 def foreign(text: str) -> str:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def leaderboard(
     *,
-    every: Annotated[bool, Parameter(name="--all")] = False,
     html: Annotated[str, Parameter(metavar="FILE")] = "",
     language: str = "",
     at: Where | None = None,
@@ -28,7 +27,6 @@ def leaderboard(
     came to be over time where there are several. Nothing is asked.
 
     Args:
-        every: every run, not only each model's latest
         html: write tables and trends as one HTML page as well
         language: of what is said, such as en or ru (default: that of the latest run's report)
     """
@@ -36,7 +34,7 @@ def leaderboard(
     from tasks.report import leaderboard as words
     from tasks.store.tables import write_atomically
 
-    found = gather((at or Where()).existing_runs(), every=every, language=language)
+    found = gather((at or Where()).existing_runs(), language=language)
     show(*_parts(found))
     if html:
         write_atomically(Path(html), words.page(found))

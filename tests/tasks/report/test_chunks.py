@@ -120,12 +120,6 @@ def test_questions_are_told_apart_without_the_instructions_that_they_share(run: 
     assert told == [f"What  is {item}" for item in run.items["item_id"]]
 
 
-def test_ids_that_are_no_digests_stay_as_they_are(run: ReportData) -> None:
-    own = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("ABCD")).otherwise("request_id").alias("request_id")
-    _, found = cut(replace(run, replies=run.replies.with_columns(own)))
-    assert found["rows-0"]["request_id"][0] == "ABCD"
-
-
 def settled(page: "Page", act: Callable[[], object]) -> None:
     """Do something to the samples and wait until the list follows."""
     before = page.get_attribute("#browser", "data-ready")
