@@ -164,8 +164,10 @@ class Display(logging.Handler):
                 self.suite = ""  # its work is over: nothing of it is drawn again
 
     def _work(self, suite: str, metric: str) -> Work:
-        title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
-        return self.works.setdefault((suite, metric), Work(title))
+        if (suite, metric) not in self.works:
+            title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
+            return self.works.setdefault((suite, metric), Work(title))
+        return self.works[suite, metric]
 
     def _turn(self, stage: str, suite: str, metric: str) -> None:
         said = " ".join(filter(None, (stage, metric)))

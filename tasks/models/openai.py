@@ -37,7 +37,10 @@ _KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
 _REFUSING = (openai.BadRequestError, openai.UnprocessableEntityError)
 """What a server answers that refuses a parameter by name."""
-_BEARER_ONLY: RequestOptions = {"security": {"bearer_auth": True}}  # OPENAI_ADMIN_KEY is for no model
+_OPTIONS: RequestOptions = {
+    "security": {"bearer_auth": True},  # OPENAI_ADMIN_KEY is for no model
+    "idempotency_key": "none",  # which the package sends to no server, but draws from the system for each call
+}
 
 
 class _Stream(BoundedBody, httpx2.AsyncByteStream):
@@ -131,7 +134,7 @@ class OpenAIClient:
                 # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
                 with self.raising_call_errors(passing=_REFUSING):
                     answer = await self._client.post(
-                        self._address, cast_to=httpx2.Response, body=request, options=_BEARER_ONLY
+                        self._address, cast_to=httpx2.Response, body=request, options=_OPTIONS
                     )
                     return self._read(answer.content)
             except _REFUSING as error:
@@ -145,9 +148,7 @@ class OpenAIClient:
             CallError: it refuses, or cannot be reached.
         """
         with self.raising_call_errors():
-            answer = await self._client.post(
-                address, cast_to=httpx2.Response, body=dict(body), options=_BEARER_ONLY
-            )
+            answer = await self._client.post(address, cast_to=httpx2.Response, body=dict(body), options=_OPTIONS)
         return json.loads(answer.content)
 
     async def close(self) -> None:
