@@ -4,18 +4,17 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
 from metrics.analysis.values import placed
-from metrics.stats.intervals import Codes, Floats, MeanEstimate, PooledSample, estimate, independent, pool
-from metrics.stats.missing import LOST
+from metrics.stats.intervals import Codes, Floats, estimate, independent, pool
+from metrics.stats.missing import LOST, highest, lowest, scored
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),
@@ -29,9 +28,6 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
 """The dimensions that stay apart, beside suite, model and metric; the others are '' (all of them)."""
 
 _DIMENSIONS = ("suite", "family", "level", "language")
-_SCORED, _TRUNCATED = STATUSES.index("scored"), STATUSES.index("truncated")
-_LOST = [STATUSES.index(status) for status in LOST]
-_HOLLOW = [STATUSES.index(status) for status in VALUED if status != "scored"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,24 +109,21 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
             finite value.
     """
-    coded = _coded(scores, items)
-    kinds = _kinds(coded)
-    groups = _groups(coded)
-    parts = list(dict.fromkeys(groups.values()))
-    lost = [part for part in parts if _partly(coded.counts[list(part)])]
-    cut = [part for part in parts if coded.counts[list(part), _TRUNCATED].any()]
-
-    def estimated(rows: _Coded, listed: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], MeanEstimate]:
-        each = [kinds[coded.leaves[part[0]][-1]] for part in listed]
-        pools = _pools(rows, listed, [yes_no for yes_no, _ in each])
-        return {
-            part: estimate(sample, yes_no=yes_no, bounded=bounded)
-            for part, sample, (yes_no, bounded) in zip(listed, pools, each, strict=True)
-        }
-
-    uppers = estimated(_bound(coded, kinds, best=True), [*{*lost, *cut}]) if lost or cut else {}
-    lowers = estimated(_bound(coded, kinds, best=False), lost) if lost else {}
-    return SUMMARY.frame(_rows(groups, estimated(coded, parts), lowers, uppers, coded.counts))
+    rows = _rows(scores, items)
+    kinds = _kinds(rows)
+    bounded = pl.col("metric").is_in([name for name, (_, within) in kinds.items() if within])
+    ends = {"value": scored()}
+    if rows["status"].is_in([*LOST, "truncated"]).any():
+        ends |= {"lower": pl.when(bounded).then(lowest()), "upper": pl.when(bounded).then(highest())}
+    questions = {end: _questions(rows.with_columns(worth=pl.coalesce(at, scored()))) for end, at in ends.items()}
+    counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
+    ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
+    listed = []
+    for key, leaves in _cells(sorted(ended)).items():
+        totals = np.sum([ended[leaf] for leaf in leaves], axis=0).tolist()
+        row = dict(zip((*SUMMARY.key, *_COUNTS), (*key, *totals), strict=True))
+        listed.append(row | _means(row, leaves, questions, kinds[key[-1]]))
+    return SUMMARY.frame(listed)
 
 
 OVER_ALL = (pl.col("level") == "") & (pl.col("language") == "")
@@ -196,195 +189,96 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known and len(known) == len(values) else None
 
 
-_Key = tuple[str, str, str, str, str, str]
+_Key = tuple[str, ...]
+_Questions = tuple[Floats, Floats, Codes]
+"""The means of a cell's questions, how many answers each has, and their templates."""
+_COUNTS = {
+    "n_asked": pl.len(),
+    "n_scored": pl.col("status").is_in(VALUED).sum(),
+    **{f"n_{status}": (pl.col("status") == status).sum() for status in STATUSES if status != "scored"},
+}
 
 
-class _Coded(NamedTuple):
-    """Scores as small numbers: `rows` has leaf (the finest cell), item, cluster and value.
-
-    The value could be more where the reply was `cut`, and anything where it is `lost`.
-    """
-
-    rows: pl.DataFrame
-    leaves: list[_Key]
-    counts: Codes
-    repeated: bool
-
-
-def _coded(scores: pl.DataFrame, items: pl.DataFrame) -> _Coded:
-    """Join scores with their items, number the finest cells and count how their rows ended."""
-    dimensions = items.select(pl.col(_DIMENSIONS).fill_null("")).unique().sort(_DIMENSIONS)
-    models, metrics = (scores[name].unique().sort() for name in ("model", "metric"))
-    rows = scores.select(
-        "item_id",
-        "value",
-        model=pl.col("model").cast(pl.Enum(models)).to_physical(),
-        metric=pl.col("metric").cast(pl.Enum(metrics)).to_physical(),
-        status=pl.col("status").cast(pl.Enum(STATUSES), strict=False).to_physical(),
-    ).join(_known(items, dimensions), on="item_id", how="left")
-    _check(rows, scores)
-    rows = rows.select(
-        "item",
-        "cluster",
-        "status",
-        # sorted so, the cells of a model and metric that roll up lie side by side
-        leaf=(pl.col("model").cast(pl.Int64) * len(metrics) + pl.col("metric")) * len(dimensions) + pl.col("cell"),
-        value=pl.when(pl.col("status") == _SCORED)
-        .then("value")
-        .when(pl.col("status").is_in(_HOLLOW))
-        .then(pl.col("value").fill_null(0.0)),
-        cut=pl.col("status") == _TRUNCATED,
-        lost=pl.col("status").is_in(_LOST),
+def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Give each row of the scores what its item says: its dimensions, and the number of its template."""
+    known = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).join(
+        placed(items).select("item_id", "cluster"), on="item_id"
     )
-    slots = len(models) * len(metrics) * len(dimensions)
-    width = len(STATUSES)
-    ended = (rows["leaf"] * width + rows["status"]).to_numpy()
-    counts = np.bincount(ended, minlength=slots * width).reshape(slots, width)
-    used = np.flatnonzero(counts.sum(axis=1))
-    number = np.zeros(slots, np.int64)
-    number[used] = np.arange(len(used))
-    cells = dimensions.rows()
-    names = [(model, metric) for model in models for metric in metrics]
-    leaves = [(*cells[slot % len(cells)], *names[slot // len(cells)]) for slot in used.tolist()]
-    rows = rows.with_columns(leaf=pl.Series(number[rows["leaf"].to_numpy()]))
-    return _Coded(rows.drop("status"), leaves, counts[used], repeated=scores["repeat"].n_unique() > 1)
-
-
-def _known(items: pl.DataFrame, dimensions: pl.DataFrame) -> pl.DataFrame:
-    """Give each item its number, its cell's and its template's (-1: none)."""
-    filled = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).with_row_index("item")
-    return (
-        filled.join(dimensions.with_row_index("cell"), on=_DIMENSIONS)
-        .join(placed(items).select("item_id", "cluster"), on="item_id")
-        .select("item_id", "item", "cell", "cluster")
+    rows = scores.select("item_id", "model", "metric", "status", "value").join(
+        known, on="item_id", how="left", maintain_order="left"
     )
-
-
-def _check(rows: pl.DataFrame, scores: pl.DataFrame) -> None:
     finite = pl.col("value").is_finite()
-    hollow = pl.col("value").is_null() & (pl.col("status") == _SCORED)
+    hollow = pl.col("value").is_null() & (pl.col("status") == "scored")
     for wrong, problem in (
-        (pl.col("cell").is_null(), "its item is not in the items table; pass the items of the same run"),
-        (pl.col("status").is_null(), f"expected a status among {', '.join(STATUSES)}"),
+        (pl.col("suite").is_null(), "its item is not in the items table; pass the items of the same run"),
+        (~pl.col("status").is_in(STATUSES), f"expected a status among {', '.join(STATUSES)}"),
         (hollow | ~finite, "expected a finite value; what cannot be scored needs a status that says so"),
     ):
-        bad = rows.select(wrong.fill_null(value=False).arg_max(), any=wrong.any()).row(0)
-        if bad[1]:
-            row = scores.row(bad[0], named=True)
+        for row in rows.filter(wrong.fill_null(value=False)).head(1).iter_rows(named=True):
             raise InputError(
                 f"scores: item {row['item_id']!r}, model {row['model']!r}, metric {row['metric']!r} has status "
                 f"{row['status']!r} and value {row['value']}: {problem}."
             )
+    return rows
 
 
-def _kinds(coded: _Coded) -> dict[str, tuple[bool, bool]]:
+def _kinds(rows: pl.DataFrame) -> dict[str, tuple[bool, bool]]:
     """Say for each metric whether it is yes/no, and whether its values lie in [0, 1]."""
-    value = pl.col("value")
-    seen = coded.rows.group_by("leaf").agg(
-        yes_no=((value == 0) | (value == 1)).all(), low=value.min(), high=value.max()
+    value = scored()
+    seen = rows.group_by("metric").agg(yes_no=value.is_in([0.0, 1.0]).all(), within=value.is_between(0, 1).all())
+    return {metric: (yes_no, within) for metric, yes_no, within in seen.iter_rows()}
+
+
+def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
+    """Return the mean of each question over its repeats, and how many these are, by the finest cells."""
+    # by value: a mean must not depend on the order in which replies came
+    valued = rows.filter(pl.col("worth").is_not_null()).sort("worth")
+    means = valued.group_by("item_id", "model", "metric").agg(
+        pl.col("worth").mean(), pl.col("cluster", *_DIMENSIONS).first(), answers=pl.len()
     )
-    found: dict[str, tuple[bool, bool]] = {}
-    for leaf, yes_no, low, high in seen.iter_rows():
-        metric = coded.leaves[leaf][-1]
-        within = low is None or (low >= 0 and high <= 1)
-        before, bounded = found.get(metric, (True, True))
-        found[metric] = (before and yes_no, bounded and within)
+    found = {}
+    for key, own in means.sort("worth", "answers", "cluster").group_by(SUMMARY.key, maintain_order=True):
+        worth, answers = (own[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
+        found[tuple(map(str, key))] = worth, answers, own["cluster"].to_numpy()
     return found
 
 
-def _partly(counts: Codes) -> bool:
-    """Say whether some of a cell's rows are scored, and some were asked and are not."""
-    ended = counts.sum(axis=0)
-    return bool(ended[_LOST].any() and ended[[_SCORED, *_HOLLOW]].any())
-
-
-def _bound(coded: _Coded, kinds: Mapping[str, tuple[bool, bool]], *, best: bool) -> _Coded:
-    """Return the scores were all that is missing, or was cut, right; or were all that is missing wrong."""
-    ends = [float(best) if kinds[leaf[-1]][1] else None for leaf in coded.leaves]
-    end = pl.col("leaf").replace_strict(list(range(len(ends))), ends, return_dtype=pl.Float64)
-    open_ = pl.col("lost") | pl.col("cut") if best else pl.col("lost")
-    value = pl.when(open_).then(pl.coalesce(end, "value")).otherwise("value")
-    return coded._replace(rows=coded.rows.with_columns(value=value))
-
-
-def _groups(coded: _Coded) -> dict[_Key, tuple[int, ...]]:
-    """List the leaves of each cell; what a roll-up covers is not listed by a finer cell of the same key."""
-    found: dict[_Key, tuple[int, ...]] = {}
+def _cells(leaves: Sequence[_Key]) -> dict[_Key, list[_Key]]:
+    """List the finest cells of each cell; what a roll-up covers is not listed by a finer cell of the same key."""
+    found: dict[_Key, list[_Key]] = {}
     for kept in ROLL_UPS:
-        here: dict[_Key, list[int]] = {}
-        for leaf, (suite, *own, model, metric) in enumerate(coded.leaves):
-            family, level, language = (
-                value if name in kept else "" for name, value in zip(_DIMENSIONS[1:], own, strict=True)
-            )
-            here.setdefault((suite, family, level, language, model, metric), []).append(leaf)
-        found = {**{key: tuple(leaves) for key, leaves in here.items()}, **found}
+        here: dict[_Key, list[_Key]] = {}
+        for leaf in leaves:
+            told = zip(SUMMARY.key, leaf, strict=True)
+            key = tuple("" if name in {*_DIMENSIONS[1:]} - {*kept} else value for name, value in told)
+            here.setdefault(key, []).append(leaf)
+        found = {**here, **found}
     return dict(sorted(found.items()))
 
 
-def _pools(coded: _Coded, parts: Sequence[tuple[int, ...]], yes_no: Sequence[bool]) -> list[PooledSample]:
-    """Gather the scored questions of each list of leaves, with the mean of their repeats."""
-    rows = coded.rows.filter(pl.col("value").is_not_null())
-    if coded.repeated:
-        # by value: a mean must not depend on the order in which replies came
-        grouped = rows.sort("value").group_by("leaf", "item", "cluster")
-        rows = grouped.agg(pl.col("value").mean(), answers=pl.len().cast(pl.Float64))
-    rows = rows.sort("leaf", "value")
-    edges = np.searchsorted(rows["leaf"].to_numpy(), np.arange(len(coded.leaves) + 1))
-    values: Floats = rows["value"].to_numpy()
-    clusters: Codes = rows["cluster"].to_numpy()
-    answers = rows["answers"].to_numpy() if coded.repeated else None
-    clustered = bool((clusters >= 0).any())
-    found = []
-    for part, plain in zip(parts, yes_no, strict=True):
-        at = _slices(edges, part)
-        own = _take(values, at)
-        told = independent(own, _take(answers, at)) if plain and answers is not None else None
-        found.append(pool(own, answers=told, clusters=_take(clusters, at) if clustered else None))
+def _means(
+    row: Mapping[str, Any],
+    leaves: Sequence[_Key],
+    questions: Mapping[str, Mapping[_Key, _Questions]],
+    kind: tuple[bool, bool],
+) -> dict[str, float | None]:
+    """Return a cell's mean, and its bounds where some of its rows make a difference, each with its interval."""
+    yes_no, bounded = kind
+    lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
+    shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] > 0}
+    found: dict[str, float | None] = {}
+    for end, columns in _COLUMNS.items():
+        parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]] if shown[end] else []
+        if parts:
+            worth, answers, clusters = map(np.concatenate, zip(*parts, strict=True))
+            told = independent(worth, answers) if yes_no else None
+            one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no, bounded=bounded)
+            found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
     return found
 
 
-def _slices(edges: npt.NDArray[np.int64], part: tuple[int, ...]) -> list[slice]:
-    """Return where the leaves' units lie, neighbours joined."""
-    found: list[slice] = []
-    for leaf in part:
-        start, stop = int(edges[leaf]), int(edges[leaf + 1])
-        if found and found[-1].stop == start:
-            start = found.pop().start
-        found.append(slice(start, stop))
-    return found
-
-
-_Number = TypeVar("_Number", np.float64, np.int64)
-
-
-def _take(column: npt.NDArray[_Number], slices: Sequence[slice]) -> npt.NDArray[_Number]:
-    return column[slices[0]] if len(slices) == 1 else np.concatenate([column[at] for at in slices])
-
-
-def _rows(
-    groups: Mapping[_Key, tuple[int, ...]],
-    estimates: Mapping[tuple[int, ...], MeanEstimate],
-    lowers: Mapping[tuple[int, ...], MeanEstimate],
-    uppers: Mapping[tuple[int, ...], MeanEstimate],
-    counts: Codes,
-) -> Iterator[dict[str, Any]]:
-    for key, part in groups.items():
-        estimated = estimates[part]
-        ended = dict(zip(STATUSES, counts[list(part)].sum(axis=0).tolist(), strict=True))
-        yield {
-            **dict(zip(SUMMARY.key, key, strict=True)),
-            "n_asked": sum(ended.values()),
-            "n_scored": ended.pop("scored") + ended["no_answer"] + ended["truncated"],
-            **{f"n_{status}": count for status, count in ended.items()},
-            "mean": estimated.mean,
-            "ci_low": estimated.interval.low,
-            "ci_high": estimated.interval.high,
-            **_ends("lower", lowers.get(part)),
-            **_ends("upper", uppers.get(part)),
-        }
-
-
-def _ends(name: str, found: MeanEstimate | None) -> dict[str, float | None]:
-    """Return the columns of a bound and of its interval."""
-    low, high = (found.interval.low, found.interval.high) if found else (None, None)
-    return {name: found.mean if found else None, f"{name}_low": low, f"{name}_high": high}
+_COLUMNS = {
+    "value": ("mean", "ci_low", "ci_high"),
+    "lower": ("lower", "lower_low", "lower_high"),
+    "upper": ("upper", "upper_low", "upper_high"),
+}
