@@ -39,7 +39,8 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
         return "none", say("says_none", language)
     models = final["models"]
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
-    decides = worst == "none" or final["gate"] == "off" or "regressed" in final["changes"]
+    worse = {"regressed", "undecided"} if worst == "pass" else {"regressed"}
+    decides = worst == "none" or final["gate"] == "off" or worse & {*final["changes"]}
     if final["changes"] and decides and worst != "error":
         return regressed(results.get("baseline") or {}, final["changes"], language)
     if final["waiting"] and worst in {"none", "pass", "undecided"}:

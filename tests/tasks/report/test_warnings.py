@@ -70,6 +70,29 @@ def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_basel
     assert "against the baseline main" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("verdict", "outcome", "said", "of_baseline"),
+    [
+        ("pass", "held", "pass", False),
+        ("pass", "undecided", "undecided", True),
+        ("pass", "regressed", "fail", True),
+        ("undecided", "undecided", "undecided", False),
+        ("fail", "undecided", "fail", False),
+        ("undecided", "regressed", "fail", True),
+    ],
+)
+def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
+    verdict: str, outcome: str, said: str, data: ReportData, *, of_baseline: bool
+) -> None:
+    run = changed(data, outcome)
+    models = [
+        {**one, "verdict": verdict, "outcome": verdict, "suites": [{**one["suites"][0], "outcome": verdict}]}
+        for one in run.results["final"]["models"]
+    ]
+    found = conclusion({**run.results, "final": {**run.results["final"], "models": models}}, "en")
+    assert (found.outcome, "against the baseline" in found.reason) == (said, of_baseline)
+
+
 def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
     part = {"difference": 0.0, "max_drop": 0.02, "n": 100, "few": False, "hangs": False, "improved": False,
             "outcome": "held", "interval": {"low": -0.026, "high": 0.026}}  # fmt: skip
