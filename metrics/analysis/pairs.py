@@ -190,6 +190,8 @@ def compare(
 ) -> tuple[Comparison, ...]:
     """Compare every two models of a scores table on every headline (`headlines`); none of the pairs in `crossed`.
 
+    A suite that was looked at in between (`stop`) has its sequences in place of tests that hold once.
+
     A row of `scores` is a metric's value for an item, a model and a repeat, of `items` an item. `suites` say what
     makes a score; without them each metric is compared by itself. Each difference is the model that comes later in
     `order` less the one before it (without it: the first of the alphabet less the second). To compare runs of one
@@ -198,7 +200,9 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    return tuple(concluded(drafted(scores, items, suites, order=order, crossed=crossed)))
+    looked = {suite.name for suite in suites if suite.stop}
+    drafts = drafted(scores, items, suites, order=order, crossed=crossed)
+    return tuple(concluded([draft for draft in drafts if draft.seen.suite not in looked]))
 
 
 def drafted(

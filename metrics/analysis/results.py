@@ -128,9 +128,7 @@ def build(
     scores, items, suites = tables.scores, tables.items, known.suites
     lone = build_interim(tables, known, twins)
     leading = scores.filter(pl.col("metric").is_in(headline(suites)))
-    # A suite that was looked at in between has its sequences in place of tests that hold once.
-    pairs = compare(leading, items, [suite for suite in suites if not suite.stop], order=[*known.members],
-                    crossed=known.crossed)  # fmt: skip
+    pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
     ratings = judge_ratings(scores)
     return Results(
         run={**run, "items": question_sets(items)},

@@ -10,6 +10,7 @@ import pytest
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.analysis.pairs import compare
 from metrics.analysis.stopping import (
     Exam,
     against,
@@ -225,6 +226,26 @@ def test_no_interval_that_holds_once_is_shown_where_looks_were_taken() -> None:
     assert shown.filter(~whole)["ci_low"].null_count() == shown.filter(~whole).height > 0
     assert shown.filter(whole & (pl.col("language") == ""))["ci_low"].to_list() == [found[0].looks[-1].low]
     assert with_sequence_intervals(plain, (), [suite.model_copy(update={"stop": None})]).equals(plain)
+
+
+def test_no_test_that_holds_once_is_made_where_looks_were_taken_nor_an_overall_one_without_them() -> None:
+    """Of suites s, t and u, s is looked at in between: t and u are compared; their mean is no overall score."""
+    rounds = items_of({STRATA[0]: 40})
+    parts = [(name, rounds.with_columns(pl.format(f"{name}{{}}", "item_id").alias("item_id"), suite=pl.lit(name)))
+             for name in "stu"]  # fmt: skip
+    items = pl.concat([part for _, part in parts])
+    scores = scores_of({"a": right([items]), "b": right([items], 1, 2)})
+    stopping, plain = suite_of(), suite_of(stop=None)
+    suites = [stopping, *(plain.model_copy(update={"name": name}) for name in "tu")]
+
+    def compared(suites: Sequence[Suite]) -> list[tuple[str, str]]:
+        rows = items.filter(pl.col("suite").is_in([suite.name for suite in suites]))
+        own = scores.join(rows, on="item_id", how="semi")
+        return [(pair.scope, pair.suite) for pair in compare(own, rows, suites)]
+
+    assert compared(suites) == [("metric", "t"), ("metric", "u")]
+    assert compared(suites[1:]) == [("metric", "t"), ("metric", "u"), ("overall", "")]
+    assert compared(suites[:1]) == []
 
 
 def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -> None:
