@@ -403,7 +403,7 @@ class Provider:
     facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
     `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `unready(model)` says
     what keeps it from answering now and can be told at once, without its package: no key, no file.
-    `batches(client)` returns a client's batch endpoint (`tasks.models.protocol.Batches`), where there is one.
+    `batches(client)` returns a client's batch endpoint (`tasks.models.openai_batches`), where there is one.
     """
 
     name: str

@@ -5,10 +5,8 @@ Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, script
 """
 
 import base64
-import hashlib
 import secrets
 import socket
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, count
@@ -39,8 +37,6 @@ FILES = "/files"
 MOST = 20
 """Files of other tools that are kept."""
 BOTH = 2
-KEPT = 8
-"""Comparisons that are kept, the latest used."""
 
 _HEADERS = {
     # Each page's own policy is narrower; this one stands above them all, also above a report that was changed.
@@ -121,7 +117,6 @@ class Pages:
         self.language = language
         self.files = dict(files or {})
         self._received = TemporaryDirectory()
-        self._compared: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._lock = Lock()
 
     def index(self, request: Request) -> Response:
@@ -152,19 +147,12 @@ class Pages:
         return HTMLResponse(self._comparison([there[name] for name in named]))
 
     def _comparison(self, both: list[Path]) -> str:
-        """Return the page of two runs; it is made once for the documents that they are now."""
+        """Return the page of two runs."""
         from tasks.compare.runs import compare_runs
         from tasks.report import comparison
 
-        before, after = map(digest, both)
         with self._lock:  # one at a time: two large ones together would take the memory of both
-            if (before, after) not in self._compared:
-                found = compare_runs([*map(str, both)], runs=self.runs, language=self.language)
-                self._compared[before, after] = comparison.html(found)
-            self._compared.move_to_end((before, after))
-            while len(self._compared) > KEPT:
-                self._compared.popitem(last=False)
-            return self._compared[before, after]
+            return comparison.html(compare_runs([*map(str, both)], runs=self.runs, language=self.language))
 
     async def receive(self, request: Request) -> Response:
         """Keep the files that a browser sends as long as this serves; two are shown compared, others listed."""
@@ -261,21 +249,6 @@ def address_of(runs: Path, run: str) -> str:
     """Return where a run's latest report is; '' where it has none."""
     files = reports(runs, runs / run)
     return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}" if files else ""
-
-
-def digest(folder: Path) -> str:
-    """Return what changes with what is known of a run: its manifest, which names its tables, and its results.
-
-    Of another tool's file, its size and time; a folder of them is read as it was at first.
-    """
-    found = hashlib.sha256(str(folder).encode())
-    if folder.is_file():
-        known = folder.stat()
-        found.update(f"{known.st_size} {known.st_mtime_ns}".encode())
-    for name in ("manifest.json", "results.json"):
-        path = folder / name
-        found.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
-    return found.hexdigest()
 
 
 def files_of(named: Sequence[str]) -> dict[str, Path]:

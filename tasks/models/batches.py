@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import stamina
 
@@ -19,11 +19,14 @@ from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.masking import masked
-from tasks.models.protocol import RETRIED, Batches, BatchState, CallError
+from tasks.models.protocol import RETRIED, BatchState, CallError
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 from tasks.store.replies import FailedCall, Remembered
 from tasks.store.submissions import Submissions, Submitted
+
+if TYPE_CHECKING:
+    from tasks.models.openai_batches import OpenAIBatches
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -73,7 +76,7 @@ class BatchQueue:
     """
 
     model: Model
-    server: Batches
+    server: "OpenAIBatches"
     submissions: Submissions
     endpoint: str
     writer: Writer

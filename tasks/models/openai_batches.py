@@ -50,7 +50,7 @@ class OpenAIBatches:
         """Make a batch of a file under a token; return its id.
 
         Raises:
-            CallError: the server refuses, or cannot be reached.
+            CallError: the server refuses, or cannot be reached; then the batch may have been made.
         """
         with self._client.raising_call_errors():
             batch = await self._api.batches.create(

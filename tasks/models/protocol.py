@@ -1,6 +1,6 @@
 """What a client is: the small protocol between `query` and a provider's package."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -87,53 +87,3 @@ class BatchState:
     done: int = 0
     message: str = ""
     faults: tuple[Mapping[str, Any], ...] = ()
-
-
-class Batches(Protocol):
-    """A server's batch endpoint."""
-
-    @property
-    def form(self) -> str:
-        """In which form requests are written now, by what the server has refused so far; '' before any refusal."""
-
-    def learn(self, form: str) -> None:
-        """Write requests in a form of which another process has learned."""
-
-    async def upload(self, calls: Mapping[str, Call], token: str) -> str:
-        """Hand calls by their ids to the server as the file of a batch to be; return the file's id.
-
-        Raises:
-            CallError: the server refuses, or cannot be reached.
-        """
-
-    async def create(self, file: str, token: str) -> str:
-        """Make a batch of a file under a token; return the batch's id.
-
-        Raises:
-            CallError: as above; where it cannot be reached, the batch may have been made.
-        """
-
-    async def find(self, token: str) -> str | None:
-        """Return the batch that was made under a token; None where the server lists none.
-
-        Raises:
-            CallError: as above.
-        """
-
-    async def look(self, batch_id: str) -> BatchState:
-        """Return how a batch stands.
-
-        Raises:
-            CallError: as above; `missing`: the server does not know it.
-        """
-
-    def results(
-        self, state: BatchState, calls: Mapping[str, Call], form: str
-    ) -> AsyncIterator[tuple[str, Reply | CallError]]:
-        """Yield what became of each request, by its id.
-
-        What refusals of `calls`, which were written in a form, tell of a better one is learned.
-
-        Raises:
-            CallError: as above; `missing`: the server does not have it any more.
-        """

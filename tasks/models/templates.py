@@ -15,8 +15,21 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 VALUES = ("prompt", "system", "messages", "parameters", "schema", "item_id", "item")
 """What a template may name."""
 OF_ITEM = frozenset({"item_id", "item"})
-_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
 Path = tuple[str | int, ...]
+
+
+class _Missing(StrictUndefined):
+    """A key that there is not; the error names it with those that there are."""
+
+    @property
+    def _undefined_message(self) -> str:
+        there = self._undefined_obj
+        if not isinstance(there, Mapping):
+            return super()._undefined_message
+        return f"found no {self._undefined_name!r}; expected one of {', '.join(map(str, there)) or 'none'}"
+
+
+_ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=_Missing, keep_trailing_newline=True)
 
 
 class BodyError(ValueError):
@@ -91,40 +104,10 @@ def _filled(source: str, values: Mapping[str, Any], path: Path) -> Any:
             str(value)  # a strict one says what is missing
         json.dumps(value, allow_nan=False)
     except UndefinedError as error:
-        raise BodyError(f"{_at(path)}{_missing(source, values) or error}") from error
+        raise BodyError(f"{_at(path)}{error}") from error
     except Exception as error:  # what a template of the user's comes to on a row may be anything
         raise BodyError(f"{_at(path)}{type(error).__name__}: {error}") from error
     return value
-
-
-def _missing(source: str, values: Mapping[str, Any]) -> str:
-    """Say which key a template names that there is not, and which there are; '' where that is not what is wrong."""
-    for node in _ENVIRONMENT.parse(source).find_all(nodes.Expr):
-        found = _place(node)
-        there, name = (_read(found[0], values), found[1]) if found else (None, "")
-        if found and isinstance(there, Mapping) and name not in there:
-            return f"{'.'.join(found[0])} has no {name!r}; expected one of {', '.join(map(str, there)) or 'none'}"
-    return ""
-
-
-def _place(node: nodes.Node) -> tuple[tuple[str, ...], str] | None:
-    """Return the path and the last name of an expression such as `item.facts.city` or `item["city"]`."""
-    if isinstance(node, nodes.Getattr):
-        name = node.attr
-    elif isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const):
-        name = str(node.arg.value)
-    else:
-        return None
-    if isinstance(node.node, nodes.Name):
-        return (node.node.name,), name
-    whole = _place(node.node)
-    return ((*whole[0], whole[1]), name) if whole else None
-
-
-def _read(path: tuple[str, ...], values: Any) -> Any:
-    for name in path:
-        values = values.get(name) if isinstance(values, Mapping) else None
-    return values
 
 
 @lru_cache(maxsize=1024)

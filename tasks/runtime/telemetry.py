@@ -36,17 +36,6 @@ _CHUNK = 500
 _NANO = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """A span to be: `path` tells where it hangs, the run's own is ()."""
-
-    path: tuple[str, ...]
-    name: str
-    began: float
-    ended: float
-    attributes: Mapping[str, Any]
-
-
 def check(endpoint: str) -> None:
     """Check that what is asked for is installed.
 
@@ -98,65 +87,54 @@ def _path(cell: Cell) -> tuple[str, ...]:
     return (cell.suite,) if cell.suite else ()
 
 
-def _around(path: tuple[str, ...], stages: Sequence[Execution]) -> _Span:
-    """Return the span of a suite or of a batch: from its first stage's start to its last one's end."""
-    own = [one for one in stages if _path(one.cell)[: len(path)] == path]
-    first = own[0].cell
-    batch = len(path) > 1
-    cell = Cell(first.suite, first.model if batch else "", first.batch if batch else None)
-    return _Span(
-        path,
-        f"batch {cell}" if batch else f"suite {cell.suite}",
-        min((one.ended - one.seconds) for one in own),
-        max(one.ended for one in own),
-        _named(cell),
-    )
+def _told(stage: Execution, queries: Collection[Cell]) -> dict[str, Any]:
+    """Return what a stage's span says."""
+    told = {"evaluation.stage": stage.stage, "evaluation.cached": stage.cached, **_named(stage.cell)}
+    if asked := _asked(stage, queries):
+        told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}
+        told["evaluation.calls.asked"] = sum(each.total for each in asked)
+        told |= {f"gen_ai.usage.{kind}_tokens": sum(getattr(each, name) for each in asked) for kind, name in TOKENS}
+        told["gen_ai.request.model"] = ", ".join(dict.fromkeys(each.model for each in asked))
+    return told
 
 
-def _spans(run: str, exit_code: int | None, began: float, ended: float, stages: Sequence[Execution]) -> list[_Span]:
-    """Return all spans of a run, each after the one that it hangs on."""
-    whole: dict[str, Any] = {"evaluation.run": run}
-    if exit_code is not None:
-        whole["evaluation.exit_code"] = exit_code
-    spans = [_Span((), f"run {run}", began, ended, whole)]
-    paths = dict.fromkeys(_path(one.cell) for one in stages)
-    above = dict.fromkeys(path[: n + 1] for path in paths for n in range(len(path)))
-    spans += [_around(path, stages) for path in sorted(above, key=len)]
-    own = _queries(stages)
-    for number, one in enumerate(stages):
-        told = {"evaluation.stage": one.stage, "evaluation.cached": one.cached, **_named(one.cell)}
-        if asked := _asked(one, own):
-            told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}
-            told["evaluation.calls.asked"] = sum(each.total for each in asked)
-            told |= {
-                f"gen_ai.usage.{kind}_tokens": sum(getattr(each, name) for each in asked) for kind, name in TOKENS
-            }
-            told["gen_ai.request.model"] = ", ".join(dict.fromkeys(each.model for each in asked))
-        spans.append(
-            _Span(
-                (*_path(one.cell), f"{number} {one.stage}"), one.stage, (one.ended - one.seconds), one.ended, told
-            )
-        )
-    return spans
+def _spans(
+    run: str, exit_code: int | None, began: float, stages: Sequence[Execution], resource: "Resource"
+) -> "list[ReadableSpan]":
+    """Return all spans of a run that ends now: its own, those of suites and batches, those of stages in them.
 
-
-def _made(spans: Iterable[_Span], resource: "Resource") -> "list[ReadableSpan]":
-    """Return spans as OpenTelemetry's, with their parents."""
+    A suite or batch lasts from its first stage's start to its last one's end.
+    """
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import set_span_in_context
 
     tracer = TracerProvider(resource=resource, shutdown_on_exit=False).get_tracer("basic-control")
-    opened: dict[tuple[str, ...], Any] = {}
     made: list[Any] = []
-    for span in spans:
-        parent = opened.get(span.path[:-1]) if span.path else None
-        context = set_span_in_context(parent) if parent is not None else None
-        one = tracer.start_span(
-            span.name, context=context, start_time=int(span.began * _NANO), attributes=dict(span.attributes)
-        )
-        one.end(int(span.ended * _NANO))
-        opened[span.path] = one
+
+    def span(name: str, times: tuple[float, float], attributes: Mapping[str, Any], above: Any = None) -> Any:
+        context = None if above is None else set_span_in_context(above)
+        first, last = (int(time_s * _NANO) for time_s in times)
+        one = tracer.start_span(name, context=context, start_time=first, attributes=dict(attributes))
+        one.end(last)
         made.append(one)
+        return one
+
+    code = {} if exit_code is None else {"evaluation.exit_code": exit_code}
+    opened: dict[tuple[str, ...], Any] = {
+        (): span(f"run {run}", (began, time.time()), {"evaluation.run": run, **code})
+    }
+    queries = _queries(stages)
+    for stage in stages:
+        path = _path(stage.cell)
+        for here in (path[: n + 1] for n in range(len(path))):
+            if here not in opened:
+                own = [one for one in stages if _path(one.cell)[: len(here)] == here]
+                cell = stage.cell if len(here) > 1 else Cell(stage.cell.suite)
+                cell = Cell(cell.suite, cell.model, cell.batch)
+                times = min(one.ended - one.seconds for one in own), max(one.ended for one in own)
+                name = f"batch {cell}" if len(here) > 1 else f"suite {cell.suite}"
+                opened[here] = span(name, times, _named(cell), opened[here[:-1]])
+        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, queries), opened[path])
     return made
 
 
@@ -185,14 +163,14 @@ def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -
     return taken
 
 
-def _send(endpoint: str, run: str, spans: Sequence[_Span], stages: Sequence[Execution]) -> str:
+def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: Sequence[Execution]) -> str:
     """Send all there is; return what went wrong, '' if nothing."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace.export import SpanExportResult
 
     resource = Resource.create({"service.name": "basic-control", "evaluation.run": run})
-    made = _made(spans, resource)
+    made = _spans(run, exit_code, began, stages, resource)
     exporter = OTLPSpanExporter(endpoint=f"{endpoint}/v1/traces", timeout=PATIENCE_S)
     taken = all(
         exporter.export(made[start : start + _CHUNK]) is SpanExportResult.SUCCESS
@@ -230,12 +208,11 @@ def _export(endpoint: str, run: str, stages: Sequence[Execution], *, began: floa
     if not endpoint:
         return
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr
-    spans = _spans(run, exit_code, began, time.time(), stages)
     said: list[str] = []
 
     def work() -> None:
         try:
-            said.append(_send(endpoint, run, spans, stages))
+            said.append(_send(endpoint, run, exit_code, began, stages))
         except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
             said.append(f"{type(error).__name__}: {error}")
 

@@ -62,7 +62,8 @@ BAD = [
     (["compare"], "found no run, expected one"),
     (["store"], "found no command behind it"),
     (["fetch"], "found no data set's name"),
-    (["serve", "--port", "none"], "expected a number from 1 to 65535"),
+    (["serve", "--port", "none"], 'unable to convert "none" into int'),
+    (["serve", "--port", "65536"], "65535"),
 ]
 
 

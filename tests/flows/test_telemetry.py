@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from opentelemetry.sdk.resources import Resource
 
 from data.batches import Cell, QueryResult, Ref
 from tasks.runtime import telemetry
@@ -176,7 +177,7 @@ def test_calls_of_workers_elsewhere_are_counted_at_the_stage_that_came_back() ->
     judging = stage_of("judge", Cell("own", "m", None, "rubric"), calls)
     inside = stage_of("query", Cell("own", "m", None, "rubric", "j"), calls)
     for stages in ([judging], [inside, judging]):
-        spans = telemetry._spans("r", 0, 0.0, 1.0, stages)
+        spans = telemetry._spans("r", 0, 0.0, stages, Resource.get_empty())
         assert sum(span.attributes.get("evaluation.calls.answered", 0) for span in spans) == 2
 
 

@@ -5,20 +5,15 @@ from ipaddress import ip_address
 from typing import Annotated
 
 from cyclopts import Parameter, Token
-
-LAST = 65_535
-
-
-def _port(_type: object, tokens: Sequence[Token]) -> int:
-    """Read a port's number."""
-    text = tokens[0].value
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text) <= LAST:
-        raise ValueError(f"found {text!r}, expected a number from 1 to {LAST}")
-    return int(text)
-
+from cyclopts.validators import Number
 
 Port = Annotated[
-    int, Parameter(name="--port", converter=_port, help="the server's port on 127.0.0.1 (default: 4200)")
+    int,
+    Parameter(
+        name="--port",
+        validator=Number(gte=1, lte=65535),
+        help="the server's port on 127.0.0.1, 1 to 65535 (default: 4200)",
+    ),
 ]
 
 

@@ -297,7 +297,7 @@ def test_the_item_is_part_of_a_request_where_the_template_names_it() -> None:
         assert call_of(rows[0]).item == {"item_id": "a", "user": "ann", "answer": "4"}
         error = error_of(model, Call(messages=(Message("user", "q"),), item={"item_id": "a"}))
     assert error.kind == "invalid"
-    assert "filled for this item: for: item has no 'user'; expected one of item_id" in error.message
+    assert "filled for this item: for: found no 'user'; expected one of item_id" in error.message
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ VALUES = {"item": {"question": "q", "facts": {"city": "Oslo"}}, "prompt": "p"}
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"q": "{{ item.questoin }}"}, "q: item has no 'questoin'; expected one of question, facts"),
-        ({"q": "Say {{ item['town'] }}."}, "q: item has no 'town'; expected one of question, facts"),
-        ("{{ item.facts.town }}", "item.facts has no 'town'; expected one of city"),
-        ({"q": ["{{ item.question }}", "{{ item.nothing.at_all }}"]}, "q.1: item has no 'nothing'; expected"),
+        ({"q": "{{ item.questoin }}"}, "q: found no 'questoin'; expected one of question, facts"),
+        ({"q": "Say {{ item['town'] }}."}, "q: found no 'town'; expected one of question, facts"),
+        ("{{ item.facts.town }}", "found no 'town'; expected one of city"),
+        ({"q": ["{{ item.question }}", "{{ item.nothing.at_all }}"]}, "q.1: found no 'nothing'; expected"),
     ],
 )
 def test_a_key_that_there_is_not_is_named_with_those_that_there_are(body: Any, said: str) -> None:

@@ -180,21 +180,6 @@ def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path
         viewing.files_of([str(tmp_path / "old.jsonl"), "nosuch.csv"])
 
 
-def test_a_comparison_is_made_once_for_what_the_runs_are_now(runs: Path) -> None:
-    pages = viewing.Pages(runs)
-    both = [runs / "r01", runs / "r02"]
-    first = pages._comparison(both)
-    assert pages._comparison(both) is first
-    assert pages._comparison(both[::-1]) is not first
-    path = runs / "r02" / "results.json"
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n")
-    again = pages._comparison(both)
-    path.write_bytes(before)
-    assert again == first
-    assert again is not first, "its document is another one"
-
-
 @pytest.mark.parametrize(
     "path",
     [
