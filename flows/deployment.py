@@ -31,7 +31,8 @@ from data.errors import InputError
 from data.exits import Exit
 from flows.cli.console import say
 from flows.environment import PRIVACY, SERVER, modules, results_of
-from flows.preflight import check_files
+from flows.preflight import check_rows
+from tasks.plan import resolve
 
 if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
@@ -222,7 +223,7 @@ def deploy(given: Mapping[str, str], file: str = "", cron: str = "") -> int:
         InputError: no server lets us in, or the configuration or its schedule is not good.
     """
     if file:
-        check_files(read(HERE / file))
+        check_rows(resolve(read(HERE / file)))
     _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
     os.environ.update(given)
     register()

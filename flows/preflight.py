@@ -36,24 +36,6 @@ def check(settings: "Settings") -> "Plan":
     return plan
 
 
-def check_files(settings: "Settings") -> None:
-    """Refuse a configuration that names data which is not there.
-
-    Raises:
-        InputError: one names a file that does not exist.
-    """
-    from data.plugins import loader
-
-    gone = [
-        f"suite {suite.name}: {path}"
-        for suite in settings.suites
-        for path in loader(suite.loader).files(suite.source)
-        if not path.exists()
-    ]
-    if gone:
-        raise InputError(f"no such file: {'; '.join(gone)}. Paths are relative to the folder that it is run in.")
-
-
 def check_rows(plan: "Plan") -> None:
     """Refuse data that is not there, rows that lack what a metric needs, and prompts that a row cannot fill.
 

@@ -93,7 +93,7 @@ def ask(
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,
             )
-            running = query.start(
+            finish = query.start(
                 cell,
                 store,
                 requests,
@@ -103,9 +103,9 @@ def ask(
                 digest=told_by_server(identity),
                 run=current_ledger().attempt,
             )
-            started.append((cell, batch, running))
-    for cell, batch, running in started:
-        asked = running.finish()
+            started.append((cell, batch, finish))
+    for cell, batch, finish in started:
+        asked = finish()
         yield Batch(cell, batch, asked.requests, asked.responses), asked
 
 

@@ -107,17 +107,13 @@ class _JudgingContext:
     run: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Wave:
-    """The result of a wave: the sessions advanced, the calls, and the remembered replies that could not be read."""
+def _ask_wave(
+    hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
+) -> tuple[QueryResult, dict[int, tuple[Session, list[str]]]]:
+    """Ask one judge all that its sessions ask now.
 
-    advanced: dict[int, Session]
-    asked: QueryResult
-    unread: dict[int, list[str]]
-
-
-def _ask_wave(hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]) -> _Wave:
-    """Ask one judge all that its sessions ask now."""
+    Return the calls; and the sessions advanced, each with its remembered replies that could not be read.
+    """
     store = open_store(hearing.store)
     asks = {
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
@@ -139,14 +135,13 @@ def _ask_wave(hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Ses
         for request_id, text, error, _ in columns
     }
     kept = {request_id for request_id, _, _, cached in columns if cached}
-    advanced: dict[int, Session] = {}
-    unread: dict[int, list[str]] = {}
+    heard: dict[int, tuple[Session, list[str]]] = {}
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]
         given = [replies[one] for one in ids]
-        unread[number] = [ids[store] for store in unreadable(session, given) if ids[store] in kept]
-        advanced[number] = advance(session, given)
-    return _Wave(advanced, asked, unread)
+        unread = [ids[place] for place in unreadable(session, given) if ids[place] in kept]
+        heard[number] = advance(session, given), unread
+    return asked, heard
 
 
 def _ask_judge(
@@ -157,16 +152,16 @@ def _ask_judge(
     asked: list[QueryResult] = []
     unread: dict[int, list[str]] = {}
     while waiting := {n: session for n, session in enumerate(current) if session.asks}:
-        wave = _ask_wave(hearing, judge, waiting)
-        asked.append(wave.asked)
-        for number, session in wave.advanced.items():
+        calls, heard = _ask_wave(hearing, judge, waiting)
+        asked.append(calls)
+        for number, (session, ids) in heard.items():
             current[number] = session
-            unread[number] = [*unread.get(number, ()), *wave.unread[number]]
+            unread.setdefault(number, []).extend(ids)
     again = [number for number, ids in unread.items() if ids and current[number].failure] if hearing.refresh else []
     if again:
         open_cache(hearing.store).forget([one for number in again for one in unread[number]])
-        heard, more = _ask_judge(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
-        for number, session in zip(again, heard, strict=True):
+        anew, more = _ask_judge(replace(hearing, refresh=False), judge, [sessions[number] for number in again])
+        for number, session in zip(again, anew, strict=True):
             current[number] = session
         asked += more
     return current, asked

@@ -260,14 +260,14 @@ class Stage(Generic[P, R]):
     def __call__(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the stage, or take its result from the cache where every table of it is whole."""
         if current_ledger().distributed:
-            return self.start(cell, *args, **kwargs).finish()
+            return self.start(cell, *args, **kwargs)()
         started = self._begin(cell)
         refresh = current_ledger().refresh(self.name, cell)
         state = self._run(cell, (args, kwargs), refresh=refresh)
         return self._settle(cell, state, started, (args, kwargs))
 
-    def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> "Started[R]":
-        """Run the stage on the flow's task runner, beside others; `finish` waits for its result."""
+    def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
+        """Run the stage on the flow's task runner, beside others; return what waits for its result."""
         started = self._begin(cell)
         refresh = current_ledger().refresh(self.name, cell)
         future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
@@ -276,7 +276,7 @@ class Stage(Generic[P, R]):
             future.wait()
             return self._settle(cell, future.state, started, (args, kwargs))
 
-        return Started(finish)
+        return finish
 
     def _run(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
         """Run the task here and return its state."""
@@ -347,13 +347,6 @@ class Stage(Generic[P, R]):
 
 STAGES: dict[str, Stage[..., Any]] = {}
 """All stages of the modules that are imported, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class Started(Generic[R]):
-    """A stage that runs beside others."""
-
-    finish: Callable[[], R]
 
 
 def stage(

@@ -1,12 +1,13 @@
 """Downloads from the Hugging Face hub, or from one that speaks like it (HF_ENDPOINT)."""
 
 import hashlib
+import math
 import os
 import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,7 @@ from config.settings import Model
 from data.errors import InputError
 from tasks.models.errors import tls_error
 from tasks.models.weights import check_digest, hub_parts, hub_path
+from tasks.store.lock import FileLock
 
 ENDPOINT = "https://huggingface.co"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -44,7 +46,7 @@ def download(model: Model, stopped: threading.Event) -> Path:
         headers["Accept-Encoding"] = "identity"
         hooks = {"response": [_leave_unread]}
         opened = httpx.Client(follow_redirects=True, timeout=_TIMEOUT, headers=headers, event_hooks=hooks)
-        with _locked(path), opened as client:
+        with closing(FileLock(path)) as lock, lock.exclusive(math.inf), opened as client:
             if not path.exists():
                 _fetch(client, url, path, model, stopped)
     except httpx.HTTPStatusError as error:
@@ -152,16 +154,3 @@ def _bar(name: str, size: int, done: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
         task = progress.add_task(name.rsplit(".", 2)[0], total=size or None, completed=done)
         yield lambda n: progress.advance(task, n)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Let one process at a time download a file, where the system has file locks."""
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with path.with_name(path.name + ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

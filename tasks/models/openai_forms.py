@@ -1,7 +1,7 @@
 """The two forms of OpenAI's API: chat completions, which many servers speak, and responses."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from config.settings import Model
 from data.records import Message, Reply
@@ -13,39 +13,12 @@ Body = dict[str, Any]
 _LACKS = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
 
 
-class Form(Protocol):
-    """How a call is written and its answer read. `path` comes after the base address.
+class Chat:
+    """Chat completions: how a call is written and its answer read. `path` comes after the base address.
 
     `names`: our parameters that it spells otherwise; `lacks`: those that it has not. For messages: `holds` is what
     an answer holds, `structured` the parameter that asks for JSON.
     """
-
-    path: str
-    holds: str
-    structured: str
-    names: Mapping[str, str]
-    lacks: Sequence[str]
-
-    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
-        """Return a request's body, the parameters in it as they are."""
-
-    def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
-        """Ask for a reply by a schema, or for any JSON where that is None."""
-
-    def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body asks for; empty where it asks for none."""
-
-    def read(self, body: Any) -> Reply:
-        """Read an answer's body.
-
-        Raises:
-            KeyError, IndexError, TypeError, AttributeError: it has not the form.
-            CallError: it says that no reply was made.
-        """
-
-
-class Chat:
-    """Chat completions."""
 
     path = "/chat/completions"
     holds = "choices with a message"
@@ -65,11 +38,16 @@ class Chat:
             body["response_format"] = {"type": "json_schema", "json_schema": strict}
 
     def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body asks for."""
+        """Return the type of JSON that a body asks for; empty where it asks for none."""
         return _type(body.get("response_format"))
 
     def read(self, body: Any) -> Reply:
-        """Read a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp tell them."""
+        """Read a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp tell them.
+
+        Raises:
+            KeyError, IndexError, TypeError, AttributeError: it has not the form.
+            CallError: it says that no reply was made.
+        """
         choice = body["choices"][0]
         answer, thought = _contents(choice["message"])
         if (finish := str(choice.get("finish_reason") or "")) == "error":
@@ -98,7 +76,7 @@ class Chat:
 
 
 class Responses:
-    """OpenAI's responses, where some of its models think only, or tell more of it."""
+    """OpenAI's responses, where some of its models think only, or tell more of it; as `Chat`."""
 
     path = "/responses"
     holds = "output of a response"
@@ -127,7 +105,12 @@ class Responses:
         return _type(_mapping(body.get("text")).get("format"))
 
     def read(self, body: Any) -> Reply:
-        """Read a response: its messages are the text, its reasoning items the thinking; a refusal is the text."""
+        """Read a response: its messages are the text, its reasoning items the thinking; a refusal is the text.
+
+        Raises:
+            KeyError, IndexError, TypeError, AttributeError: it has not the form.
+            CallError: it says that no reply was made.
+        """
         if body["status"] in {"failed", "cancelled"}:
             raise CallError("server", f"the response is {body['status']}")
         texts, thoughts, refusals = [], [], []
@@ -153,6 +136,9 @@ class Responses:
             thinking_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
             cached_tokens=_count(usage.get("input_tokens_details"), "cached_tokens"),
         )
+
+
+Form = Chat | Responses
 
 
 def _chat_messages(messages: Iterable[Message]) -> list[Body]:

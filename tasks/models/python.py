@@ -1,9 +1,7 @@
 """A function of the user's own in place of a model."""
 
 import asyncio
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,59 +15,28 @@ from tasks.models.python_process import Application, Message, ProcessEnded, appl
 from tasks.models.threads import in_thread
 
 
-@dataclass(frozen=True, slots=True)
-class PythonFunction:
-    """A function that can be called; `takes` names what it gets beside the prompt, `digest` hashes its file."""
-
-    name: str
-    takes: frozenset[str]
-    digest: str
-    home: Application
-
-    @property
-    def sees(self) -> bool:
-        """Say whether it is shown the item."""
-        return "item" in self.takes
-
-
-_LOADED: dict[tuple[int, str, str], PythonFunction] = {}
-
-
-def load(model: Model) -> PythonFunction:
-    """Load a model's function, once in a process.
+def load(model: Model) -> tuple[Application, Message]:
+    """Load a model's function; return its application, and what it takes, with the digest of its file.
 
     Raises:
         InputError: there is no such interpreter, file, module or function, it cannot be loaded, or asks for other
             arguments.
     """
-    reference, python = str(model.options["function"]), str(model.options["python"])
-    key = (os.getpid(), reference, python)
-    if key not in _LOADED:
-        _LOADED[key] = _load(_where(model), reference, python)
-    return _LOADED[key]
-
-
-def _where(model: Model) -> str:
-    """Return how messages name a model's function."""
-    return f"model {model.name!r}: {model.options['function']}"
-
-
-def _load(where: str, reference: str, python: str) -> PythonFunction:
-    module, _, name = reference.rpartition(":")
+    where = _where(model)
+    module, _, name = str(model.options["function"]).rpartition(":")
     place = Path.cwd()
     if module.endswith(".py"):
         path = Path(module).expanduser().resolve()
         if not path.is_file():
             raise InputError(f"{where}: there is no file {path}; expected a Python file and a function in it.")
         module, place = str(path), path.parent
-    home = application(interpreter_of(python, where), module, str(place))
-    try:
-        found = home.process(where).ask(function=name)[1].result()
-    except ProcessEnded as error:
-        raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
-    if "refused" in found:
-        raise InputError(f"{where}: {found['refused']}")
-    return PythonFunction(name, frozenset(found["takes"]), found["digest"], home)
+    home = application(interpreter_of(str(model.options["python"]), where), module, str(place))
+    return home, home.function(name, where)
+
+
+def _where(model: Model) -> str:
+    """Return how messages name a model's function."""
+    return f"model {model.name!r}: {model.options['function']}"
 
 
 class PythonClient:
@@ -81,7 +48,7 @@ class PythonClient:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._reference = str(model.options["function"])
-        self._function: PythonFunction | None = None
+        self._loaded: tuple[Application, Message] | None = None
         self._alone = asyncio.Lock()
 
     async def identity(self) -> Mapping[str, str]:
@@ -90,10 +57,10 @@ class PythonClient:
         Raises:
             InputError: it cannot be loaded.
         """
-        function = await self._loaded()
+        _, found = await self._load()
         identity = {"provider": "python", "model": self._model.served, "function": self._reference}
         named = {name: str(self._model.options[name]) for name in ("version", "python")}
-        return {**identity, "digest": function.digest, **{name: said for name, said in named.items() if said}}
+        return {**identity, "digest": found["digest"], **{name: said for name, said in named.items() if said}}
 
     async def ask(self, call: Call) -> Reply:
         """Call the function once.
@@ -101,40 +68,40 @@ class PythonClient:
         Raises:
             CallError: it raised, returned something else than a text or a mapping, or ended its process.
         """
-        function = await self._loaded()
+        home, _ = await self._load()
         if self._alone.locked():
             async with self._alone:
                 pass
         try:
-            said = await self._answer(function, call)
+            said = await self._answer(home, call)
         except ProcessEnded:
             # Whoever else was being answered may have ended it: once more, with nobody beside.
             async with self._alone:
                 try:
-                    said = await self._answer(function, call)
+                    said = await self._answer(home, call)
                 except ProcessEnded as error:
                     raise CallError("invalid", f"{self._reference} ended its process {error}") from None
         return self._read(said)
 
     async def close(self) -> None:
         """End the function's process."""
-        if self._function:
-            await in_thread(self._function.home.close, "python")
+        if self._loaded:
+            await in_thread(self._loaded[0].close, "python")
 
-    async def _loaded(self) -> PythonFunction:
-        if self._function is None:
-            self._function = await in_thread(partial(load, self._model), "python")
-        return self._function
+    async def _load(self) -> tuple[Application, Message]:
+        if self._loaded is None:
+            self._loaded = await in_thread(partial(load, self._model), "python")
+        return self._loaded
 
-    async def _answer(self, function: PythonFunction, call: Call) -> Message:
+    async def _answer(self, home: Application, call: Call) -> Message:
         """Have the function called, in its process as it is, or in a new one."""
-        process = function.home.running
+        process = home.running
         if process is None:
             try:
-                process = await in_thread(partial(function.home.process, _where(self._model)), "python")
+                process = await in_thread(partial(home.process, _where(self._model)), "python")
             except InputError as error:
                 raise CallError("invalid", str(error)) from None
-        number, answer = process.ask(function=function.name, offered=_offered(call))
+        number, answer = process.ask(function=self._reference.rpartition(":")[2], offered=_offered(call))
         try:
             return await asyncio.wrap_future(answer)
         except asyncio.CancelledError:

@@ -19,6 +19,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ OFFERED = ("system", "messages", "parameters", "item")
 """What a function gets beside the prompt where it has parameters of these names."""
 STRANGE = "\0"
 """The key under which the type stands of a value that JSON cannot hold."""
+THREADS = 4096
+"""Functions that are called side by side: as many as calls in flight may be."""
 _DEEPEST = 200
 _LARGEST = 2**64
 
@@ -193,6 +196,7 @@ class LoadedApplication:
         self.channel = channel
         self.loop = loop
         self.functions: dict[str, Found] = {}
+        self.threads = ThreadPoolExecutor(THREADS)
         self.tasks: dict[int, asyncio.Task[None]] = {}
 
     def take(self, message: Mapping[str, Any]) -> None:
@@ -248,23 +252,15 @@ class LoadedApplication:
         return await function(*given, **named)
 
     async def in_thread(self, act: Callable[[], Any]) -> Any:
-        """Act in a thread of its own, which does not hold up the end."""
-        future = self.loop.create_future()
+        """Act in a thread, beside others; what it raises is wrapped."""
 
-        def settle(result: Any, error: BaseException | None) -> None:
-            if not future.done():
-                future.set_result((result, error))
-
-        def run() -> None:
-            result, error = None, None
+        def run() -> tuple[Any, BaseException | None]:
             try:
-                result = act()
+                return act(), None
             except BaseException as raised:  # noqa: BLE001 - handed on, whatever it is
-                error = raised
-            self.loop.call_soon_threadsafe(settle, result, error)
+                return None, raised
 
-        threading.Thread(target=run, daemon=True).start()
-        result, error = await future
+        result, error = await self.loop.run_in_executor(self.threads, run)
         if error is not None:
             raise ApplicationError(error)
         return result

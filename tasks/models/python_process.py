@@ -173,6 +173,7 @@ class Application:
         self._started = (interpreter, module, place)
         self._starting = threading.Lock()
         self._process: Process | None = None
+        self._functions: dict[str, Message] = {}
 
     @property
     def running(self) -> Process | None:
@@ -208,6 +209,22 @@ class Application:
             if "refused" in said:
                 raise InputError(f"{where}: {said['refused']}")
             return process
+
+    def function(self, name: str, where: str) -> Message:
+        """Return what a function takes, and the digest of its file; asked once. `where`: as `process`.
+
+        Raises:
+            InputError: as `process`; or there is no such function, or it asks for other arguments.
+        """
+        if name not in self._functions:
+            try:
+                found = self.process(where).ask(function=name)[1].result()
+            except ProcessEnded as error:
+                raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
+            if "refused" in found:
+                raise InputError(f"{where}: {found['refused']}")
+            self._functions[name] = found
+        return self._functions[name]
 
     def close(self) -> None:
         """End the application's process; it is started again where it is asked again."""

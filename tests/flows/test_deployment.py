@@ -90,7 +90,7 @@ def test_a_configuration_whose_data_is_not_there_is_not_deployed(
     path.write_text(yaml.safe_dump({"models": [{"name": "m"}], "suites": suites}), encoding="utf-8")
     assert main(["deploy", "--config", str(path), "--cron", "0 3 * * *"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith(f"error: no such file: suite own: {tmp_path / 'gone.csv'}.")
+    assert said.startswith(f"error: {tmp_path / 'gone.csv'}: no such file.")
     assert len(said.splitlines()) == 1
 
 

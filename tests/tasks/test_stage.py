@@ -169,7 +169,7 @@ def test_a_record_that_another_run_writes_at_that_moment_is_made_anew(
     read = ResultStore.read
 
     def call() -> Ref:
-        return written.start(Cell("cot"), store, "x").finish() if beside else written(Cell("cot"), store, "x")
+        return written.start(Cell("cot"), store, "x")() if beside else written(Cell("cot"), store, "x")
 
     def late(self: ResultStore, *given: Any, **named: Any) -> Any:
         record.write_bytes(record.read_bytes()[:rest])
@@ -237,7 +237,7 @@ def test_stages_side_by_side_give_their_own_results(tmp_path: Path) -> None:
 
     def together() -> list[Ref]:
         started = [written.start(Cell("cot", word), store, word) for word in "abc"]
-        return [one.finish() for one in started]
+        return [one() for one in started]
 
     found = within(together, ledger)
     assert [open_store(store).read(ref)["item_id"].to_list() for ref in found] == [["a"], ["b"], ["c"]]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 
+from data.characters import visible
 from data.errors import InputError, plural
 from data.exits import Exit
 from flows.cli.console import show
@@ -131,7 +132,7 @@ def verify(*, where: Where | None = None) -> int:
     replies, faults = faults_of_replies(url)
     found += [f"reply cache {shown(url)}: {fault}" for fault in faults]
     for line in found:
-        show(f"DAMAGED  {line}")
+        show(f"DAMAGED  {visible(line)}")
     show(
         f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
         f"checked: {plural(len(found), 'fault') if found else 'all whole'}."
@@ -169,7 +170,7 @@ def prune(
         )
     planned = plan(there, PruningRequest(older_than, keep, runs, grace))
     for run in planned.runs:
-        show(f"run    {run.name}  {', '.join(run.models)}")
+        show(f"run    {run.name}  {visible(', '.join(run.models))}")
     size = there.size(planned.tables)
     for note in planned.notes:
         show(f"note   {note}")

@@ -35,7 +35,7 @@ def _open(model: Any) -> Any:
 def _sees(model: Any) -> bool:
     from tasks.models.python import load
 
-    return load(model).sees
+    return "item" in load(model)[1]["takes"]
 
 
 def _brings(model: Any) -> tuple[str, ...]:
