@@ -69,7 +69,6 @@ _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
 
 _MARKER = pattern(r"(?<!#)#{4,}(?!#)")
-_PLAIN = pattern(r"#### ?(-?[0-9]{1,15})\s*")
 _BOX = pattern(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
 _CUES = {  # a word in lower case, and the cues that hold it
     ":": r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}:",  # A: 18
@@ -161,12 +160,8 @@ def search(text: str, question: str = "", *, cut: bool = False) -> AnswerSearch:
 def _marked(reading: SearchedText) -> AnswerSearch | None:
     """Look at what follows `####`; a heading of a numbered section (`#### 2. Add`, `#### Step 2`) is no marker."""
     text = reading.text
-    last = text.rfind("####")
-    if last < 0:
+    if "####" not in text:
         return None
-    if plain := _PLAIN.fullmatch(text, last):  # the usual case, at once
-        answer = Answer(Fraction(int(plain[1])), "marker", plain[1], plain.start(1), last)
-        return AnswerSearch(answer, last)
     for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
         if _LISTED.match(text, match.end()):
             continue

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from data.answers import Answer, AnswerSearch, search
 from metrics.cot.equations import Equation, equations
-from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, number, operands, operators, tokens
+from metrics.cot.expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
 from metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
 from metrics.cot.notation import normalise, plain, undashed
 from metrics.cot.said import says, spoken
@@ -39,11 +39,10 @@ SMALL = 2**61 - 1
 class Calculation(NamedTuple):
     """One calculation of a chain.
 
-    `text` is as written. `expected` is the exact value of the left side, `found` the value
-    given for it (None: cannot be read, which is never `right`). `operands` are the numbers of the left side (and
-    of the middle of `a = b = c`), `results` the values that the result makes known. `bare`: the left side is one
-    number. `hashed` are those of all these numbers that are not their own hash. Two calculations of the same
-    `key` are identical.
+    `text` is as written. `expected` is the exact value of the left side, `found` the value given for it (None:
+    cannot be read, which is never `right`). `operands` are the numbers of the left side (and of the middle of
+    `a = b = c`), `results` the values that the result makes known. `hashed` are those of all these numbers that are
+    not their own hash. Two calculations of the same `key` are identical.
     """
 
     text: str
@@ -55,7 +54,6 @@ class Calculation(NamedTuple):
     results: tuple[Exact, ...]
     operators: frozenset[str]
     numbers: frozenset[Exact]
-    bare: bool
     hashed: tuple[Exact, ...]
 
 
@@ -276,49 +274,7 @@ def _tail(line: str, last: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def annotated(inside: str) -> Calculation:
     """Read an annotation: the text between `<<` and `>>`."""
-    if (plainly := _PLAIN.fullmatch(inside)) and (made := _plainly(inside, plainly)):
-        return made
     return _calculation(tokens(undashed(normalise(inside))), inside)
-
-
-_NUMBER = r"([0-9]{1,15}(?:\.[0-9]{1,18})?)"
-_PLAIN = re.compile(rf"\s*{_NUMBER}\s*([-+*/])\s*{_NUMBER}\s*=\s*{_NUMBER}\s*")
-
-
-def _plainly(inside: str, match: re.Match[str]) -> Calculation | None:
-    """Read what most annotations are, two numbers and what they come to; None unless it is right."""
-    one, sign, other, result = match.groups()
-    left = int(one) if one.isdigit() else number(one)  # the usual case, at once
-    right = int(other) if other.isdigit() else number(other)
-    value = int(result) if result.isdigit() else number(result)
-    if left is None or right is None or value is None or (sign == "/" and left < right):
-        return None
-    if sign == "+":
-        expected = left + right
-    elif sign == "-":
-        expected = left - right
-    elif sign == "*":
-        expected = left * right
-    elif right:
-        expected = divide(left, right)
-    else:
-        return None
-    if expected != value and not _alike(value, expected):
-        return None
-    numbers = frozenset((left, right, value))
-    return Calculation(
-        text=inside,
-        key=f"{one}{sign}{other}={result}",
-        expected=expected,
-        found=value,
-        right=True,
-        operands=(Operand(one, left, (left,)), Operand(other, right, (right,))),
-        results=(value,),
-        operators=frozenset(sign),
-        numbers=numbers,
-        bare=False,
-        hashed=tuple([n for n in numbers if not (isinstance(n, int) and n < SMALL)]),
-    )
 
 
 def _sides(found: Sequence[Token]) -> list[list[Token]]:
@@ -367,7 +323,6 @@ def _made(sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str,
         results=results,
         operators=frozenset().union(*map(operators, sides)) & _COUNTED,
         numbers=numbers,
-        bare=sum(map(len, before)) == 1,
         hashed=tuple([value for value in known if not (isinstance(value, int) and -SMALL < value < SMALL)]),
     )
 

@@ -89,14 +89,12 @@ def numbers(chain: Chain) -> frozenset[Exact]:
 
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_LETTERS_ASCII = re.compile(r"[a-z]+(?:'[a-z]+)*")  # the same where it suffices, twice as fast
 
 
 def words(chain: Chain) -> frozenset[str]:
     """Return the words, of 2 letters or more, before the first calculation of each step that has one."""
     text = " ".join([step.before for step in chain.steps if step.calculations]).lower().replace("’", "'")
-    found = (_LETTERS_ASCII if text.isascii() else _LETTERS).findall(text)
-    return frozenset([word for word in found if len(word) > 1])
+    return frozenset([word for word in _LETTERS.findall(text) if len(word) > 1])
 
 
 @lru_cache(maxsize=4096)

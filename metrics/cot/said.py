@@ -8,10 +8,6 @@ _EQUALS = re.compile(
     r"|равняется) [-−(]?[$€£¥₽]?[0-9]|(?:是|等于|得到|得|为)\s?[$€£¥₽]?[0-9]"
 )
 _OPERATES = re.compile(r"[*×÷+/^√·²³⋅]| [-−–x] |[0-9][-−][0-9]|\\|plus|minus|times|плюс|минус|[加减乘除]")
-_EQUALS_ASCII = re.compile(
-    r" (?:is|equals?|equal to|makes|gives|comes to|leaves|gets) [-(]?\$?[0-9]"  # the same where it suffices
-)
-_IS = re.compile(r" (?=[-(]?\$?[0-9])(?<=is |ls |al |to |es |ts )")  # is, equals, equal to, gives … before a number
 _WORDS = (
     "half", "halv", "third", "quarter", "fourth", "fifth", "sixth", "eighth", "tenth", "twice", "double", "triple",
     "thrice", "squared", "cubed", "square root", "to the power", "divided by", "multiplied by",
@@ -26,13 +22,10 @@ def says(line: str, *, equal: bool) -> bool:
     lowered = line.lower()
     if equal and _operates(lowered):
         return True
-    plain = lowered.isascii()
-    if plain and not _IS.search(lowered):
-        return False
     return any(
         (_OPERATES.search(lowered, 0, match.start()) or _operates(lowered))
         and not _GOES_ON.match(lowered, match.end() - 1)
-        for match in (_EQUALS_ASCII if plain else _EQUALS).finditer(lowered)
+        for match in _EQUALS.finditer(lowered)
     )
 
 
