@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from json import JSONDecodeError
@@ -32,6 +33,7 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
+from tasks.models.progress import has_pages
 from tasks.runtime import machine
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_results, open_store
@@ -228,8 +230,11 @@ Given = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 
 def _unsearched(value: Any) -> Any:
-    """Return a stage's input so that Prefect does not search what is configured for the results of other stages."""
-    return value if next(found_in(value, BaseModel), None) is None else quote(value)
+    """Return a stage's input so that Prefect does not search what is configured for the results of other stages.
+
+    Where it has pages to draw from which stage an input came, it searches the rest.
+    """
+    return value if has_pages() and next(found_in(value, BaseModel), None) is None else quote(value)
 
 
 def _store_in(given: Given) -> StoreSettings | None:
@@ -290,11 +295,13 @@ class Stage(Generic[P, R]):
         return time.monotonic()
 
     def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
-        name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
-        options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
+        """Return the task as it runs once; Prefect's own `with_options` would read its source again."""
+        task = copy(self.task)
+        task.task_run_name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
+        task.refresh_cache = refresh or None
         if self.cached and (store := _store_in(given)):
-            options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
-        return self.task.with_options(task_run_name=name, **options)
+            task.result_storage = open_results(store, clustered=current_ledger().distributed)
+        return task
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""

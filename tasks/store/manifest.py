@@ -4,6 +4,7 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ LATEST = 10
 PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result may depend on."""
     found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
