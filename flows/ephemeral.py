@@ -199,6 +199,6 @@ def _told(variables: Mapping[str, str]) -> Iterator[None]:
 def _changed(settings: M, path: str, text: str) -> M:
     """Return settings with the one at a path read from text, as from the environment."""
     first, _, rest = path.partition(".")
-    kind: Any = type(settings).model_fields[first].annotation
+    kind: Any = settings.__class__.model_fields[first].annotation
     value = _changed(getattr(settings, first), rest, text) if rest else TypeAdapter(kind).validate_python(text)
     return settings.model_copy(update={first: value})
