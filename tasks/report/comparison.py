@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -107,41 +107,25 @@ def interval(pair: Comparison) -> str:
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
 
-def table(found: RunComparison, *, narrow: bool = False) -> Table:
-    """Return a row for each pair; `narrow`: what is compared stands in two columns, and outcomes have colours."""
+def table(found: RunComparison) -> Table:
+    """Return a row for each pair, with the colour of its outcome."""
     language = found.language
-    named = column_maker("compare", language)
-    figure = partial(named, numeric=narrow)
-
-    def what(pair: Comparison) -> tuple[str, str]:
-        return headline(pair.suite, pair.metric, pair.scope, language)
-
-    about = [
-        named("suite", lambda pair: what(pair)[0]),
-        named("metric", lambda pair: what(pair)[1]),
-        named("before", attrgetter("model_b")),
-        named("after", attrgetter("model_a")),
-    ]
-    if narrow:
-        about = [
-            named("what", lambda pair: ": ".join(what(pair))),
-            named("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
-        ]
-    said = "" if narrow else phrase("compare.verdict", language)
+    column = column_maker("compare", language)
+    tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
     made = Table.of(
         found.pairs,
-        *about,
-        figure("n", lambda pair: str(pair.n)),
-        figure("before" if narrow else "mean_before", lambda pair: percent(pair.mean_b)),
-        figure("after" if narrow else "mean_after", lambda pair: percent(pair.mean_a)),
-        figure("difference", interval),
-        figure("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}"),
-        figure("p", lambda pair: p_value(pair.p_adjusted)),
-        figure("detectable", lambda pair: points(pair.detectable).lstrip("+")),
-        Column(said, lambda pair: conclusion(pair, language)),
+        column("what", lambda pair: ": ".join(headline(pair.suite, pair.metric, pair.scope, language))),
+        column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
+        column("n", lambda pair: str(pair.n), numeric=True),
+        column("before", lambda pair: percent(pair.mean_b), numeric=True),
+        column("after", lambda pair: percent(pair.mean_a), numeric=True),
+        column("difference", interval, numeric=True),
+        column("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}", numeric=True),
+        column("p", lambda pair: p_value(pair.p_adjusted), numeric=True),
+        column("detectable", lambda pair: points(pair.detectable).lstrip("+"), numeric=True),
+        column("verdict", lambda pair: conclusion(pair, language)),
     )
-    tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
-    return replace(made, tones=tones if narrow else ())
+    return replace(made, tones=tones)
 
 
 def title(found: RunComparison) -> str:

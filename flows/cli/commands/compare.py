@@ -88,7 +88,7 @@ def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     for line in comparison.answers(found, _ANSWERS):
         yield Text(visible(line), style="bold")
     if found.pairs:
-        yield comparison.table(found, narrow=True).terminal(language=found.language)
+        yield comparison.table(found).terminal(language=found.language)
     for line in comparison.groups(found):
         yield Text(visible(line))
     total = sum(frame.height for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair))
