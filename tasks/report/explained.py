@@ -121,7 +121,7 @@ def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[
     def counted(label: str) -> Column:
         def write(model: str) -> str:
             n = found[model, label]
-            return f"{n} ({percent(n / totals[model])})"
+            return f"{n}\u00a0({percent(n / totals[model])})"
 
         said = shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), language, label)
         return Column(said, write, numeric=True)

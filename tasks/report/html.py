@@ -6,7 +6,7 @@ The samples are written into it chunk by chunk.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from markupsafe import Markup
 from data.suites import prompted
 from prompts.phrases import section, translated
 from tasks.report import (
-    charts,
     chunks,
     explained,
     labelling,
@@ -73,14 +72,6 @@ def policy(script: str, style: str) -> str:
     )
 
 
-def _profile(heat_map: Mapping[str, Any], models: Sequence[str], language: str) -> Markup:
-    """Draw the categories of several suites; of one the chart would say once more what the table says."""
-    first = models[: charts.SERIES]
-    several = len({column.suite for column in heat_map["columns"]}) > 1
-    rows = overview.profile_rows(heat_map, first) if several else []
-    return charts.profile(rows, first, language) if rows else Markup()
-
-
 def _content(data: ReportData) -> dict[str, Any]:
     """Return the tables and charts of the page."""
     language = data.language
@@ -92,7 +83,7 @@ def _content(data: ReportData) -> dict[str, Any]:
         "verdict": overview.verdict(data),
         "answers": [*differences(data.results, language, targets)] if data.results else [],
         "heat_map": heat_map,
-        "profile": _profile(heat_map, models, language),
+        "profile": overview.profile(heat_map, models),
         "pivot": overview.pivot(data),
         "sections": sections.sections(data),
         "comparisons": overview.comparisons(data),
@@ -138,7 +129,7 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "has_overall": has_overall,
         "asked": partial(asked, language=language),
         "suite_title": partial(suite_title, data),
-        "most": charts.SERIES,
+        "most": overview.SERIES,
     }
 
 

@@ -7,15 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from data.exits import Exit
 from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
-from tasks.report import charts
 from tasks.report.pages import still
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import p_value, plain
+from tasks.report.text import p_value
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
 
@@ -108,31 +105,15 @@ def notes(found: LevelReport) -> Iterator[str]:
     yield phrase("common.calls", language, **found.requests)
 
 
-def markdown(found: LevelReport) -> str:
-    """Return the table and notes as Markdown."""
-    listed = [f"* {plain(line)}" for line in notes(found)]
-    head = f"# {phrase('level.head', found.language)}"
-    return "\n".join([head, "", *table(found).markdown(), "", *listed]) + "\n"
-
-
-def drawn(one: Curve, language: str) -> Markup:
-    """Return the chart of a curve."""
-    band = [{"rung": n, "mean": mean, "low": low, "high": high} for n, (mean, low, high) in enumerate(one.band, 1)]
-    points = [
-        {"rung": n, "share": int(right) / int(answered), "n": int(answered)}
-        for n, (answered, right) in enumerate(zip(one.counts.answered, one.counts.right, strict=True), 1)
-        if answered
-    ]
-    ends = [min(max(end, 1.0), float(len(one.values))) for end in (one.level.low, one.level.high)]
-    return charts.falling(
-        band,
-        points,
-        ends,
-        one.values,
-        label=phrase("level.curve", language, family=title_of(one.family, language), language=one.language),
-        x=one.unit.get(language) or one.unit.get("en") or phrase("level.rungs", language),
-        y=phrase("level.share", language),
-    )
+def _labels(one: Curve, language: str) -> dict[str, str]:
+    """Return what is written at a curve's chart."""
+    named = {"family": title_of(one.family, language), "language": one.language}
+    return {
+        "title": f"{named['family']} ({one.language})",
+        "label": phrase("level.curve", language, **named),
+        "rungs": one.unit.get(language) or one.unit.get("en") or phrase("level.rungs", language),
+        "share": phrase("level.share", language),
+    }
 
 
 def html(found: LevelReport) -> str:
@@ -146,17 +127,14 @@ def html(found: LevelReport) -> str:
         title=made.title,
         table=made,
         notes=list(notes(found)),
-        curves=[
-            (title_of(one.family, found.language), one.language, drawn(one, found.language)) for one in found.curves
-        ],
+        curves=[(one, _labels(one, found.language)) for one in found.curves],
     )
 
 
 def write(found: LevelReport, folder: Path) -> list[Path]:
-    """Write `level.json`, and the page and the Markdown among the run's reports."""
+    """Write `level.json`, and the page among the run's reports."""
     texts = {
         folder / "reports" / f"level_{found.started:%Y%m%d_%H%M%S}.html": html(found),
-        folder / "reports" / f"level_{found.started:%Y%m%d_%H%M%S}.md": markdown(found),
         folder / "level.json": json.dumps(found.as_dict(), ensure_ascii=False, indent=2),
     }
     for path, text in texts.items():

@@ -13,7 +13,7 @@ from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
 from tasks.report.conclusion import conclusion
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
-from tasks.report.text import percent
+from tasks.report.text import percent, shortened
 from tasks.report.titles import (
     aside,
     by_family,
@@ -36,6 +36,10 @@ WIDE = 1 / 3
 """The width of an interval above which its mean says little."""
 
 SHOWN_ERRORS = 40
+SERIES = 8
+"""Models that a chart shows: colours that can be told apart; the style sheet has them as --series-1 and so on."""
+_LETTER = 6.4
+"""Pixels of a letter in a chart, a little more than the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,23 +183,25 @@ def heat_map(data: ReportData) -> dict[str, Any]:
     }
 
 
-def profile_rows(heat_rows: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the heat map's cells as the rows of a chart."""
-    return [
-        {
-            "model": row["model"],
-            "category": column.title,
-            "threshold": column.threshold,
-            "mean": cell.mean,
-            "low": cell.ci_low if cell.ci_low is not None else cell.mean,
-            "high": cell.ci_high if cell.ci_high is not None else cell.mean,
-        }
-        for row in heat_rows["rows"]
-        if row["model"] in models
-        for column, cell in zip(heat_rows["columns"], row["cells"], strict=True)
-        if (row["model"], column.suite) not in heat_rows["unmeasured"]
-        if cell is not None and cell.mean is not None
-    ]
+def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:
+    """Return the heat map's cells as a chart: categories with a mark for each model that is measured there.
+
+    None for one suite, of which it would say once more what the table says. `left` is the room for names in pixels.
+    """
+    from rich.cells import cell_len
+
+    if len({column.suite for column in found["columns"]}) < 2:  # noqa: PLR2004 - see above
+        return None
+    first = models[:SERIES]
+    cells_of = {row["model"]: row["cells"] for row in found["rows"]}
+    categories = []
+    for at, column in enumerate(found["columns"]):
+        own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
+               if (model, column.suite) not in found["unmeasured"]]  # fmt: skip
+        if marks := [(n, cell) for n, cell in own if cell is not None and cell.mean is not None]:
+            categories.append({"title": shortened(column.title), "threshold": column.threshold, "marks": marks})
+    left = 16 + _LETTER * max((cell_len(one["title"]) for one in categories), default=0)
+    return {"models": first, "categories": categories, "left": left} if categories else None
 
 
 def pivot(data: ReportData) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from data.characters import visible
 from prompts.phrases import phrase
+from tasks.report.text import shortened
 
 HERE = Path(__file__).parent
 
@@ -31,6 +32,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.finalize = _finished
+    made.filters["shortened"] = shortened
     return made
 
 

@@ -74,8 +74,6 @@ def test_the_level_of_a_known_curve_is_found_and_no_question_is_asked_twice(run:
     page = next((latest(tmp_path) / "reports").glob("*.html")).read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     assert "<script" not in page
-    text = next((latest(tmp_path) / "reports").glob("*.md")).read_text(encoding="utf-8")
-    assert text.count("| Arithmetic |") == 2
 
 
 def test_a_scale_that_does_not_hold_is_told(run: Run, tmp_path: Path) -> None:
