@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,8 @@ from data.draw import canonical
 from data.errors import InputError
 from data.loading import judged_by
 from data.suites import Suite
-from prompts.phrases import ENGLISH, phrase
+from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
-
-_Resolve = Callable[[Mapping[str, Any]], Sequence[Suite]]
 
 _CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
@@ -27,22 +25,8 @@ _CELLS = b'\n "cells": '
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionSet:
-    """Which questions a suite asked: how many, from where; `what` are texts, or phrases with what fills them."""
-
-    suite: str
-    n: int | None
-    what: tuple[tuple[str, str], ...]
-
-    def said(self, language: str) -> str:
-        """Say it in a line."""
-        told = "; ".join(
-            phrase(f"leaderboard.{name}", language, n=text) if name else text for name, text in self.what
-        )
-        return phrase(
-            "leaderboard.asked", language, suite=self.suite, n="?" if self.n is None else self.n, what=told
-        )
+Asked = tuple[tuple[Suite, int | None], ...]
+"""Suites, and how many questions each asked; None where that was not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +47,7 @@ class LeaderboardEntry:
     verdict: str
     suites: Mapping[str, Mapping[str, Any]]
     key: tuple[tuple[str, str], ...]
-    asked: tuple[QuestionSet, ...]
+    asked: Asked
     judges: tuple[str, ...]
     scoring: Mapping[str, str]
     version: str = ""
@@ -82,7 +66,7 @@ class Board:
     `history` is every run there, the newest first, of which `entries` are the latest of each model.
     """
 
-    asked: tuple[QuestionSet, ...]
+    asked: Asked
     entries: list[LeaderboardEntry]
     differing: Mapping[str, list[str]] = field(default_factory=dict)
     history: Sequence[LeaderboardEntry] = ()
@@ -131,8 +115,8 @@ def head(path: Path) -> dict[str, Any]:
     return found
 
 
-def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterator[LeaderboardEntry]:
-    """Yield each model's standing in one run's results; `suites_of` tells a configuration's suites.
+def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iterator[LeaderboardEntry]:
+    """Yield each model's standing in one run's results; `known` keeps the suites of configurations read before.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
@@ -141,7 +125,10 @@ def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterat
     run = document["run"]
     configuration = run["configuration"]
     sets = run.get("items") or {}
-    declared = {suite.name: suite for suite in suites_of(configuration)}
+    text = canonical(configuration)
+    if text not in known:
+        known[text] = suites_in(configuration)
+    declared = {suite.name: suite for suite in known[text]}
     for model in document["final"]["models"]:
         suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
         own = {name: declared[name] for name in suites if name in declared}
@@ -158,7 +145,7 @@ def read(document: Mapping[str, Any], suites_of: _Resolve = suites_in) -> Iterat
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
             key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
-            asked=tuple(describe(suite, sets.get(name)) for name, suite in own.items()),
+            asked=tuple((suite, (sets.get(name) or {}).get("n")) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
             scoring=dict(_scoring(own, names)) | dict(_answers(sets, suites)),
             version=_version((run.get("identities") or {}).get(model["model"])),
@@ -238,37 +225,6 @@ def _answers(sets: Mapping[str, Mapping[str, Any]], suites: Iterable[str]) -> It
             yield f"{name}.answers", _text(digest)
 
 
-def describe(suite: Suite, counted: Mapping[str, Any] | None) -> QuestionSet:
-    """Return which questions a suite asked."""
-    told: list[tuple[str, str]] = []
-    for path, value in flatten(dict(suite.source)):
-        key = path.rpartition(".")[2]
-        if key in {"n_items", "n"} or value in (None, "", {}, [], ()):
-            continue
-        if key == "method" and value == "all":
-            told.append(("all", ""))
-        elif key == "seed":
-            told.append(("seed", str(value)))
-        elif isinstance(value, list | tuple):
-            told.append(("", ", ".join(map(str, value))))
-        else:
-            told.append(("", str(value)))
-    return QuestionSet(suite.name, counted["n"] if counted else None, tuple(told))
-
-
-def _remembering() -> _Resolve:
-    """Return `suites_in`, asked once for each configuration: the runs of a folder mostly share a few."""
-    known: dict[str, Sequence[Suite]] = {}
-
-    def suites_of(configuration: Mapping[str, Any]) -> Sequence[Suite]:
-        text = canonical(configuration)
-        if text not in known:
-            known[text] = suites_in(configuration)
-        return known[text]
-
-    return suites_of
-
-
 def gather(runs: Path, *, language: str = "") -> Leaderboard:
     """Read all runs of a folder: of each set of questions the latest result of each version of a model.
 
@@ -279,12 +235,12 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
     there = (path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
-    suites_of = _remembering()
+    known: dict[str, Sequence[Suite]] = {}  # the runs of a folder mostly share a few configurations
     folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
     for folder in folders:
         try:
             document = head(folder / "results.json")
-            listed += (own := list(read(document, suites_of)))  # all of a run, or nothing
+            listed += (own := list(read(document, known)))  # all of a run, or nothing
             configurations += [(one.started, document["run"]["configuration"]) for one in own[:1]]
         except FileNotFoundError:
             unfinished.append(folder.name)

@@ -5,7 +5,9 @@ from functools import partial
 
 from data.commands import typed
 from data.exits import OUTCOMES
+from data.suites import Suite
 from prompts.phrases import phrase
+from tasks.compare.configurations import flatten
 from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.report.pages import still
 from tasks.report.tables import Column, Table, column_maker
@@ -21,9 +23,26 @@ LATEST = 12
 
 def heading(found: Leaderboard, number: int, board: Board) -> str:
     """Say which questions a board is about."""
-    asked = "; ".join(one.said(found.language) for one in board.asked)
+    asked = "; ".join(questions(*one, found.language) for one in board.asked)
     several = len(found.boards) > 1
     return f"{phrase('leaderboard.questions', found.language, n=number)}: {asked}" if several else asked
+
+
+def questions(suite: Suite, n: int | None, language: str) -> str:
+    """Say which questions a suite asked: how many, from where."""
+    told = []
+    for path, value in flatten(dict(suite.source)):
+        key = path.rpartition(".")[2]
+        if key in {"n_items", "n"} or value in (None, "", {}, [], ()):
+            continue
+        if (key, value) == ("method", "all"):
+            told.append(phrase("leaderboard.all", language))
+        elif key == "seed":
+            told.append(phrase("leaderboard.seed", language, n=value))
+        else:
+            told.append(", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value))
+    counted = "?" if n is None else n
+    return phrase("leaderboard.asked", language, suite=suite.name, n=counted, what="; ".join(told))
 
 
 def remarks(found: Leaderboard) -> Iterator[str]:
@@ -135,7 +154,7 @@ def page(found: Leaderboard) -> str:
         boards=[
             {
                 "head": phrase("leaderboard.questions", found.language, n=number),
-                "asked": [one.said(found.language) for one in board.asked],
+                "asked": [questions(*one, found.language) for one in board.asked],
                 "table": table(found, board),
                 "notes": [*notes(found, board)],
                 "trends": trend_table(found, board),

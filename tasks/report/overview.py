@@ -194,7 +194,7 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
         return None
     first = models[:SERIES]
     cells_of = {row["model"]: row["cells"] for row in found["rows"]}
-    categories = []
+    categories: list[dict[str, Any]] = []
     for at, column in enumerate(found["columns"]):
         own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
                if (model, column.suite) not in found["unmeasured"]]  # fmt: skip
