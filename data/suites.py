@@ -230,10 +230,6 @@ class Suite(Frozen):
         """Return a metric's own options."""
         return {key: value for key, value in self.metrics[metric].items() if key not in Use.model_fields}
 
-    def titled(self, language: str) -> str:
-        """Return the title for people, in a language where there is one."""
-        return self.title.get(language) or self.title.get("en") or self.name
-
 
 def prompted(suites: Iterable[Suite], models: Collection[str]) -> dict[str, tuple[str, str]]:
     """Return the model and the prompt of each target of the suites that have several prompts."""

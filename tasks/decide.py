@@ -11,7 +11,8 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.corrected import exam_table
 from metrics.analysis.judged import judge_statuses, left_out
-from metrics.analysis.stopping import ConfidenceSequence, Exam, confidence_sequences, undecided_models
+from metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
+from metrics.stats.calibration import ExamTable
 from prompts import languages
 from tasks.judges.passports import PassportFinder
 from tasks.plan import SuitePlan
@@ -30,7 +31,7 @@ class MonitoredSuite:
     suite: Suite
     targets: tuple[str, ...]
     alpha: float
-    exams: Mapping[str, Exam] = field(default_factory=dict)
+    exams: Mapping[str, ExamTable] = field(default_factory=dict)
 
 
 def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | None = None) -> list[MonitoredSuite]:
@@ -45,7 +46,7 @@ def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | Non
     ]
 
 
-def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, Exam]:
+def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, ExamTable]:
     """Return what the exam heard of the judges that count, by language, where their mean is the suite's score."""
     suite, own = plan.suite, plan.metric(plan.suite.scored_by[0])
     name, unit = own.name, metric(own.name)
@@ -53,7 +54,7 @@ def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, Exam]:
     whole = next((one for one in unit.measured if one.whole(options)), None)
     if len(suite.scored_by) > 1 or whole is None:
         return {}
-    found: dict[str, Exam] = {}
+    found: dict[str, ExamTable] = {}
     for language in languages("judging/system"):
         judges = [judge.name for judge in own.judges]
         out = left_out(judge_statuses(suite, name, judges, [language], examined.passport)).get(language, {})
@@ -61,8 +62,7 @@ def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, Exam]:
         passports = [examined.passport(suite, name, one, whole.exam, language) for one in counting]
         there = [one for one in passports if one and {*one.labels} == {*whole.values}]
         if there and len(there) == len(passports):
-            table = exam_table(there, own.aggregate, whole.values)
-            found[language] = Exam(table.counts, table.truths, table.said)
+            found[language] = exam_table(there, own.aggregate, whole.values)
     return found
 
 

@@ -9,11 +9,9 @@ Source: SPEC 11.
 """
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import mul
 from statistics import fmean
 from typing import Any
 
@@ -26,7 +24,7 @@ from data.records import Measured
 from data.suites import Suite
 from metrics.analysis.passports import Passport
 from metrics.judging import Aggregate, aggregate
-from metrics.stats.calibration import Corrected, MeanRate, corrected_mean, corrected_share
+from metrics.stats.calibration import Corrected, ExamTable, corrected_mean, corrected_share
 from metrics.stats.intervals import Interval, estimate, grouped, pool
 from metrics.stats.strata import observed
 
@@ -67,29 +65,6 @@ class CorrectedMean:
     sensitivity: float | None = None
     specificity: float | None = None
     whole: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ExamTable:
-    """What an exam heard of each truth: what `truths` and things `said` are worth, `counts` a row a truth."""
-
-    truths: tuple[float, ...]
-    said: tuple[float, ...]
-    counts: tuple[tuple[int, ...], ...]
-
-    @property
-    def n(self) -> int:
-        """How many answers there are."""
-        return sum(map(sum, self.counts))
-
-    def rates(self) -> tuple[MeanRate, MeanRate]:
-        """Return sensitivity and specificity where truths are worth 1 and 0: of several judges their mean ones."""
-        sums = {
-            truth: (math.fsum(map(mul, row, self.said)), sum(row))
-            for truth, row in zip(self.truths, self.counts, strict=True)
-        }
-        (yes, n_yes), (no, n_no) = sums.get(1.0, (0, 0)), sums.get(0.0, (0, 0))
-        return MeanRate(yes / n_yes if n_yes else 0.0, n_yes), MeanRate(1 - no / n_no if n_no else 0.0, n_no)
 
 
 def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str, float]) -> ExamTable:

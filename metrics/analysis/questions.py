@@ -58,11 +58,6 @@ class QuestionChanges:
         """The share of the earlier run's questions that the later one has too, in [0, 1]."""
         return self.n_common / self.n_before if self.n_before else 1.0
 
-    @property
-    def same(self) -> bool:
-        """Whether nothing moved."""
-        return self.n_before == self.n_after == self.n_common and not self.n_relabelled
-
 
 @dataclass(frozen=True, slots=True)
 class PairedQuestions:

@@ -19,7 +19,7 @@ from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import SUMMARY
 from metrics.analysis.observations import observations
-from metrics.stats.calibration import bounds
+from metrics.stats.calibration import ExamTable, bounds
 from metrics.stats.intervals import Codes, Floats
 from metrics.stats.missing import highest, lowest, scored
 from metrics.stats.sequential import Look, Side, decided, follow, side
@@ -27,18 +27,6 @@ from metrics.stats.sequential import Look, Side, decided, follow, side
 GROWTH = 0.15
 """By how much of what was asked a round adds to it."""
 _STRATUM = ("family", "level", "language")
-
-
-@dataclass(frozen=True, slots=True)
-class Exam:
-    """What a suite's judges said of known truths: a row for each truth, `values` what truths are worth.
-
-    `said` is what each column, a thing said, is worth: the same unless given.
-    """
-
-    confusion: tuple[tuple[int, ...], ...]
-    values: tuple[float, ...]
-    said: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +109,7 @@ def confidence_sequences(
     models: Sequence[str],
     alpha: float,
     *,
-    exam: Exam | None = None,
+    exam: ExamTable | None = None,
 ) -> tuple[ConfidenceSequence, ...]:
     """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
 
@@ -235,7 +223,7 @@ class _Put(NamedTuple):
     numbers: Codes
     suite: Suite
     alpha: float
-    exam: Exam | None = None
+    exam: ExamTable | None = None
 
 
 def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> ConfidenceSequence:
@@ -272,13 +260,10 @@ def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: s
     )
 
 
-def _true_looks(looks: Sequence[Look], low: Floats, high: Floats, exam: Exam, alpha: float) -> list[Look]:
+def _true_looks(looks: Sequence[Look], low: Floats, high: Floats, exam: ExamTable, alpha: float) -> list[Look]:
     """Return what is left of the true mean at each look: half of alpha for the run, half for the judge's exam."""
     halves = follow(low, alpha=alpha / 2, looks=[look.n for look in looks], ceiling=high)
-    return [
-        Look(one.n, one.mean, *bounds((one.low, one.high), exam.confusion, exam.values, alpha / 2, worth=exam.said))
-        for one in halves
-    ]
+    return [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in halves]
 
 
 def _agree(look: Look, true: Look, threshold: float) -> bool:

@@ -82,26 +82,12 @@ def judge_status(status: int) -> Finding | None:
     return judge_outcome("server error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "unexpected status")
 
 
-def judge_url(url: str) -> Finding:
-    """Judge a cited URL by rule alone: UNCERTAIN at best, LIKELY_FABRICATED with its reason.
-
-    A URL of another port or of a scheme that pages are served by (ftp) is UNCERTAIN: it is never fetched.
-    """
-    found = read_url(url)
-    flaw = found if isinstance(found, Finding) else _identifier_flaw(found.text)
-    return flaw or UNCHECKED
-
-
-def _identifier_flaw(text: str) -> Finding | None:
-    flaw = next((flaw for _, _, flaw in identifiers(text) if flaw), "")
-    return Finding("LIKELY_FABRICATED", flaw) if flaw else None
-
-
 def locate(source: ListedSource) -> Url | Finding:
     """Return the URL under which a source can be looked up: its own, or its DOI's or arXiv id's page.
 
     A finding where it has none: LIKELY_FABRICATED where the URL or an identifier beside it is impossible,
-    UNCERTAIN where it names a book (a sound ISBN) or nothing that can be looked up.
+    UNCERTAIN where it names a book (a sound ISBN) or nothing that can be looked up. A URL of another port or of a
+    scheme that pages are served by (ftp) is UNCERTAIN: it is never fetched.
     """
     told = f"{source.url}\n{source.title}\n{source.text}"
     named = list(identifiers(told))

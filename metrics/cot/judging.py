@@ -1,6 +1,6 @@
 """Recompute a calculation: in what ways it may be read, and whether its sides agree in one of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
@@ -21,7 +21,6 @@ _LONG = 40  # tokens, beyond which units are not changed
 _THOUSANDS = 3
 
 Sides = Sequence[Sequence[Token]]
-Reading = Callable[[Sequence[Token]], Exact | None]
 
 
 class CalculationCheck(NamedTuple):

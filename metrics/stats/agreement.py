@@ -69,25 +69,6 @@ class Repeats:
     agreement: MeanEstimate
 
 
-def krippendorff(ratings: pl.DataFrame) -> float | None:
-    """Compute Krippendorff's alpha of numbers: 1 agreement, 0 as by chance, below 0 disagreement.
-
-    A row of `ratings` is one rating, in any order: `unit` (what was rated) and `value` (null: none). Units with a
-    single rating do not count. None where alpha is undefined. Of yes and no it is that of names too.
-
-    Source: Krippendorff 2011, of intervals; a sum of squared distances between pairs is one about the mean.
-    """
-    rated = _rated(ratings)
-    n = rated.height
-    if not n:
-        return None
-    size, at = pl.len().over("unit"), pl.col("value")
-    within = (at - at.mean().over("unit")) ** 2 * size / (size - 1)
-    overall = (at - at.mean()) ** 2 * n / (n - 1)
-    seen, expected = rated.select(seen=within.sum(), expected=overall.sum()).row(0)
-    return None if expected <= _NOTHING else 1 - seen / expected
-
-
 def _rated(ratings: pl.DataFrame) -> pl.DataFrame:
     """Return the ratings of units that several rated."""
     given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
@@ -95,19 +76,22 @@ def _rated(ratings: pl.DataFrame) -> pl.DataFrame:
 
 
 def agreement(ratings: pl.DataFrame) -> Agreement:
-    """Compute Krippendorff's alpha with its 95 % interval, and over how many units that several rated.
+    """Compute Krippendorff's alpha of numbers: 1 agreement, 0 as by chance, below 0 disagreement.
 
-    The interval is that of a bootstrap over units with random weights, to which one unit is added that agrees no
+    A row of `ratings` is one rating, in any order: `unit` (what was rated) and `value` (null: none). Units with a
+    single rating do not count. None where alpha is undefined. Of yes and no it is that of names too. The 95 %
+    interval is that of a bootstrap over units with random weights, to which one unit is added that agrees no
     better than chance: a few units on which all agree do not prove that all always do.
 
-    Source: Rubin 1981 (the Bayesian bootstrap); the added unit ours.
+    Source: Krippendorff 2011, of intervals; Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
-    alpha = krippendorff(ratings)
     rated = _rated(ratings)
-    units = rated["unit"].n_unique()
-    if alpha is None:
-        return Agreement(None, Interval(), units)
+    units, n_ratings = rated["unit"].n_unique(), rated.height
     size, unlike, totals, squares = _units(rated)
+    spread = float(squares.sum()) * n_ratings / max(n_ratings - 1, 1)
+    if spread <= _NOTHING:
+        return Agreement(None, Interval(), units)
+    alpha = 1 - float(unlike.sum()) / spread
     rng = np.random.default_rng(0)
     weights = rng.gamma(1.0, size=(_DRAWS, units))
     extra = rng.gamma(1.0, size=_DRAWS)

@@ -11,6 +11,7 @@ Source: Rogan & Gladen 1978; Lang & Reiczigel 2014 (the interval); ours (the lea
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
@@ -61,6 +62,29 @@ class MeanRate:
 
     share: float
     n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExamTable:
+    """What an exam heard of each truth: what `truths` and things `said` are worth, `counts` a row a truth."""
+
+    truths: tuple[float, ...]
+    said: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+    @property
+    def n(self) -> int:
+        """How many answers there are."""
+        return sum(map(sum, self.counts))
+
+    def rates(self) -> tuple[MeanRate, MeanRate]:
+        """Return sensitivity and specificity where truths are worth 1 and 0: of several judges their mean ones."""
+        sums = {
+            truth: (math.fsum(map(mul, row, self.said)), sum(row))
+            for truth, row in zip(self.truths, self.counts, strict=True)
+        }
+        (yes, n_yes), (no, n_no) = sums.get(1.0, (0, 0)), sums.get(0.0, (0, 0))
+        return MeanRate(yes / n_yes if n_yes else 0.0, n_yes), MeanRate(1 - no / n_no if n_no else 0.0, n_no)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,29 +301,20 @@ def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
     return Interval(max(middle - below, -1.0), min(middle + above, 1.0), "recovered", sensitivity.n + specificity.n)
 
 
-def bounds(
-    said: tuple[float, float],
-    confusion: Sequence[Sequence[int]],
-    values: Sequence[float],
-    alpha: float,
-    *,
-    worth: Sequence[float] | None = None,
-) -> tuple[float, float]:
+def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:
     """Bound the true mean, where what a judge says has a mean within `said`, whatever the share of each truth.
 
-    `confusion` and `values` as for `corrected_mean`, `worth` what each thing said is worth (as the truths unless
-    given). What is said, on average, of each truth is bounded from the
+    What is said, on average, of each truth is bounded from the
     exam's answers, all of them together wrong with a chance of `alpha` at most; truths that are settled without the
     judge may be mixed in. So it holds wherever `said` does, also where that may be looked at, and is never narrower
     than that.
     """
     from scipy.optimize import linprog  # half a second
 
-    true = np.asarray(values, np.float64)
-    heard = true if worth is None else np.asarray(worth, np.float64)
-    limits = [_said_of(np.asarray(row), heard, alpha / len(true)) for row in confusion]
+    heard = np.asarray(exam.said, np.float64)
+    limits = [_said_of(np.asarray(row), heard, alpha / len(exam.truths)) for row in exam.counts]
     least, most = (np.array([*(limit[end] for limit in limits), 0.0, 1.0]) for end in (0, 1))
-    truths = np.concatenate([true, [0.0, 1.0]])
+    truths = np.array([*exam.truths, 0.0, 1.0])
     found = [
         linprog(
             sign * truths,

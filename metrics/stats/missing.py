@@ -22,14 +22,14 @@ def scored() -> pl.Expr:
     return pl.when(_STATUS == "scored").then(_VALUE).when(_STATUS.is_in(VALUED)).then(_VALUE.fill_null(0.0))
 
 
-def lowest(least: float | pl.Expr = 0.0) -> pl.Expr:
+def lowest() -> pl.Expr:
     """The least that the row's value can be; null where the metric does not apply."""
-    return pl.when(_STATUS.is_in(LOST)).then(least).otherwise(scored())
+    return pl.when(_STATUS.is_in(LOST)).then(0.0).otherwise(scored())
 
 
-def highest(most: float | pl.Expr = 1.0) -> pl.Expr:
+def highest() -> pl.Expr:
     """The most that the row's value can be; null where the metric does not apply."""
-    return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(most).otherwise(scored())
+    return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(1.0).otherwise(scored())
 
 
 def cause(scores: pl.DataFrame) -> pl.Expr:

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from metrics.stats.calibration import bounds
+from metrics.stats.calibration import ExamTable, bounds
 from metrics.stats.intervals import Floats, score_limits, wilson
 from metrics.stats.sequential import PARTS, decided, follow, share_of, side
 
@@ -245,9 +245,8 @@ def judged(runs: int = 100) -> None:
             yes, no = (int(random.binomial(n, rate)) for rate in (sensitivity, specificity))
             said = random.random(400) < truth * sensitivity + (1 - truth) * (1 - specificity)
             looks = follow(said.astype(np.float64), alpha=ALPHA / 2, looks=(50, 150, 400))
-            limits = [
-                bounds((one.low, one.high), [[yes, n - yes], [n - no, no]], (1.0, 0.0), ALPHA / 2) for one in looks
-            ]
+            exam = ExamTable((1.0, 0.0), (1.0, 0.0), ((yes, n - yes), (n - no, no)))
+            limits = [bounds((one.low, one.high), exam, ALPHA / 2) for one in looks]
             missed += not all(low <= truth <= high for low, high in limits)
             widths.append(limits[-1][1] - limits[-1][0])
         around = wilson(missed, runs)

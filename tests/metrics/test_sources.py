@@ -19,7 +19,6 @@ from metrics.citation.sources import (
     judge_page,
     judge_source,
     judge_status,
-    judge_url,
 )
 from metrics.citation.urls import Finding, Url, read_url
 from tests.helpers.bounds import bounded
@@ -88,17 +87,17 @@ def test_a_good_url_is_at_best_uncertain_by_rule(url: str, normal: str) -> None:
     found = read_url(url)
     assert isinstance(found, Url)
     assert found.text == normal
-    assert judge_url(url) == Finding("UNCERTAIN", "not checked: network is off")
+    assert judge_source(ListedSource(1, url=url)) == Finding("UNCERTAIN", "not checked: network is off")
 
 
 @pytest.mark.parametrize("url", REAL)
 def test_a_real_site_is_not_taken_for_a_placeholder(url: str) -> None:
-    assert judge_url(url).verdict == "UNCERTAIN"
+    assert judge_source(ListedSource(1, url=url)).verdict == "UNCERTAIN"
 
 
 @pytest.mark.parametrize(("url", "reason"), BAD.items())
 def test_a_url_that_names_no_public_page_is_likely_fabricated(url: str, reason: str) -> None:
-    assert judge_url(url) == Finding("LIKELY_FABRICATED", reason)
+    assert judge_source(ListedSource(1, url=url)) == Finding("LIKELY_FABRICATED", reason)
 
 
 def test_sites_are_registrable_domains() -> None:
@@ -362,7 +361,7 @@ def test_hostile_urls_and_texts_take_bounded_time() -> None:
             "／",
             "0x",
         ):
-            judge_url("http://" + piece * (1990 // len(piece)))
+            judge_source(ListedSource(1, url="http://" + piece * (1990 // len(piece))))
             judge_source(ListedSource(1, text=piece * (200_000 // len(piece))))
 
 

@@ -12,7 +12,6 @@ from data.suites import Stop, Suite
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.pairs import compare
 from metrics.analysis.stopping import (
-    Exam,
     against,
     confidence_sequences,
     cut_into_rounds,
@@ -22,6 +21,7 @@ from metrics.analysis.stopping import (
     with_sequence_intervals,
 )
 from metrics.analysis.summary import summarise
+from metrics.stats.calibration import ExamTable
 from metrics.stats.sequential import follow
 from tests.helpers.verdicts import finalise
 
@@ -256,8 +256,8 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
     scores = scores_of({"m": right(rounds, 24, 25)})
     exams = {
         "none": None,
-        "good": Exam(((500, 0), (0, 500)), (1.0, 0.0)),
-        "lenient": Exam(((500, 0), (430, 70)), (1.0, 0.0)),
+        "good": ExamTable((1.0, 0.0), (1.0, 0.0), ((500, 0), (0, 500))),
+        "lenient": ExamTable((1.0, 0.0), (1.0, 0.0), ((500, 0), (430, 70))),
     }
     found = {
         name: confidence_sequences(rounds, scores, suite, ["m"], 0.05, exam=exam)[0] for name, exam in exams.items()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from data.errors import InputError
 from data.tables import SCORES
-from metrics.stats.agreement import judge_agreement, judge_ratings, krippendorff, repeats
+from metrics.stats.agreement import agreement, judge_agreement, judge_ratings, repeats
 
 RATINGS = pl.Schema({"unit": pl.Int64(), "value": pl.Float64()})
 
@@ -34,14 +34,14 @@ def four() -> pl.DataFrame:
 
 
 def test_alpha_of_the_published_table_with_missing_values() -> None:
-    alpha = krippendorff(four())
+    alpha = agreement(four()).alpha
     assert alpha is not None
     assert round(alpha, 3) == 0.849
 
 
 def test_alpha_of_the_published_binary_table() -> None:
     """Krippendorff 2011, section A: two observers, ten units."""
-    alpha = krippendorff(ratings(digits("0100000010"), digits("1110010000")))
+    alpha = agreement(ratings(digits("0100000010"), digits("1110010000"))).alpha
     assert alpha is not None
     assert round(alpha, 3) == 0.095
 
@@ -57,11 +57,11 @@ def test_alpha_of_the_published_binary_table() -> None:
     ],
 )
 def test_undefined_alpha_is_none(table: pl.DataFrame) -> None:
-    assert krippendorff(table) is None
+    assert agreement(table).alpha is None
 
 
 def test_agreement_throughout_is_1() -> None:
-    assert krippendorff(ratings([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])) == pytest.approx(1.0)
+    assert agreement(ratings([0.0, 1.0, 2.0], [0.0, 1.0, 2.0])).alpha == pytest.approx(1.0)
 
 
 def _by_pairs(judges: list[list[float | None]]) -> float | None:
@@ -88,7 +88,7 @@ VALUE = st.one_of(st.none(), st.sampled_from([0.0, 1.0, 2.0, 5.0]))
 @given(st.lists(st.lists(VALUE, min_size=6, max_size=6), min_size=2, max_size=4))
 def test_alpha_is_that_of_the_definition(judges: list[list[float | None]]) -> None:
     expected = _by_pairs(judges)
-    found = krippendorff(ratings(*judges))
+    found = agreement(ratings(*judges)).alpha
     assert found == (None if expected is None else pytest.approx(expected))
 
 

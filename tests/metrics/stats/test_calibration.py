@@ -1,9 +1,12 @@
 """Corrected means: SPEC 11's goldens, what stays within bounds, and what is not corrected at all."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from metrics.stats.calibration import (
+    ExamTable,
     Rate,
     bounds,
     corrected_mean,
@@ -119,8 +122,12 @@ def test_kappa_by_hand() -> None:
     assert kappa([[0, 0], [0, 0]]) is None
 
 
+def heard(table: Sequence[Sequence[int]], values: tuple[float, ...]) -> ExamTable:
+    return ExamTable(values, values, tuple(tuple(row) for row in table))
+
+
 def test_a_flawless_judge_of_a_long_exam_leaves_what_was_said() -> None:
-    low, high = bounds((0.7, 0.8), [[20_000, 0], [0, 20_000]], (1.0, 0.0), 0.05)
+    low, high = bounds((0.7, 0.8), heard([[20_000, 0], [0, 20_000]], (1.0, 0.0)), 0.05)
     assert low == pytest.approx(0.7, abs=0.002)
     assert high == pytest.approx(0.8, abs=0.002)
     assert low <= 0.7
@@ -133,21 +140,21 @@ def test_what_a_lenient_judge_says_is_bounded_by_what_its_errors_make_of_it() ->
     By hand, least where what is right was settled without the judge: (0.85 - 0.3) / 0.7; most where what is wrong
     was: 0.85 / 0.98.
     """
-    low, high = bounds((0.85, 0.85), [[98_000, 2_000], [30_000, 70_000]], (1.0, 0.0), 0.05)
+    low, high = bounds((0.85, 0.85), heard([[98_000, 2_000], [30_000, 70_000]], (1.0, 0.0)), 0.05)
     assert low == pytest.approx(0.7857, abs=0.01)
     assert high == pytest.approx(0.8673, abs=0.01)
 
 
 def test_a_short_exam_bounds_little_and_none_nothing_on_its_side() -> None:
-    short = bounds((0.85, 0.9), [[10, 0], [0, 10]], (1.0, 0.0), 0.05)
-    long = bounds((0.85, 0.9), [[200, 0], [0, 200]], (1.0, 0.0), 0.05)
+    short = bounds((0.85, 0.9), heard([[10, 0], [0, 10]], (1.0, 0.0)), 0.05)
+    long = bounds((0.85, 0.9), heard([[200, 0], [0, 200]], (1.0, 0.0)), 0.05)
     assert short[0] < long[0] < 0.85
-    assert bounds((0.85, 0.9), [[200, 0], [0, 0]], (1.0, 0.0), 0.05)[0] == 0.0
+    assert bounds((0.85, 0.9), heard([[200, 0], [0, 0]], (1.0, 0.0)), 0.05)[0] == 0.0
 
 
 def test_ratings_are_bounded_as_shares_are() -> None:
     """A judge that calls half of the partly grounded fully grounded: 0.75 said of them, 0.5 true."""
     table = [[40_000, 0, 0], [20_000, 20_000, 0], [0, 0, 40_000]]
-    low, high = bounds((0.75, 0.75), table, (1.0, 0.5, 0.0), 0.05)
+    low, high = bounds((0.75, 0.75), heard(table, (1.0, 0.5, 0.0)), 0.05)
     assert low == pytest.approx(0.5, abs=0.01)
     assert high == pytest.approx(0.75, abs=0.01)
