@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import stamina
 
+from data.commands import typed
 from data.errors import InputError
 from data.extras import installing
 from tasks.store.statements import COLUMNS, failures, metadata, statements, words_of
@@ -62,7 +63,7 @@ def portions(rows: Sequence[Row]) -> Iterator[list[Row]]:
 class Database:
     """One database behind an SQLAlchemy URL; safe to share between threads.
 
-    Raises `DamagedFile` where an SQLite file is damaged, SQLAlchemy's errors for all else that does not pass.
+    Once it is open, what does not pass is an `InputError`.
     """
 
     def __init__(self, url: str) -> None:
@@ -70,10 +71,13 @@ class Database:
 
         Raises:
             InputError: the URL names no database that can be used.
+            DamagedFile: an SQLite file is damaged.
+            SQLAlchemyError: it cannot be opened.
         """
         parsed = parse(url)
+        self.url = url
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self._list = words_of(is_sqlite=self.is_sqlite).listed
+        self.listed = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
         with _sorted_out():
@@ -117,20 +121,34 @@ class Database:
                 return work(connection)
         raise AssertionError("unreachable: the loop ends by return or raise")
 
-    def _rows(self, name: str, **values: Any) -> list[Row]:
+    def _work(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do a piece of work that may be repeated.
+
+        Raises:
+            InputError: the database refuses, or its file is damaged.
+        """
+        try:
+            return self._do(work)
+        except DamagedFile as error:
+            raise InputError(
+                f"reply cache {shown(self.url)} is damaged ({error}). `{typed('store repair')}` saves what can be "
+                "read; then run again."
+            ) from error
+        except sa.exc.SQLAlchemyError as error:
+            raise explained(self.url, error) from error
+
+    def rows(self, name: str, **values: Any) -> list[Row]:
+        """Return what a statement finds; a list among its values is one parameter: see `listed`."""
         statement = self._statements[name]
         given = statement.given(values)
-        found = self._do(lambda connection: connection.exec_driver_sql(statement.text, given).all())
+        found = self._work(lambda connection: connection.exec_driver_sql(statement.text, given).all())
         return list(map(tuple, found))
 
-    def _run(self, name: str, **values: Any) -> int:
+    def run(self, name: str, **values: Any) -> int:
+        """Carry a statement out, and return how many rows it changed."""
         statement = self._statements[name]
         given = statement.given(values)
-        return self._do(lambda connection: connection.exec_driver_sql(statement.text, given).rowcount)
-
-    def lookup(self, ids: Sequence[str]) -> list[Row]:
-        """Return the replies with these ids, as rows of `COLUMNS`."""
-        return self._rows("lookup", ids=self._list(ids))
+        return self._work(lambda connection: connection.exec_driver_sql(statement.text, given).rowcount)
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
@@ -143,12 +161,12 @@ class Database:
     def _insert(self, rows: Sequence[Row], columns: Sequence[str], insert: str, ended: str, **more: Any) -> None:
         # In order, so that two who write the same rows wait for one another and never in a circle.
         for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
-            ids = self._list([row[0] for row in portion])
+            ids = self.listed([row[0] for row in portion])
             if self.is_sqlite:
-                self._do(partial(self._insert_sqlite, insert, portion, ended, {"ids": ids, **more}))
+                self._work(partial(self._insert_sqlite, insert, portion, ended, {"ids": ids, **more}))
             else:
                 listed = zip(columns, zip(*portion, strict=True), strict=True)
-                self._run(ended, ids=ids, **more, **{f"every_{name}": list(values) for name, values in listed})
+                self.run(ended, ids=ids, **more, **{f"every_{name}": list(values) for name, values in listed})
 
     def _insert_sqlite(
         self, insert: str, rows: list[Row], ended: str, given: dict[str, Any], connection: sa.Connection
@@ -157,51 +175,23 @@ class Database:
         statement = self._statements[ended]
         connection.exec_driver_sql(statement.text, statement.given(given))
 
-    def failures(self, ids: Sequence[str], *, run: str, way: str) -> list[Row]:
-        """Return (id, kind, message) of those that failed in a run when they were asked in a way."""
-        return self._rows("failures", ids=self._list(ids), run=run, way=way)
-
-    def forgive(self, *, run: str, before: float) -> None:
-        """Delete a run's failures, and all from before a Unix time."""
-        self._run("forgive", run=run, before=before)
-
-    def delete(self, ids: Sequence[str]) -> int:
-        """Delete the replies with these ids; return how many there were."""
-        return self._run("delete", ids=self._list(ids))
-
-    def claim(self, ids: Sequence[str], *, holder: str, lease_s: float, gone: Sequence[str]) -> set[str]:
-        """Claim what is free, the holder's own, expired, or claimed by one of `gone`; return what is now held.
-
-        One statement, so that of several who find a claim expired only one gets it.
-        """
-        wanted = {"ids": self._list(sorted(set(ids))), "gone": self._list(gone)}
-        return {row[0] for row in self._rows("claim", holder=holder, lease_s=lease_s, **wanted)}
-
-    def owners(self, ids: Sequence[str]) -> list[str]:
-        """Return who has claimed these ids."""
-        return [row[0] for row in self._rows("owners", ids=self._list(ids))]
-
-    def renew(self, *, holder: str, lease_s: float) -> None:
-        """Let a holder's claims last for `lease_s` from now."""
-        self._run("renew", holder=holder, lease_s=lease_s)
-
-    def release(self, ids: Sequence[str], *, holder: str) -> None:
-        """Delete a holder's claims on these ids."""
-        self._run("release", ids=self._list(ids), holder=holder)
-
     def count(self) -> int:
         """Return how many replies there are."""
-        return int(self._rows("count")[0][0])
+        return int(self.rows("count")[0][0])
 
     def walk(self, size: int = 2000) -> Iterator[list[Row]]:
         """Yield all replies in the order of their ids, as lists of rows of `COLUMNS`."""
         last = ""
-        while rows := self._rows("walk", last=last, size=size):
+        while rows := self.rows("walk", last=last, size=size):
             yield rows
             last = rows[-1][0]
 
     def faults(self, most: int = 5) -> list[str]:
-        """Return what SQLite's own check finds wrong with the file, indexes included; nothing for Postgres."""
+        """Return what SQLite's own check finds wrong with the file, indexes included; nothing for Postgres.
+
+        Raises:
+            DamagedFile: it cannot be checked.
+        """
         if not self.is_sqlite:
             return []
         check = f"PRAGMA integrity_check({most})"

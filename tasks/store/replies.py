@@ -9,14 +9,13 @@ run. A damaged SQLite file is mended when it is opened, with a warning.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 
-from data.commands import typed
 from data.errors import InputError
 from tasks.store import repair
 from tasks.store.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
@@ -27,11 +26,8 @@ from tasks.store.tables import Store
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
-T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
-CHUNK = 10_000
-"""Ids in one statement."""
 CHECKED = 512_000_000
 """Bytes of an SQLite file that is checked whole when it is opened: a second or two at most."""
 GLANCE_S = 0.5
@@ -163,18 +159,6 @@ class ReplyCache:
         _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
         return _sound(self.url, file, whole=False)
 
-    def _work(self, work: Callable[[Database], T]) -> T:
-        """Do a piece of work that may be repeated."""
-        try:
-            return work(self._database)
-        except DamagedFile as error:
-            raise InputError(
-                f"reply cache {shown(self.url)} is damaged ({error}). `{typed('store repair')}` saves what can be "
-                "read; then run again."
-            ) from error
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(self.url, error) from error
-
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return what is known of these requests.
 
@@ -182,20 +166,25 @@ class ReplyCache:
         """
         found: dict[str, Remembered] = {}
         damaged: list[str] = []
-        for chunk in batched(request_ids, CHUNK):
-            for row in self._work(lambda database, ids=chunk: database.lookup(ids)):
-                if entry := entry_of(row):
-                    found[entry.request_id] = entry
-                else:
-                    damaged.append(row[0])
-        if damaged:
-            found |= self._replace(damaged)
-        return found
+        for row in self._rows("lookup", request_ids):
+            if entry := entry_of(row):
+                found[entry.request_id] = entry
+            else:
+                damaged.append(row[0])
+        return found | (self._replace(damaged) if damaged else {})
+
+    def _rows(self, name: str, request_ids: Sequence[str], **more: Any) -> list[Row]:
+        """Return what a statement finds of these requests."""
+        return self._database.rows(name, ids=self._database.listed(request_ids), **more) if request_ids else []
+
+    def _run(self, name: str, request_ids: Sequence[str], **more: Any) -> int:
+        """Carry a statement out for these requests."""
+        return self._database.run(name, ids=self._database.listed(request_ids), **more) if request_ids else 0
 
     def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those that the store's tables still hold, remembered again."""
         back = repair.recall(self._tables, set(damaged)) if self._tables else {}
-        self._work(lambda database: database.delete(damaged))
+        self.forget(damaged)
         self.remember(list(back.values()))
         _log.warning(
             "reply cache %s: %d replies failed their checksums; %d were brought back from the store's tables, %d "
@@ -209,70 +198,57 @@ class ReplyCache:
 
     def remember(self, entries: Sequence[Remembered]) -> None:
         """Keep replies, durably, and give their claims back; the first reply stays."""
-        if entries:
-            rows = [row_of(entry) for entry in entries]
-            self._work(lambda database: database.insert(rows))
+        self._database.insert([row_of(entry) for entry in entries])
 
     def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
         """Keep failures for who asks in the same way in the same run, and give the holder's claims on them back."""
-        if failures:
-            rows = [failure_row(one, run, way) for one in failures]
-            self._work(lambda database: database.fail(rows, holder=holder))
+        self._database.fail([failure_row(one, run, way) for one in failures], holder=holder)
 
     def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
         """Return those of these requests that failed in a run when they were asked in a way."""
-        found: dict[str, FailedCall] = {}
-        for chunk in batched(request_ids, CHUNK):
-            for row in self._work(lambda database, ids=chunk: database.failures(ids, run=run, way=way)):
-                found[row[0]] = FailedCall(*row)
-        return found
+        return {row[0]: FailedCall(*row) for row in self._rows("failures", request_ids, run=run, way=way)}
 
     def forgive(self, run: str) -> None:
         """Forget the failures of a run that has ended, and those of killed ones."""
-        self._work(lambda database: database.forgive(run=run, before=time.time() - FORGIVEN_S))
+        self._database.run("forgive", run=run, before=time.time() - FORGIVEN_S)
 
     def claim(self, request_ids: Sequence[str], *, holder: str, lease_s: float) -> set[str]:
         """Claim requests for a holder for a time; return those that were free, or whose holder is gone.
 
         Look claimed requests up once more before asking: another worker may have answered one in between.
         """
-        wanted = list(dict.fromkeys(request_ids))
-        granted: set[str] = set()
-        for ids in batched(wanted, CHUNK):
-            granted |= self._claim(ids, holder, lease_s)
+        granted = self._claim(sorted(set(request_ids)), holder, lease_s)
+        if held := sorted(set(request_ids) - granted):
+            gone = [one for one in self._owners(held) if has_ended(one, here=self._file is not None)]
+            granted |= self._claim(held, holder, lease_s, gone) if gone else set()
         return granted
 
-    def _claim(self, ids: list[str], holder: str, lease_s: float) -> set[str]:
-        granted = self._work(lambda database: database.claim(ids, holder=holder, lease_s=lease_s, gone=()))
-        if len(granted) < len(ids):
-            held = [i for i in ids if i not in granted]
-            owners = self._work(lambda database: database.owners(held))
-            gone = [one for one in owners if has_ended(one, here=self._file is not None)]
-            if gone:
-                granted |= self._work(
-                    lambda database: database.claim(held, holder=holder, lease_s=lease_s, gone=gone)
-                )
-        return granted
+    def _claim(self, ids: Sequence[str], holder: str, lease_s: float, gone: Sequence[str] = ()) -> set[str]:
+        """Claim what is free, the holder's own, expired, or claimed by one of `gone`; return what is now held.
+
+        One statement, so that of several who find a claim expired only one gets it.
+        """
+        more = {"holder": holder, "lease_s": lease_s, "gone": self._database.listed(gone)}
+        return {row[0] for row in self._rows("claim", ids, **more)}
+
+    def _owners(self, ids: Sequence[str]) -> list[str]:
+        return [row[0] for row in self._rows("owners", ids)]
 
     def holders(self, request_ids: Sequence[str]) -> list[str]:
         """Return who holds claims on these requests, in words for people."""
-        found: set[str] = set()
-        for ids in batched(request_ids, CHUNK):
-            found |= set(self._work(lambda database, i=ids: database.owners(i)))
-        return sorted({described(one) for one in found})
+        return sorted({described(one) for one in self._owners(request_ids)})
 
     def renew(self, *, holder: str, lease_s: float) -> None:
         """Extend all claims of a holder."""
-        self._work(lambda database: database.renew(holder=holder, lease_s=lease_s))
+        self._database.run("renew", holder=holder, lease_s=lease_s)
 
     def release(self, request_ids: Sequence[str], *, holder: str) -> None:
         """Give claims back without an answer."""
-        for ids in batched(request_ids, CHUNK):
-            self._work(lambda database, i=ids: database.release(i, holder=holder))
+        self._run("release", request_ids, holder=holder)
 
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
-        return sum(self._work(lambda database, i=ids: database.delete(i)) for ids in batched(request_ids, CHUNK))
+        return self._run("delete", request_ids)
 
     def restore(self) -> tuple[int, int]:
         """Remove rows with wrong checksums and bring back all that the store's tables hold.
@@ -304,7 +280,7 @@ class ReplyCache:
 
     def count(self) -> int:
         """Return how many replies are kept."""
-        return self._work(lambda database: database.count())
+        return self._database.count()
 
     def close(self) -> None:
         """Let go of the connections."""
