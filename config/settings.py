@@ -204,10 +204,6 @@ class Settings(Frozen):
         """Return a suite by its name."""
         return next(suite for suite in self.suites if suite.name == name)
 
-    def only(self, name: str) -> Self:
-        """Return the same evaluation with one of its suites."""
-        return self.model_copy(update={"suites": (self.suite(name),)})
-
     def waiting(self) -> Self:
         """Return the same evaluation that waits for all it submits in batches."""
 

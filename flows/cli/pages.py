@@ -33,40 +33,36 @@ def page(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
     if key in pages:
         sys.stdout.write(pages[key])
         return 0
-    told = _Told(sys.stdout)
-    with redirect_stdout(told):
+    with redirect_stdout(_Page(sys.stdout)) as made:
         code = work()
+    sys.stdout.write(made.getvalue())
     if not (code or sys.dont_write_bytecode):
         with suppress(OSError):
             written = path.with_suffix(f".{os.getpid()}")
-            written.write_text(json.dumps({"sources": now, "pages": {**pages, key: told.text}}), encoding="utf-8")
+            written.write_text(
+                json.dumps({"sources": now, "pages": {**pages, key: made.getvalue()}}), encoding="utf-8"
+            )
             written.replace(path)
     return code
 
 
-class _Told(io.TextIOBase):
-    """A stream that remembers what is written to another, which it otherwise is."""
+class _Page(io.StringIO):
+    """A page in the making, laid out for the stream that it will go to."""
 
     def __init__(self, stream: Any) -> None:
-        self.stream, self.text = stream, ""
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return int(self.stream.write(text))
-
-    def flush(self) -> None:
-        self.stream.flush()
+        super().__init__()
+        self._stream = stream
 
     def isatty(self) -> bool:
-        return bool(self.stream.isatty())
+        return bool(self._stream.isatty())
 
     def fileno(self) -> int:
-        return int(self.stream.fileno())
+        return int(self._stream.fileno())
 
     @property
-    def encoding(self) -> str:  # pyrefly: ignore[bad-override] # which a stream of bytes below has
+    def encoding(self) -> str:  # type: ignore[override] # which a stream of bytes below has
         """The other's."""
-        return str(self.stream.encoding)
+        return str(self._stream.encoding)
 
 
 def _stamp() -> list[list[Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from jinja2 import StrictUndefined, TemplateError, Undefined, UndefinedError, meta, nodes
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 VALUES = ("prompt", "system", "messages", "parameters", "schema", "item_id", "item")
@@ -113,23 +113,16 @@ def _filled(source: str, values: Mapping[str, Any], path: Path) -> Any:
 @lru_cache(maxsize=1024)
 def _compiled(source: str) -> tuple[Any, Any]:
     """Return a template, and the expression that it is where it is nothing else."""
-    parsed = _ENVIRONMENT.parse(source)
-    template = _ENVIRONMENT.from_string(source)
-    inner = source.strip()
-    single = (
-        len(parsed.body) == 1
-        and isinstance(parsed.body[0], nodes.Output)
-        and len(parsed.body[0].nodes) == 1
-        and not isinstance(parsed.body[0].nodes[0], nodes.TemplateData)
-        and inner.startswith("{{")
-        and inner.endswith("}}")
-    )
-    if not single:
+    template, inner = _ENVIRONMENT.from_string(source), source.strip()
+    if not (inner.startswith("{{") and inner.endswith("}}")):
         return template, None
     text = inner[2:-2]
     text = text[1:] if text[:1] in {"-", "+"} else text  # whitespace control, not a sign
     text = text[:-1] if text[-1:] in {"-", "+"} else text
-    return template, _ENVIRONMENT.compile_expression(text, undefined_to_none=False)
+    try:
+        return template, _ENVIRONMENT.compile_expression(text, undefined_to_none=False)
+    except TemplateSyntaxError:  # several, and what stands between them
+        return template, None
 
 
 def _at(path: Path) -> str:

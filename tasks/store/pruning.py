@@ -35,7 +35,6 @@ class PruningPlan:
     """What will go: runs, tables by their digests, stage results; nothing used since `cutoff` (s since 1970)."""
 
     runs: list[RunFolder]
-    kept: list[RunFolder]
     tables: set[str]
     results: list[Path]
     cutoff: float
@@ -77,7 +76,7 @@ def plan(there: Inventory, wish: PruningRequest) -> PruningPlan:
         for path, digests in stage_results(there.store)
         if not digests <= left and path.stat().st_mtime < cutoff
     ]
-    return PruningPlan(going, kept, tables, results, cutoff, notes)
+    return PruningPlan(going, tables, results, cutoff, notes)
 
 
 def _going(runs: Collection[RunFolder], wish: PruningRequest, now: float) -> list[RunFolder]:
