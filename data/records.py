@@ -108,6 +108,11 @@ class Outcome:
     classes: tuple[str, ...] = ()
 
 
+def _unmarked(item: Item, reply: str) -> Verdict:
+    del item, reply
+    return Verdict(None, "a judge's reply: the exam's metric marks it")
+
+
 def _reply(item: Item) -> str:
     return f"ANSWER: {item.answer}"
 
@@ -142,15 +147,15 @@ class Family:
     `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from
     `version`; `verifier_version` rises where a reply may be judged otherwise than before. `scale` is the difficulty
     as one number, for the search for a model's level; without one, the levels are its rungs.
-    `balanced(level parameters, n)`: of a family of the exam, what `generate` is given for each item so that each
-    truth comes up n times.
+    `balanced(level parameters, n)`: of a family of the judges' exam, what `generate` is given for each item so that
+    each truth comes up n times. Such a family verifies nothing: the exam's metrics mark what judges reply.
     """
 
     name: str
     version: int
     levels: Mapping[str, Mapping[str, Any]]
     generate: Callable[..., Item]
-    verify: Callable[..., Verdict]
+    verify: Callable[..., Verdict] = _unmarked
     languages: tuple[str, ...] = ("en",)
     seed_id: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)

@@ -47,6 +47,11 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
         except InputError as error:
             yield ("families", index), str(error).rstrip(".")
             return
+        if unit.balanced is not None:
+            yield (
+                ("families", index),
+                f"{unit.name} is of the judges' exam: `basic-control exam` asks its questions",
+            )
         if unit.name in found:
             yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}; list each once"
         found[unit.name] = unit

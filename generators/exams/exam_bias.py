@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from data.exam import AGAIN, EXAM, ORDER, PLAIN, REWORDED
-from data.records import Family, Item, Verdict
+from data.exam import AGAIN, ORDER, PLAIN, REWORDED
+from data.records import Family, Item
 from generators.exams import (
     exam_chain,
     exam_correctness,
-    exam_entailment,
     exam_groundedness,
     exam_preference,
     exam_rubric,
@@ -254,9 +253,8 @@ def _chain(rng: Random, building: Building, truth: str) -> _Drawn:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A judged step that is probed: its family and prompt, the truths that come up, how a question is drawn."""
+    """A judged step that is probed: its prompt, the truths that come up, how a question is drawn."""
 
-    home: Family
     prompt: str
     truths: tuple[str, ...]
     draw: Callable[[Random, Building, str], _Drawn]
@@ -268,31 +266,25 @@ def _named(rng: Random, facts: int) -> Sequence[str]:
 
 
 STEPS: Mapping[str, _Step] = {
-    "split": _Step(exam_splitting.UNIT, "claims/split", ("",), _split, _named),
-    "entails": _Step(exam_entailment.UNIT, "claims/entails", ("",), _entails),
-    "support": _Step(exam_support.UNIT, "citation/support", tuple(exam_support.LABELS), _support),
+    "split": _Step("claims/split", ("",), _split, _named),
+    "entails": _Step("claims/entails", ("",), _entails),
+    "support": _Step("citation/support", tuple(exam_support.LABELS), _support),
     "correctness": _Step(
-        exam_correctness.UNIT,
         "citation/correctness",
         exam_correctness.GRADES,
         _correctness,
         lambda rng, facts: [*(dated := rng.sample(_DATED, 2)), *_others(rng, dated, facts - 2)],
     ),
     "groundedness": _Step(
-        exam_groundedness.UNIT,
         "groundedness/rate",
         exam_groundedness.RATINGS,
         _groundedness,
         lambda rng, _: rng.sample(RELATIONS, 5),
     ),
     # A rating that can go either way.
-    "rubric": _Step(
-        exam_rubric.UNIT, "rubric/rate", ("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)
-    ),
-    "chain": _Step(exam_chain.UNIT, "chain/find", ("none", "wrong"), _chain),
-    "preference": _Step(
-        exam_preference.UNIT, "preference/compare", tuple(exam_preference.WINNER), _preference, _named
-    ),
+    "rubric": _Step("rubric/rate", ("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)),
+    "chain": _Step("chain/find", ("none", "wrong"), _chain),
+    "preference": _Step("preference/compare", tuple(exam_preference.WINNER), _preference, _named),
 }
 """The judged steps by their exams' names."""
 
@@ -332,30 +324,12 @@ def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
     ]
 
 
-def _home(item: Item) -> Family:
-    return STEPS[item.facts[EXAM]].home
-
-
-def verify(item: Item, reply: str) -> Verdict:
-    """Mark a reply as the step's own family does."""
-    return _home(item).verify(item, reply)
-
-
-def near_misses(item: Item) -> Sequence[str]:
-    """Return the other verdicts of the step, and replies of another form."""
-    own = _home(item).near_misses
-    return own(item) if own else ()
-
-
 UNIT = Family(
     name="exam_bias",
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
     languages=LANGUAGES,
     balanced=balanced,
     titles={"en": "Exam: bias probes", "ru": "Экзамен: предвзятость"},
-    reference=lambda item: _home(item).reference(item),
-    near_misses=near_misses,
 )

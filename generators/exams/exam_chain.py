@@ -6,16 +6,15 @@ error of meaning: each of its calculations is right as a calculation, and what f
 Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from random import Random
 from typing import Any
 
-from data.draw import canonical
-from data.records import Family, Item, Verdict
+from data.records import Family, Item
 from generators._texts import read as read_texts
-from generators.exams.base import examine, read
+from generators.exams.base import examine
 from generators.exams.world import LANGUAGES
 
 KINDS = ("relation", "swapped", "entity", "forgotten", "unit")
@@ -120,47 +119,12 @@ def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
     return [{"truth": truth} for at in range(n) for truth in ("none", KINDS[at % len(KINDS)])]
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the number of the first wrong step, -1 where there is none."""
-    found = read(reply, "step")
-    step = None if found is None else found["step"]
-    if isinstance(step, str) and step.strip().lstrip("-").isdecimal():
-        step = int(step)
-    if not isinstance(step, int) or isinstance(step, bool):
-        return Verdict(correct=None, reason="no verdict of the form asked for")
-    right = step == item.facts["first"]
-    return Verdict(correct=right, reason="right" if right else "another verdict", details={"said": step})
-
-
-def reference(item: Item) -> str:
-    """Return the right reply."""
-    return canonical({"reason": "", "step": item.facts["first"]})
-
-
-def near_misses(item: Item) -> Sequence[str]:
-    """Return replies that name another step, cut ones and ones of another form."""
-    first = item.facts["first"]
-    others = [one for one in (NONE, 1, 2, 3, 4, 5) if one != first]
-    wrong = [canonical({"reason": str(first), "step": one}) for one in others]
-    return [
-        *wrong,
-        reference(item)[:-2],
-        str(first),
-        canonical({"reason": str(first)}),
-        canonical({"step": [first]}),
-        "",
-    ]
-
-
 UNIT = Family(
     name="exam_chain",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
     languages=LANGUAGES,
     titles={"en": "Exam: first wrong step", "ru": "Экзамен: первый неверный шаг"},
     balanced=balanced,
-    reference=reference,
-    near_misses=near_misses,
 )

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label
+from generators.exams.base import examine, in_turn
 from generators.exams.words import NAMED, RELATIONS, words
 from generators.exams.world import (
     LANGUAGES,
@@ -150,10 +150,7 @@ UNIT = Family(
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: answers against gold", "ru": "Экзамен: ответы и эталон"},
     balanced=in_turn(*GRADES),
-    reference=lambda item: label_reply(item, "verdict"),
-    near_misses=lambda item: label_misses(item, "verdict", GRADES),
 )

@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from data.draw import canonical, source
-from data.exam import TRUTH
-from data.records import Family, Item, Verdict
-from generators.exams.base import examine, read, shuffled
+from data.draw import source
+from data.records import Family, Item
+from generators.exams.base import examine, shuffled
 from generators.exams.world import (
     CHANGES,
     CONTRADICTED,
@@ -80,48 +79,12 @@ def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, list[str]]]:
     return [{"truths": listed[at : at + level["claims"]]} for at in range(0, len(listed), level["claims"])]
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept a reply with exactly the right verdict under each id."""
-    found = read(reply, "verdicts")
-    entries = found["verdicts"] if found else None
-    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
-        return Verdict(correct=None, reason="no verdict of the form asked for")
-    said = {str(one.get("id")): str(one.get("verdict")).upper() for one in entries}
-    if len(said) != len(entries) or set(said) != set(item.facts[TRUTH]):
-        return Verdict(correct=None, reason="no verdict of the form asked for")
-    if said != item.facts[TRUTH]:
-        return Verdict(correct=False, reason="another verdict")
-    return Verdict(correct=True, reason="right")
-
-
-def reference(item: Item) -> str:
-    """Return the right verdicts."""
-    return _reply(item.facts[TRUTH])
-
-
-def _reply(truth: Any) -> str:
-    listed = [{"id": one, "reason": "", "verdict": verdict} for one, verdict in sorted(truth.items())]
-    return canonical({"verdicts": listed})
-
-
-def near_misses(item: Item) -> list[str]:
-    """Return replies with one verdict changed, one missing, one twice, or cut."""
-    truth = dict(item.facts[TRUTH])
-    first, *rest = truth
-    wrong = [_reply({**truth, first: one}) for one in VERDICTS if one != truth[first]]
-    right = _reply(truth)
-    return [*wrong, _reply({one: truth[one] for one in rest}), right[:-3], right.replace('"1"', '"9"'), ""]
-
-
 UNIT = Family(
     name="exam_entailment",
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
     languages=LANGUAGES,
     titles={"en": "Exam: entailment", "ru": "Экзамен: следование"},
     balanced=balanced,
-    reference=reference,
-    near_misses=near_misses,
 )

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label, shuffled
+from generators.exams.base import examine, in_turn, shuffled
 from generators.exams.words import RELATIONS
 from generators.exams.world import (
     CONTRADICTED,
@@ -85,10 +85,7 @@ UNIT = Family(
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=lambda item, reply: mark_label(item, reply, "rating"),
     languages=LANGUAGES,
     titles={"en": "Exam: groundedness", "ru": "Экзамен: обоснованность"},
     balanced=in_turn(*RATINGS),
-    reference=lambda item: label_reply(item, "rating"),
-    near_misses=lambda item: label_misses(item, "rating", RATINGS),
 )

@@ -9,10 +9,8 @@ Source: ours.
 from random import Random
 from typing import Any
 
-from data.draw import canonical
-from data.exam import TRUTH
-from data.records import Family, Item, Verdict
-from generators.exams.base import examine, in_turn, read
+from data.records import Family, Item
+from generators.exams.base import examine, in_turn
 from generators.exams.words import NAMED
 from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
 
@@ -64,37 +62,12 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right winner of the first order."""
-    found = read(reply, "winner")
-    if found is None or not isinstance(found["winner"], str):
-        return Verdict(correct=None, reason="no verdict of the form asked for")
-    if found["winner"].strip().lower() != WINNER[item.facts[TRUTH]]:
-        return Verdict(correct=False, reason="another verdict")
-    return Verdict(correct=True, reason="right")
-
-
-def reference(item: Item) -> str:
-    """Return the right winner of the first order."""
-    return canonical({"reason": "", "winner": WINNER[item.facts[TRUTH]]})
-
-
-def near_misses(item: Item) -> list[str]:
-    """Return the other winners, and replies of another form."""
-    right = WINNER[item.facts[TRUTH]]
-    others = [canonical({"reason": right, "winner": one}) for one in WINNER.values() if one != right]
-    return [*others, right, reference(item)[:-2], canonical({"winner": [right]}), ""]
-
-
 UNIT = Family(
     name="exam_preference",
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
     languages=LANGUAGES,
     titles={"en": "Exam: preference", "ru": "Экзамен: предпочтение"},
     balanced=in_turn(BETTER, TIE, WORSE),
-    reference=reference,
-    near_misses=near_misses,
 )

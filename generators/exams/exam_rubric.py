@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label, shuffled
+from generators.exams.base import examine, in_turn, shuffled
 from generators.exams.words import NAMED, words
 from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
 
@@ -64,10 +64,7 @@ UNIT = Family(
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=lambda item, reply: mark_label(item, reply, "rating"),
     languages=LANGUAGES,
     titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
     balanced=in_turn(*RATINGS),
-    reference=lambda item: label_reply(item, "rating"),
-    near_misses=lambda item: label_misses(item, "rating", RATINGS),
 )

@@ -10,10 +10,8 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from data.draw import canonical
-from data.exam import TRUTH, mark_split
-from data.records import Family, Item, Verdict
-from generators.exams.base import examine, read, shuffled
+from data.records import Family, Item
+from generators.exams.base import examine, shuffled
 from generators.exams.words import NAMED, words
 from generators.exams.world import LANGUAGES, Building, draw_building, join, phrase, sentence, state, surfaces
 
@@ -63,54 +61,12 @@ def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     )
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept a list in which each fact stands in one claim of its own, and nothing else."""
-    found = read(reply, "claims")
-    claims = found["claims"] if found else None
-    if not isinstance(claims, list) or not all(isinstance(one, str) for one in claims):
-        return Verdict(correct=None, reason="no claims of the form asked for")
-    marks = mark_split(item.facts[TRUTH], claims)
-    if marks["missing"]:
-        return Verdict(correct=False, reason="a fact is missing", details=marks)
-    if marks["joined"]:
-        return Verdict(correct=False, reason="facts are left together", details=marks)
-    if marks["extra"] or marks["repeated"]:
-        return Verdict(correct=False, reason="taken apart too far", details=marks)
-    return Verdict(correct=True, reason="right", details=marks)
-
-
-def _claims(item: Item) -> list[str]:
-    return [fact["claim"] for fact in item.facts[TRUTH]]
-
-
-def reference(item: Item) -> str:
-    """Return each fact as a claim."""
-    return canonical({"claims": _claims(item)})
-
-
-def near_misses(item: Item) -> list[str]:
-    """Return lists with a fact lost, two joined, one twice, one of no fact, and the text as one claim."""
-    first, second, *rest = _claims(item)
-    lists: tuple[list[str], ...] = (
-        [second, *rest],
-        [f"{first} {second}", *rest],
-        [first, first, second, *rest],
-        [first, second, *rest, "…?"],
-        [item.facts["questions"][0]["values"]["text"]],
-        [],
-    )
-    return [canonical({"claims": one}) for one in lists]
-
-
 UNIT = Family(
     name="exam_splitting",
     version=1,
     levels=LEVELS,
     generate=generate,
-    verify=verify,
     languages=LANGUAGES,
     balanced=lambda _, n: [{}] * n,
     titles={"en": "Exam: claim splitting", "ru": "Экзамен: разбиение на утверждения"},
-    reference=reference,
-    near_misses=near_misses,
 )

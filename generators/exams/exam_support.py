@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, label_misses, label_reply, mark_label
+from generators.exams.base import examine, in_turn
 from generators.exams.exam_entailment import EASY, MEDIUM
 from generators.exams.world import (
     CONTRADICTED,
@@ -67,10 +67,7 @@ UNIT = Family(
     version=2,
     levels=LEVELS,
     generate=generate,
-    verify=lambda item, reply: mark_label(item, reply, "verdict"),
     languages=LANGUAGES,
     titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
     balanced=in_turn(*LABELS),
-    reference=lambda item: label_reply(item, "verdict"),
-    near_misses=lambda item: label_misses(item, "verdict", tuple(LABELS.values())),
 )
