@@ -50,7 +50,7 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
         if unit.balanced is not None:
             yield (
                 ("families", index),
-                f"{unit.name} is of the judges' exam: `basic-control exam` asks its questions",
+                f"{unit.name} is of the judges' exam, which `basic-control exam` holds",
             )
         if unit.name in found:
             yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}; list each once"
