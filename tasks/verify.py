@@ -77,12 +77,12 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
             verdict: Verdict = unit.verify(item, text)
         else:
             verdict = unit.verify(item, text, tuple(outcomes) if outcomes is not None else None)
+        details = dict(verdict.details)
     except Exception as error:
         raise InputError(
             f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item {item.item_id}. "
             "A verifier must accept any text: fix the family, then run again; every reply is kept."
         ) from error
-    details = dict(verdict.details)
     said = details.pop("status", None)
     status: Status = said or ("no_answer" if verdict.correct is None else "scored")
     if reply.cut and status in VALUED and not verdict.correct:

@@ -1,11 +1,13 @@
-"""What becomes of an item whose language nothing runs here, whatever its reply holds."""
+"""What becomes of an item whose language nothing runs here, and of one whose verifier fails."""
 
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from data import plugins
 from data.draw import canonical, draw
+from data.errors import InputError
 from data.records import Item
 from generators.code_gen.code_gen import UNIT, reference
 from tasks.verify import ReplyToVerify, verify_all
@@ -35,3 +37,30 @@ def test_without_a_compiler_every_kotlin_item_is_not_applicable() -> None:
         statuses[language] = [(row["status"], row["correct"]) for row in rows]
     assert statuses["kotlin"] == [("not_applicable", None)] * 4
     assert statuses["python"] == [("scored", True), ("no_answer", None), ("no_answer", None), ("model_error", None)]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('{}["gone"]', "its verifier raised KeyError ('gone') on item f"),
+        ("True", "its verifier raised AttributeError ('bool' object has no attribute 'details') on item f"),
+    ],
+)
+def test_a_verifier_that_raises_or_gives_no_verdict_is_told_with_its_family(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(
+        "from data.records import Family, Item\n"
+        'UNIT = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: ' + said + ")\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setenv(plugins.VARIABLE, str(path))
+    plugins.forget()
+    try:
+        with pytest.raises(InputError) as error:
+            verify_all([replied(Item("?", "1", item_id="f", family="coins"), "2")])
+    finally:
+        monkeypatch.undo()
+        plugins.forget()
+    assert str(error.value).startswith(f"family coins: {told}")
