@@ -40,8 +40,8 @@ class Options(Frozen):
     scale: tuple[int, int] = Field((1, 5), description="the lowest and the highest rating, whole numbers")
     prompt: str = Field(
         "",
-        description="the judge's prompt, Jinja2, in place of ours: it may name criterion, lo, hi, question, "
-        "response, reference, and mark, the code that fences texts in",
+        description="the judge's prompt, Jinja2, in place of ours: it names response, and may name criterion, lo, "
+        "hi, question, reference, and mark, the code that fences texts in",
     )
 
     @field_validator("scale", mode="before")
@@ -58,8 +58,13 @@ class Options(Frozen):
             own(value)
         except InputError as error:
             raise ValueError(str(error)) from error
-        if unknown := find_undeclared_variables(Environment(autoescape=True).parse(value)) - NAMES:
+        named = find_undeclared_variables(Environment(autoescape=True).parse(value))
+        if unknown := named - NAMES:
             raise ValueError(f"names {', '.join(sorted(unknown))}; expected among {', '.join(sorted(NAMES))}")
+        if value.strip() and "response" not in named:
+            raise ValueError(
+                "expected a text (no file is read here) with {{ response }}: judges rate what they see"
+            )
         return value
 
     @model_validator(mode="after")

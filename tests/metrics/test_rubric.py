@@ -167,6 +167,11 @@ def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: 
         ({"criteria": "x", "scale": [1, 2, 3]}, "scale"),
         ({"criteria": "x", "prompt": "{{ response "}, "not valid Jinja2"),
         ({"criteria": "x", "prompt": "{{ respnse }}"}, "respnse"),
+        ({"criteria": "x", "prompt": "judge.j2"}, "no file is read here"),
+        (
+            {"criteria": "x", "prompt": "Is {{ question }} answered?"},
+            r"with {{ response }}: judges rate what they see",
+        ),
         ({"criteria": "x", "levels": 3}, "no option 'levels'"),
     ],
 )
