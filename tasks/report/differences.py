@@ -19,7 +19,15 @@ def differences(results: Results, language: str, prompted: Prompted | None = Non
     """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model.
 
     Of `prompted`, models by their prompts, each model's prompts are compared first, then the models by each prompt.
+    Where people's labels correct a score, it is said that pairs are compared as judged.
     """
+    parts = [part for model in models_in(results) for part in model["suites"] if part["weight"]]
+    labelled = any(part.get("as_judged") is not None for part in parts)
+    for told in _differences(results, language, prompted):
+        yield phrase("screen.as_judged", language, told=told) if labelled else told
+
+
+def _differences(results: Results, language: str, prompted: Prompted | None) -> Iterator[str]:
     pairs, groups = _whole(results)
     if not pairs:
         return
