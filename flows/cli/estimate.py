@@ -31,9 +31,10 @@ def show_estimate(settings: "Settings") -> int:
     if said := too_many_items(settings, language):
         show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
-    from tasks.plan import resolve
+    from tasks.plan import check_judges, resolve
 
     plan = resolve(settings)
+    check_judges(plan)
     check_rows(plan)
     for said in unread_responses(plan):
         say(said, level=logging.WARNING)

@@ -77,41 +77,28 @@ class Work:
 
     title: str
     expected: int = 0
-    running: dict[int, "BatchProgress"] = field(default_factory=dict)
-    over: dict[int, "BatchProgress"] = field(default_factory=dict)
-    sums: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
-    first_s: float = 0.0
-    last_s: float = 0.0
+    tallies: dict[int, "BatchProgress"] = field(default_factory=dict)
 
     def note(self, tally: "BatchProgress") -> None:
         """Take a batch's tally in; called by the asking thread after every change."""
-        if id(tally) not in self.over:
-            self.running[id(tally)] = tally
+        self.tallies[id(tally)] = tally
 
     def count(self) -> Count:
-        """Add everything up; a batch that has ended is added up once."""
-        shown, elsewhere, holders = list(self.sums), 0, set[str]()
-        for key, tally in list(self.running.items()):
-            elsewhere += tally.elsewhere
-            holders |= {*tally.holders}
-            part = (tally.total, tally.cached, tally.answered, tally.failed)
-            shown = [a + b for a, b in zip(shown, part, strict=True)]
-            self.first_s = min(filter(None, (self.first_s, tally.first_s)), default=0.0)
-            self.last_s = max(self.last_s, tally.last_s)
-            if sum(part[1:]) >= tally.total:
-                self.sums = [a + b for a, b in zip(self.sums, part, strict=True)]
-                self.over[key] = self.running.pop(key)
-        total, cached, answered, failed = shown
-        span = self.last_s - self.first_s
+        """Add everything up."""
+        every = list(self.tallies.values())
+        cached, answered, failed = (sum(getattr(one, n) for one in every) for n in ("cached", "answered", "failed"))
+        first = min(filter(None, (one.first_s for one in every)), default=0.0)
+        span = max((one.last_s for one in every), default=0.0) - first
+        waiting = [one for one in every if one.cached + one.answered + one.failed < one.total]
         return Count(
-            total=max(total, self.expected),
+            total=max(sum(one.total for one in every), self.expected),
             done=cached + answered + failed,
             cached=cached,
             failed=failed,
             rate=answered / span if span > 0 else 0.0,
-            open=bool(self.running),
-            elsewhere=elsewhere,
-            holders=tuple(sorted(holders)),
+            open=bool(waiting),
+            elsewhere=sum(one.elsewhere for one in waiting),
+            holders=tuple(sorted({holder for one in waiting for holder in one.holders})),
         )
 
 

@@ -89,7 +89,7 @@ class DetectableEffect:
 class CostEstimate:
     """All portions, what could be told from so many items, and what is to be known about the estimate.
 
-    `problems` are what the run would end by: a server that does not answer, a key or a judge that is not there;
+    `problems` are what the run would end by: a server that does not answer, or a key that is not there;
     as all errors they are English, and everything else is in `language`.
     """
 
@@ -135,15 +135,17 @@ def estimate(plan: Plan) -> CostEstimate:
             items = pl.concat([items, renewed])
         answered: list[tuple[SampleRow, bool]] = []
         if whose := one.responses_of:
-            answered = [(_sample(item, whose, 0, _facts(item)[RESPONSE]), True) for item in _rows(items)]
+            answered = [
+                (_sample(item, whose, 0, _facts(item)[RESPONSE]), True) for item in items.iter_rows(named=True)
+            ]
         for target in one.asked:
             portion, own = ask_model(one, target, items, memory)
             portions.append(portion)
             answered += own
         portions += judged(one, answered, memory)
         portions += short_exams(plan, one, items["language"].unique(), memory)
-    notes, problems = [*memory.notes, *_notes(plan)], [*memory.problems, *_problems(plan, portions)]
-    return CostEstimate(portions, effects, notes, plan.currency, plan.prices, problems, memory.language)
+    notes = [*memory.notes, *_notes(plan)]
+    return CostEstimate(portions, effects, notes, plan.currency, plan.prices, memory.problems, memory.language)
 
 
 def _twins_note(suite: Suite, items: pl.DataFrame, renewed: pl.DataFrame, language: str) -> str:
@@ -174,7 +176,7 @@ def ask_model(
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
-        by_id = {one["item_id"]: one for one in _rows(batch)}
+        by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
         requests = for_items(batch, model, identity or {}, plan.repeats, target=target.name, prompt=target.template)
         known = memory.lookup(requests["request_id"]) if identity is not None else {}
         said = len(model.system)
@@ -200,6 +202,10 @@ def judged(
     plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: CacheLookup
 ) -> Iterator[CallEstimate]:
     """Yield what each judge would be asked for each metric."""
+
+    def nothing(_: Iterable[str]) -> Mapping[str, Remembered]:
+        return {}
+
     for own in plan.judged:
         paired = add_opponents(plan, own, answered)
         real = [one for one in paired if one[1]]
@@ -209,11 +215,11 @@ def judged(
             identity = memory.identity("judge", judge)
             panel = Panel((judge,), {judge.name: identity or {}}, own.temperature)
             # Without an identity no request is the one that a run would make.
-            look = memory.lookup if identity is not None else _nothing
+            look = memory.lookup if identity is not None else nothing
             tally = rehearse(own.name, own.options, real, panel=panel, lookup=look)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(own.name, own.options, some, panel=panel, lookup=_nothing)
+                more = rehearse(own.name, own.options, some, panel=panel, lookup=nothing)
                 known = memory.earlier.calls_per_reply(plan.name, judge.name, own.name)
                 each = more.calls / len(some) if known is None else known
                 tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
@@ -238,21 +244,11 @@ def add_opponents(
     return paired
 
 
-def _nothing(ids: Iterable[str]) -> Mapping[str, Remembered]:
-    for _ in ids:
-        pass
-    return {}
-
-
 def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
     """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer if any."""
     own = [metric(name).stand_in for name in judged_by(suite)]
     making = next((one for one in own if one), None)
     return making({**item, **_facts(item)}) if making else str(item["answer"]) or SENTENCE
-
-
-def _rows(items: pl.DataFrame) -> list[dict[str, Any]]:
-    return items.rows(named=True)
 
 
 def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -338,12 +334,6 @@ def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
         return None
     allowed = 60 * fresh / model.requests_per_minute if model.requests_per_minute else 0.0
     return max(latency * fresh / min(model.concurrency, fresh), allowed)
-
-
-def _problems(plan: Plan, portions: Sequence[CallEstimate]) -> Iterator[str]:
-    for suite in plan.suites:
-        if suite.judged and not any((p.suite, p.role) == (suite.name, "judge") for p in portions):
-            yield f"{suite.name}: no judge is configured; add one under `judges`, or leave the suite out."
 
 
 def short_exams(

@@ -6,7 +6,7 @@ folder, in `labels.json`.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from data.errors import InputError
 from data.exits import OUTCOMES
+from tasks.store.inventory import names_in
 from tasks.store.tables import write_json
 
 INDEX = ".index.sqlite"
@@ -160,8 +161,8 @@ def _read(folder: Path) -> HistoryEntry:
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
         "status": str(manifest.get("status", "completed")) if manifest else "damaged",
-        "models": _names(configuration.get("models")),
-        "suites": _names(configuration.get("suites")),
+        "models": names_in(configuration.get("models")),
+        "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "exit_code": final.get("exit_code"),
         "verdict": _verdict(final),
@@ -189,10 +190,6 @@ def _verdict(final: Mapping[str, Any]) -> str:
     found = {str(model.get("verdict")) for model in final.get("models", ())}
     found |= {"fail" if change == "regressed" else str(change) for change in final.get("changes") or ()}
     return next((one for one in reversed(OUTCOMES) if one in found), "")
-
-
-def _names(listed: Iterable[Any] | None) -> tuple[str, ...]:
-    return tuple(str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ())
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,11 @@ from tasks.store.tables import Store, TableFile
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
 """How runs are named: by their start."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def names_in(listed: Iterable[Any] | None) -> list[str]:
+    """Return the names of models or suites as a run's configuration lists them: names, or entries with one."""
+    return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +44,12 @@ class RunFolder:
     @property
     def models(self) -> list[str]:
         """The names of the models asked."""
-        listed = self.manifest.get("configuration", {}).get("models", [])
-        return [str(model.get("name", "?")) for model in listed if isinstance(model, dict)]
+        return names_in(self.manifest.get("configuration", {}).get("models"))
 
     @property
     def suites(self) -> list[str]:
         """The suites run."""
-        listed = self.manifest.get("configuration", {}).get("suites", [])
-        return [str(suite.get("name", "?") if isinstance(suite, dict) else suite) for suite in listed]
+        return names_in(self.manifest.get("configuration", {}).get("suites"))
 
     @property
     def tables(self) -> dict[str, set[str]]:

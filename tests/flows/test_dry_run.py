@@ -173,7 +173,7 @@ def test_what_a_run_would_end_by_is_an_error_and_tables_fit_eighty_columns(run: 
         assert max(map(len, table.splitlines())) <= 80
         assert "basic_control:" in table
         for changes, said in (
-            (["judges=[]"], "no judge is configured"),
+            (["judges=[]"], "found no judge"),
             ([at(server, api_key_env="NO_SUCH_KEY")], "NO_SUCH_KEY"),
             (["cot.data=nowhere.jsonl"], "nowhere.jsonl"),
         ):
