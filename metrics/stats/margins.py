@@ -20,7 +20,7 @@ the sign-flip test accepts a margin exactly where it lies among the means of ran
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, Protocol, cast
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -108,24 +108,7 @@ def _even(weights: Floats) -> bool:
     return bool(np.ptp(weights) <= _NOTHING)
 
 
-class MarginTest(Protocol):
-    """A test of a sample of differences against any margin, and its limits."""
-
-    @property
-    def name(self) -> Test:
-        """Which method it is."""
-
-    def below(self, margin: float) -> float:
-        """Return the one-sided p-value against a true difference of `margin` or more: small where it lies below."""
-
-    def above(self, margin: float) -> float:
-        """Return the one-sided p-value against a true difference of `margin` or less."""
-
-    def limits(self, levels: tuple[float, float]) -> Interval:
-        """Return lower and upper limit, each one-sided at its own level."""
-
-
-def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> MarginTest:
+def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
     """Choose the test of a sample; `level` is the smallest one-sided level that it will be asked for."""
     if sample.counts:
         return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
@@ -133,7 +116,7 @@ def method_of(sample: Differences, *, level: float = 0.025, seed: int = 0) -> Ma
         return EqualPairs(sample)
     if few_clusters(sample) and sample.variance > _NOTHING**2:
         return StudentT(sample)
-    return SignFlips(sample, level=level, seed=seed)
+    return SignFlips(sample, level=level)
 
 
 def few_clusters(sample: Differences) -> bool:
@@ -146,7 +129,7 @@ def least_p(sample: Differences) -> float:
     return 0.0 if few_clusters(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
 
 
-def two_sided(test: MarginTest) -> float:
+def two_sided(test: "MarginTest") -> float:
     """Compute the p-value against no difference: below a level exactly where the interval there excludes 0."""
     return min(1.0, 2 * min(test.below(0.0), test.above(0.0)))
 
@@ -289,11 +272,11 @@ class SignFlips:
 
     name: Test = "sign-flip"
 
-    def __init__(self, sample: Differences, *, level: float = 0.025, seed: int = 0) -> None:
+    def __init__(self, sample: Differences, *, level: float = 0.025) -> None:
         self._sample = sample
         count = min(max(FLIPS, math.ceil(20 / level)), _MOST_FLIPS)
         few = len(sample.totals) <= _MOST_UNITS
-        self._means = _subset_means(sample.totals, sample.sizes, count, seed) if few else None
+        self._means = _subset_means(sample.totals, sample.sizes, count) if few else None
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
@@ -339,7 +322,11 @@ class SignFlips:
         return (b + side * math.sqrt(max(b * b - a * c, 0.0))) / a
 
 
-def _subset_means(totals: Floats, sizes: Floats, count: int, seed: int) -> Floats:
+MarginTest = PairCounts | StudentT | EqualPairs | SignFlips
+"""A test of a sample of differences against any margin, and its limits."""
+
+
+def _subset_means(totals: Floats, sizes: Floats, count: int) -> Floats:
     """Return the sorted means of subsets of the units, none of them empty; each unit is in with probability ½."""
     n = len(totals)
     if n <= _EXACT:
@@ -348,7 +335,7 @@ def _subset_means(totals: Floats, sizes: Floats, count: int, seed: int) -> Float
     order = np.lexsort((totals, sizes))  # rows may come in any
     totals, sizes = totals[order], sizes[order]
     # Eight units at a time: a random byte picks one of their 256 subsets.
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sums, weights = np.zeros(count), np.zeros(count)
     patterns = (np.arange(256)[:, None] >> np.arange(_BYTE) & 1).astype(np.float64)
     for start in range(0, n, _BYTE):

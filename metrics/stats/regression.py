@@ -216,7 +216,7 @@ def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def regressions(
-    pairs: Sequence[Pairs], *, max_drop: Mapping[str, float] | None = None, seed: int = 0, outlook: bool = True
+    pairs: Sequence[Pairs], *, max_drop: Mapping[str, float] | None = None, outlook: bool = True
 ) -> tuple[Regression, ...]:
     """Say of each suite whether the run regressed, held, or cannot be told; in order.
 
@@ -225,11 +225,11 @@ def regressions(
     """
     tolerated = [(max_drop or {}).get(one.suite, MAX_DROP) for one in pairs]
     samples = [one.sample(one.run.value, one.baseline.value) for one in pairs]
-    found = _decided(pairs, samples, tolerated, seed)
+    found = _decided(pairs, samples, tolerated)
     if any(one.bounded for one in pairs):
         worst = [one.sample(one.run.low, one.baseline.high) for one in pairs]
         best = [one.sample(one.run.high, one.baseline.low) for one in pairs]
-        ends = (_decided(pairs, ones, tolerated, seed) for ones in (worst, best))
+        ends = (_decided(pairs, ones, tolerated) for ones in (worst, best))
         found = [
             _bounded(*three) if own.bounded else three[0] for own, *three in zip(pairs, found, *ends, strict=True)
         ]
@@ -258,10 +258,10 @@ def _bounded(found: Regression, worst: Regression, best: Regression) -> Regressi
 
 
 def _decided(
-    pairs: Sequence[Pairs], samples: Sequence[Differences | None], tolerated: Sequence[float], seed: int
+    pairs: Sequence[Pairs], samples: Sequence[Differences | None], tolerated: Sequence[float]
 ) -> list[Regression]:
     level = ALPHA / max(len(pairs), 1)
-    tests = [method_of(sample, level=level, seed=seed) if sample else None for sample in samples]
+    tests = [method_of(sample, level=level) if sample else None for sample in samples]
     both = [(test, -drop) for test, drop in zip(tests, tolerated, strict=True)]
     fell = [test.below(margin) if test else None for test, margin in both]
     rose = [test.above(margin) if test else None for test, margin in both]
