@@ -4,12 +4,15 @@ A program that takes more than its CPU time gives null in place of its outcomes.
 """
 
 import ast
+import contextlib
+import importlib
 import json
 import signal
 import sys
 from typing import Any
 
-SECONDS = 0.05  # of CPU, for all calls of one program
+SECONDS = 0.02  # of CPU, for all calls of one program: those that end take at most 0.002
+IMPORTED = ("numpy.typing", "pandas", "sympy")  # by programs; to import them is no part of their time
 
 
 class Late(BaseException):
@@ -53,6 +56,9 @@ def late(*_: object) -> None:
 
 def main() -> None:
     """Answer the lines of the standard input."""
+    for name in IMPORTED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     signal.signal(signal.SIGVTALRM, late)
     answers = sys.stdout
     sys.stdout = sys.stderr

@@ -7,6 +7,7 @@ import select
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import pytest
 from data.records import Outcome, Program
 from tasks import sandbox
 from tasks.sandbox import confinement, kotlin, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
+from tasks.sandbox.kotlin_compiler import Compilation, Compiled
 from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, PROGRAMS, SLOW
 from tests.helpers.kotlin import FOUND, needs_compiler, newest
@@ -248,31 +250,6 @@ def native() -> Program:
     return Program("kotlin", source, "f", ((3,),), ("int", "int"))
 
 
-@needs_compiler
-def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run() -> None:
-    before = resource.getrlimit(resource.RLIMIT_CPU)
-    probe = 'fun f(x: Int): Any = java.io.File("/etc/passwd").let { listOf(it.exists(), it.length()) }'
-    sources = ["fun f(x: Int): Int = x * x", "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()", probe]
-    given = (Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in (LOOKUP, *sources))
-    (attack,), (unsafe,), *others, (probed,) = sandbox.run([native(), *given], java=newest(), cpu_s=CPU_S)
-    assert (attack.kind, attack.error) == ("exception", "IllegalCallerException"), attack
-    assert (unsafe.kind, unsafe.error) == ("exception", "UnsupportedOperationException"), unsafe
-    assert others == [(Outcome("value", 9),), (Outcome("value", 3),)]
-    assert resource.getrlimit(resource.RLIMIT_CPU) == before
-    held = kotlin_tools.describe(java=newest())
-    assert "no native code" in held
-    assert "Landlock, seccomp allow-list" in held
-    assert probed == Outcome("value", [False, 0]) or "own file system (" not in held
-
-
-@needs_compiler
-def test_native_code_would_be_refused_every_lever_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a Java between, which has `java.lang.foreign` and does not know how to refuse it."""
-    monkeypatch.setattr(kotlin_tools.Tools, "guarded", property(lambda _: []))
-    ((outcome,),) = sandbox.run([native()], java=newest(), cpu_s=2.0)
-    assert outcome == Outcome("value", [errno.EPERM] * sum(name in syscalls.here() for name in LEVERS))
-
-
 def prepared(java: str = "") -> kotlin_setup.Ready:
     """Return the compiler, made ready for a Java."""
     tools = kotlin_tools.find(java=java)
@@ -282,9 +259,81 @@ def prepared(java: str = "") -> kotlin_setup.Ready:
     return ready
 
 
+PROBE = 'fun f(x: Int): Any = java.io.File("/etc/passwd").let { listOf(it.exists(), it.length()) }'
+STREAM = "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()"
+
+
+def on_newest(compiled: Compiled) -> Outcome:
+    """Run a program on the newest Java, called once."""
+    (outcome,) = kotlin._Machine(prepared(newest()), compiled, 1, CPU_S, 256).run()
+    return outcome
+
+
+@pytest.fixture(scope="module")
+def newer(tmp_path_factory: pytest.TempPathFactory) -> list[Compiled]:
+    """Compile, on the newest Java, the program that pulls every lever, one that looks it up, and three others."""
+    sources = (LOOKUP, "fun f(x: Int): Int = x * x", STREAM, PROBE)
+    programs = [native(), *(Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources)]
+    found = Compilation(prepared(newest()), tmp_path_factory.mktemp("newer"), programs).run()
+    compiled = [one for one in found if isinstance(one, Compiled)]
+    assert len(compiled) == len(programs), found
+    return compiled
+
+
+@needs_compiler
+def test_a_program_on_a_newer_java_reaches_no_native_code_and_the_others_run(newer: list[Compiled]) -> None:
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    attack, unsafe, *others, probed = map(on_newest, newer)
+    assert (attack.kind, attack.error) == ("exception", "IllegalCallerException"), attack
+    assert (unsafe.kind, unsafe.error) == ("exception", "UnsupportedOperationException"), unsafe
+    assert others == [Outcome("value", 9), Outcome("value", 3)]
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
+    held = kotlin_tools.describe(java=newest())
+    assert "no native code" in held
+    assert "Landlock, seccomp allow-list" in held
+    assert probed == Outcome("value", [False, 0]) or "own file system (" not in held
+
+
+@needs_compiler
+def test_native_code_would_be_refused_every_lever_all_the_same(
+    newer: list[Compiled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a Java between, which has `java.lang.foreign` and does not know how to refuse it."""
+    monkeypatch.setattr(kotlin_tools.Tools, "guarded", property(lambda _: []))
+    outcome = on_newest(newer[0])
+    assert outcome == Outcome("value", [errno.EPERM] * sum(name in syscalls.here() for name in LEVERS))
+
+
+ALONE = ("probe", "probe the folder", "read", "write", "connect", "process")
+"""Those of `PROGRAMS` that are let loose."""
+
+
+class Built(NamedTuple):
+    """Programs that one virtual machine compiled, by name, and the folder that some of them aim at."""
+
+    compiled: dict[str, Compiled]
+    aim: Path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
+    """Compile what the tests below start in ways of their own; the port that some aim at is open meanwhile."""
+    folder, aim = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("aim")
+    (aim / "secret").write_text(SECRET)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        sources = {name: PROGRAMS[name][1].replace("@FOLDER@", str(aim)).replace("@PORT@", port) for name in ALONE}
+        sources |= {"honest": HONEST}
+        programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources.values()]
+        found = Compilation(prepared(), folder, programs).run()
+        compiled = {name: one for name, one in zip(sources, found, strict=True) if isinstance(one, Compiled)}
+        assert compiled.keys() == sources.keys(), found
+        yield Built(compiled, aim)
+
+
 def launched(ready: kotlin_setup.Ready, compiled: object, by: str = "launch") -> bytes:
     """Start a compiled program confined, and return what is heard of it."""
-    assert isinstance(compiled, kotlin_compiler.Compiled), compiled
+    assert isinstance(compiled, Compiled), compiled
     command = ready.program(compiled.jars, compiled.main, {}, 256, by=by)
     return subprocess.run(command, input=b"7\n", capture_output=True, check=True, cwd="/").stdout
 
@@ -293,38 +342,32 @@ RETURNED_4 = b'7 ready\n7 ["value",4]\n7 end\n'
 
 
 @needs_compiler
-def test_what_honest_programs_ask_of_the_kernel_is_allowed(tmp_path: Path) -> None:
+def test_what_honest_programs_ask_of_the_kernel_is_allowed(built: Built) -> None:
     """Nothing but sockets, which every start of a virtual machine asks for and does without, is refused."""
-    program = Program("kotlin", HONEST, "f", ((2,),), ("int", "int"))
-    (compiled,) = kotlin_compiler.Compilation(prepared(), tmp_path, [program]).run()
     for java in ("", newest()):
         ready = prepared(java)
-        assert [launched(ready, compiled, by) for by in ("launch", "refused")] == [RETURNED_4, b'["socket"]']
+        said = [launched(ready, built.compiled["honest"], by) for by in ("launch", "refused")]
+        assert said == [RETURNED_4, b'["socket"]']
 
 
 @needs_compiler
-def test_without_the_walls_the_same_programs_get_through(tmp_path: Path) -> None:
+def test_without_the_walls_the_same_programs_get_through(built: Built) -> None:
     """Else that they fail would say nothing: the virtual machine itself refuses none of it."""
-    ready = prepared()
-    (tmp_path / "aim").mkdir()
-    (tmp_path / "aim" / "secret").write_text(SECRET)
-    names = ("probe", "probe the folder", "read", "write", "connect", "process")
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        aims = {"@FOLDER@": str(tmp_path / "aim"), "@PORT@": str(listener.getsockname()[1])}
-        sources = [PROGRAMS[name][1] for name in names]
-        for mark, aim in aims.items():
-            sources = [source.replace(mark, aim) for source in sources]
-        programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
-        said = {}
-        for name, compiled in zip(names, kotlin_compiler.Compilation(ready, tmp_path, programs).run(), strict=True):
-            assert isinstance(compiled, kotlin_compiler.Compiled), compiled
-            command = ready.program(compiled.jars, compiled.main, {}, 256)
-            bare = command[command.index(ready.tools.java) :]
-            said[name] = subprocess.check_output(bare, input=b"7\n", cwd="/").decode().split("\n")[1]
+    ready, said = prepared(), {}
+    for name in ALONE:
+        command = ready.program(built.compiled[name].jars, built.compiled[name].main, {}, 256)
+        bare = command[command.index(ready.tools.java) :]
+        said[name] = subprocess.check_output(bare, input=b"7\n", cwd="/").decode().split("\n")[1]
     assert said["probe"] == f'7 ["value",["l",true,{len(SECRET)}]]'
     assert SECRET in said["read"]
     assert all(line.startswith('7 ["value",') for line in said.values()), said
-    assert (tmp_path / "aim" / "made").exists()
+    assert (built.aim / "made").exists()
+
+
+@needs_compiler
+def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program(built: Built) -> None:
+    outcomes = kotlin._Machine(prepared(), built.compiled["honest"], 2, 2.0, 1 << 30).run()
+    assert outcomes == (Outcome("unavailable", message="the Java virtual machine did not start"),) * 2
 
 
 BREAKING = {
@@ -349,9 +392,9 @@ def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_co
     right = [f"{head}fun f(x: Int): Int = x * x" for head in STANDING.values()]
     sources = [*right[:2], *BREAKING.values(), *right[2:], "fun f(x: Int): Int = y"]
     programs = [Program("kotlin", source, "f", ((2,),), ("int", "int")) for source in sources]
-    batch = kotlin_compiler.Compilation(ready, tmp_path, programs)
+    batch = Compilation(ready, tmp_path, programs)
     found = batch.run()
-    kinds = ["compiled" if isinstance(one, kotlin_compiler.Compiled) else one.kind for one in found]
+    kinds = ["compiled" if isinstance(one, Compiled) else one.kind for one in found]
     assert kinds == [*["compiled"] * 2, *["syntax"] * 2, *["compiled"] * 4, "syntax"]
     assert batch.starts <= 1 + len(BREAKING)
     assert found[-1] == Outcome("syntax", message="unresolved reference 'y'. (line 1)")
@@ -410,10 +453,3 @@ def test_a_compiler_that_does_not_work_costs_no_verdict(tmp_path: Path) -> None:
     program = Program("kotlin", "fun f() = 1", "f", ((),), ("int",))
     ((outcome,),) = sandbox.run([program], kotlin_compiler=str(tmp_path))
     assert outcome == Outcome("unavailable", message="the Kotlin compiler does not work")
-
-
-@needs_compiler
-def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program() -> None:
-    program = Program("kotlin", "fun f() = 1", "f", ((), ()), ("int",))
-    (outcomes,) = kotlin.run([program], memory_mb=1 << 30)
-    assert outcomes == (Outcome("unavailable", message="the Java virtual machine did not start"),) * 2
