@@ -79,11 +79,6 @@ class BoundedValues:
     low: Floats
     high: Floats
 
-    @classmethod
-    def known(cls, value: Floats) -> "BoundedValues":
-        """Make a side of which nothing is missing."""
-        return cls(value, value, value)
-
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -100,27 +95,6 @@ class Pairs:
     strata: Codes
     identical: npt.NDArray[np.bool_]
     n_alike: int = 0
-
-    @classmethod
-    def of(
-        cls,
-        suite: str,
-        run: Floats,
-        baseline: Floats,
-        *,
-        clusters: Codes | None = None,
-        strata: Codes | None = None,
-    ) -> "Pairs":
-        """Make pairs of values of which nothing is missing, a question a row."""
-        n = len(run)
-        return cls(
-            suite,
-            BoundedValues.known(run),
-            BoundedValues.known(baseline),
-            np.full(n, -1) if clusters is None else clusters,
-            np.zeros(n, np.int64) if strata is None else strata,
-            np.zeros(n, np.bool_),
-        )
 
     @property
     def scored(self) -> npt.NDArray[np.bool_]:

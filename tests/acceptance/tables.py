@@ -12,6 +12,7 @@ from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict
 from metrics.stats.regression import BoundedValues, Pairs
+from tests.helpers.pairs import pairs_of
 from tests.helpers.verdicts import finalise
 
 METRIC = "similarity"
@@ -69,7 +70,7 @@ def pairs(
 ) -> Pairs:
     """Return pairs of values, each a question of its own."""
     after, before = np.array(run, dtype=float), np.array(baseline, dtype=float)
-    plain = Pairs.of(name, after, before)
+    plain = pairs_of(name, after, before)
     most, most_before = (
         values if ends is None else np.array(ends, dtype=float)
         for values, ends in ((after, upper), (before, baseline_upper))

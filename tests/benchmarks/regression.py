@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.stats.intervals import Floats, wilson
-from metrics.stats.regression import Pairs, Regression, regressions
+from metrics.stats.regression import Regression, regressions
+from tests.helpers.pairs import pairs_of
 from tests.helpers.simulated import templates_of
 
 PAIRS = 1000
@@ -71,7 +72,7 @@ def runs(
         for name in names:
             odds = rng.normal(1.5, 1.2, design.n)
             baseline, run = _run(rng, odds, design), _run(rng, odds, design, lost)
-            listed.append(Pairs.of(name, run, baseline, clusters=clusters, strata=strata))
+            listed.append(pairs_of(name, run, baseline, clusters=clusters, strata=strata))
         tolerated = dict.fromkeys(names, design.max_drop)
         yield regressions(listed, max_drop=tolerated, outlook=outlook)
 
@@ -94,7 +95,7 @@ def dropped(n: int, discordance: float, drop: float, max_drop: float, *, pairs: 
         right = rng.random(n) < 0.75
         baseline = np.where(lost, 1.0, np.where(won, 0.0, right))
         run = np.where(lost, 0.0, np.where(won, 1.0, right))
-        (one,) = regressions([Pairs.of("s", run, baseline)], max_drop={"s": max_drop}, outlook=False)
+        (one,) = regressions([pairs_of("s", run, baseline)], max_drop={"s": max_drop}, outlook=False)
         found += one.outcome == "regressed"
     return found
 

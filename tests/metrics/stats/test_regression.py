@@ -12,13 +12,14 @@ import pytest
 from metrics.stats.margins import below
 from metrics.stats.power import detectable_drop, found_share, needed_pairs
 from metrics.stats.regression import BoundedValues, Pairs, Regression, pair, regressions
+from tests.helpers.pairs import pairs_of
 
 
 def pairs(lost: int, won: int, n: int, *, suite: str = "s") -> Pairs:
     run, baseline = np.zeros(n), np.zeros(n)
     baseline[:lost] = 1
     run[lost : lost + won] = 1
-    return Pairs.of(suite, run, baseline)
+    return pairs_of(suite, run, baseline)
 
 
 def one(lost: int, won: int, n: int, max_drop: float = 0.0) -> Regression:
@@ -56,7 +57,7 @@ def test_equal_pairs_hold_where_nothing_is_tolerated_where_replies_are_identical
     same = replace(pairs(0, 0, 5), identical=np.ones(5, np.bool_))
     assert regressions([same], max_drop={"s": 0.02})[0].outcome == "held"
     for n, outcome in ((148, "undecided"), (149, "held")):
-        half = Pairs.of("s", np.full(n, 0.5), np.full(n, 0.5))
+        half = pairs_of("s", np.full(n, 0.5), np.full(n, 0.5))
         assert regressions([half], max_drop={"s": 0.02})[0].outcome == outcome
 
 
@@ -106,7 +107,7 @@ def test_an_undecided_suite_says_what_could_have_been_shown() -> None:
     rest = np.where(np.arange(300) < 20, 0.0, 1.0)
     plain = pairs(12, 8, 300)
     run, baseline = plain.run.value + rest, plain.baseline.value + rest
-    found = regressions([Pairs.of("s", run, baseline)], max_drop={"s": 0.02})[0]
+    found = regressions([pairs_of("s", run, baseline)], max_drop={"s": 0.02})[0]
     # 20 of 300 differ; the difference of 4 is within its standard error, so that all of it may be chance.
     expected = detectable_drop(300, 20 / 300, 292 / 300, max_drop=0.02, level=0.05)
     assert found.detectable == pytest.approx(expected)
