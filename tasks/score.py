@@ -131,7 +131,7 @@ def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
-@stage(version=3, part="score", takes="judge")
+@stage(version=4, part="score", takes="judge")
 def score_judged(
     store: StoreSettings,
     batch: Batch,

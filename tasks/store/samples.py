@@ -16,7 +16,10 @@ from tasks.store.tables import Store
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out."""
+    """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out.
+
+    There is none either where that of the model that it is compared with is missing: `error` is then of that call.
+    """
 
     item_id: str
     model: str
@@ -52,12 +55,13 @@ def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, An
     return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
 
-def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], str | None]:
-    """Return another target's replies to the same items: (item, repeat) -> text, null where its call failed."""
+def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], dict[str, Any]]:
+    """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
         return {}
-    texts = store.read(opponent.requests).join(store.read(opponent.responses), on="request_id", how="left")
-    return {(item, repeat): text for item, repeat, text in texts.select("item_id", "repeat", "text").iter_rows()}
+    said = store.read(opponent.requests).join(store.read(opponent.responses), on="request_id", how="left")
+    told = said.select("item_id", "repeat", "text", "error", "error_kind")
+    return {(row["item_id"], row["repeat"]): row for row in told.iter_rows(named=True)}
 
 
 def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
@@ -72,24 +76,28 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
     for reply in asked.iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
+        other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None
+        theirs = {batch.opponent.name: other["text"]} if batch.opponent and other else {}
+        own = facts[reply["item_id"]]
+        lost = next((one for one in (reply, other) if one and one["text"] is None), None)
+        if lost is other and own.keys() & theirs:  # a column of that name goes first
+            lost = None
         yield SampleRow(
             item_id=reply["item_id"],
             model=reply["model"],
             repeat=reply["repeat"],
             language=item["language"],
             sample={
-                **(
-                    {batch.opponent.name: others.get((reply["item_id"], reply["repeat"]))} if batch.opponent else {}
-                ),
-                **facts[reply["item_id"]],
+                **theirs,
+                **own,
                 **item,
-                **{name: value for name, value in facts[reply["item_id"]].items() if name == "answer"},
+                **{name: value for name, value in own.items() if name == "answer"},
                 "response": reply["text"],
                 CUT: is_cut(reply),
-                **returned(json.loads(reply["extra"] or "{}"), facts[reply["item_id"]]),
+                **returned(json.loads(reply["extra"] or "{}"), own),
                 **({"evidence": findings} if findings else {}),
             },
-            error_kind=None if reply["text"] is not None else reply["error_kind"] or "error",
-            error=reply["error"],
+            error_kind=lost and (lost["error_kind"] or "error"),
+            error=lost and lost["error"],
             cut=is_cut(reply),
         )

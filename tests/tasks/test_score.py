@@ -1,6 +1,7 @@
 """Score: what a metric's programs come to reaches the score of the reply that held them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 from config.settings import StoreSettings
 from data import plugins
-from data.batches import Batch, Cell
+from data.batches import Batch, Cell, Opponent
 from data.draw import canonical
 from data.errors import InputError
 from data.options import options_of
@@ -20,6 +21,7 @@ from metrics.judging import Judgement
 from tasks.judge import encode
 from tasks.runtime.storage import open_store
 from tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
+from tasks.store.samples import sample_rows
 from tests.helpers.answers import answer
 
 
@@ -156,6 +158,21 @@ def test_a_computed_metric_scores_every_reply_and_a_call_that_failed_is_no_zero(
         (0.0, "no_answer", "empty reply"),
         (None, "model_error", "network"),
     ]
+
+
+def test_without_the_reply_that_it_is_compared_with_a_reply_is_not_scored_and_not_left_out(tmp_path: Path) -> None:
+    """Its opponent's call failed: that bounds the score as a failed call of its own does; a column goes first."""
+    store = StoreSettings(root=str(tmp_path))
+    other = batch_of(store, ["old 0", None, None])
+    opponent = Opponent("old", other.requests, other.responses)
+    for facts, ended in (
+        ({}, [(None, None), ("network", "refused"), ("network", "refused")]),
+        ({"old": "a column"}, [(None, None), (None, None), ("network", "refused")]),
+    ):
+        batch = replace(batch_of(store, ["new 0", "new 1", None], **facts), opponent=opponent)
+        rows = list(sample_rows(open_store(store), batch))
+        assert [(row.error_kind, row.error) for row in rows] == ended
+        assert rows[0].sample["old"] == facts.get("old", "old 0")
 
 
 def judged(item: str, judge: str, rating: int | None) -> dict[str, Any]:
