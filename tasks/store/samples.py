@@ -97,7 +97,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
                 **returned(json.loads(reply["extra"] or "{}"), own),
                 **({"evidence": findings} if findings else {}),
             },
-            error_kind=lost and (lost["error_kind"] or "error"),
-            error=lost and lost["error"],
+            error_kind=lost["error_kind"] or "error" if lost else None,
+            error=lost["error"] if lost else None,
             cut=is_cut(reply),
         )
