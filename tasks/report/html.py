@@ -7,12 +7,11 @@ The samples are written into it chunk by chunk.
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from jinja2 import Environment
 from markupsafe import Markup
 
 from data.suites import prompted
@@ -29,7 +28,7 @@ from tasks.report import (
 )
 from tasks.report.differences import differences
 from tasks.report.report_data import ReportData
-from tasks.report.text import grouped, p_value, percent, points, speaking, total_percent
+from tasks.report.text import speaking
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import notes
 from tasks.report.words import asked, bound, has_overall, measure, say
@@ -39,37 +38,9 @@ _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "shar
 _MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
 
-def number(value: float | None, places: int = 0) -> str:
-    """Write a number with a narrow space between thousands; – for none."""
-    return "–" if value is None else grouped(value, places)
-
-
 def address(**parts: str) -> str:
     """Return where the page shows the samples of a model, category, level, with a text (sharing.js reads it)."""
     return f"#samples?{urlencode({name: text for name, text in parts.items() if text})}"
-
-
-@cache
-def _environment() -> Environment:
-    environment = pages.environment().overlay()
-    environment.filters = environment.filters | {
-        "number": number,
-        "percent": percent,
-        "p_value": p_value,
-        "points": points,
-        "total_percent": total_percent,
-    }
-    own: dict[str, Any] = {"heat": overview.heat, "few": overview.is_imprecise, "address": address}
-    environment.globals = {**environment.globals, **own}
-    return environment
-
-
-def policy(script: str, style: str) -> str:
-    """Return the content-security policy: nothing but this script, this style sheet and inlined images."""
-    return (
-        f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
 
 
 def _content(data: ReportData) -> dict[str, Any]:
@@ -120,7 +91,11 @@ def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
         "words_json": Markup(chunks.inline(section("script", language))),  # noqa: S704 - likewise
         "style": style,
         "script": script,
-        "policy": policy(script_hash, style_hash),
+        # Nothing but this script, this style sheet and inlined images.
+        "policy": f"{pages.policy(style_hash, script_hash)}; img-src data:",
+        "heat": overview.heat,
+        "few": overview.is_imprecise,
+        "address": address,
         "t": partial(_said, language),
         "translated": lambda reason: translated(reason, language),
         "metric_title": lambda name: metric_title(name, language),
@@ -139,7 +114,7 @@ def _marked(found: Iterable[chunks.Chunk]) -> Iterator[tuple[str, str, Markup]]:
 
 
 def _pieces(data: ReportData, found: chunks.Chunks) -> Iterator[str]:
-    return _environment().get_template("page.html.j2").generate(_filled(data, found))
+    return pages.environment().get_template("page.html.j2").generate(_filled(data, found))
 
 
 def _chunks(data: ReportData, size: int) -> chunks.Chunks:

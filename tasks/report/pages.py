@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from data.characters import visible
 from prompts.phrases import phrase
-from tasks.report.text import shortened
+from tasks.report.text import grouped, p_value, percent, points, shortened, total_percent
 
 HERE = Path(__file__).parent
 
@@ -19,6 +19,11 @@ HERE = Path(__file__).parent
 def _finished(value: Any) -> Any:
     """Return what stands in the page for a value of the template: text with its unseen characters shown."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def number(value: float | None, places: int = 0) -> str:
+    """Write a number with a narrow space between thousands; – for none."""
+    return "–" if value is None else grouped(value, places)
 
 
 @cache
@@ -32,7 +37,8 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.finalize = _finished
-    made.filters["shortened"] = shortened
+    written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
+    made.filters |= {**written, "number": number, "shortened": shortened}
     return made
 
 
@@ -45,6 +51,12 @@ def inlined(text: str) -> tuple[Markup, str]:
     """Return our own text as it stands in an element, and its hash as a policy names it."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
+
+
+def policy(style: str, script: str = "", form: str = "'none'") -> str:
+    """Return the content-security policy of a page: nothing but its own style sheets and script is let in."""
+    runs = f"; script-src {script}" if script else ""
+    return f"default-src 'none'; style-src {style}; base-uri 'none'; form-action {form}{runs}"
 
 
 def still(
@@ -66,12 +78,7 @@ def still(
         return phrase(f"{section}.{name}", language, **said)
 
     style, digest = inlined("".join(map(read, styles)))
-    asks = "'self'" if form else "'none'"
-    policy = f"default-src 'none'; style-src {digest}; base-uri 'none'; form-action {asks}"
     run, hashed = inlined(read(script)) if script else (Markup(), "")
-    policy += f"; script-src {hashed}" if script else ""
-    return (
-        environment()
-        .get_template(template)
-        .render(values, t=t, language=language, style=style, policy=policy, script=run)
-    )
+    allowed = policy(digest, hashed, "'self'" if form else "'none'")
+    own = {"t": t, "language": language, "style": style, "policy": allowed, "script": run}
+    return environment().get_template(template).render(values, **own)

@@ -13,8 +13,8 @@ from tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs of a page."""
-DRAWN, WIDTH, HEIGHT, EDGE = 4, 260, 60, 8
-"""Trends that are drawn, and the size of each."""
+DRAWN = 4
+"""Trends that are drawn."""
 
 STYLES = ("comparison.css", "runs.css")
 
@@ -43,32 +43,17 @@ def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
 
 
 def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
-    """Return the models' scores over time, of runs of one configuration each, as they are drawn."""
+    """Return the models' scores over time, of runs of one configuration each: runs and scores, oldest first."""
     found: dict[tuple[str, str], list[tuple[HistoryEntry, float]]] = {}
     for one in entries:
         for model, score in one.scores.items():
             if score is not None and one.configuration:
                 found.setdefault((one.configuration, model), []).append((one, score))
-    drawn = []
-    for (configuration, model), newest in [pair for pair in found.items() if len(pair[1]) > 1][:DRAWN]:
-        listed = newest[::-1]
-        step = (WIDTH - 2 * EDGE) / (len(listed) - 1)
-        points = [
-            {"x": round(EDGE + n * step, 1), "y": round(EDGE + (HEIGHT - 2 * EDGE) * (1 - score), 1),
-             "said": f"{one.name}: {percent(score)}"}
-            for n, (one, score) in enumerate(listed)
-        ]  # fmt: skip
-        first, last = (percent(score) for _, score in (listed[0], listed[-1]))
-        drawn.append(
-            {
-                "model": model,
-                "configuration": newest[0][0].file or configuration,
-                "points": points,
-                "first": first,
-                "last": last,
-            }
-        )
-    return drawn
+    several = [pair for pair in found.items() if len(pair[1]) > 1]
+    return [
+        {"model": model, "configuration": newest[0][0].file or configuration, "points": newest[::-1]}
+        for (configuration, model), newest in several[:DRAWN]
+    ]
 
 
 def index(
@@ -110,8 +95,6 @@ def index(
         form=True,
         script="runs.js",
         trends=trends(found),
-        width=WIDTH,
-        height=HEIGHT,
         section="view",
         language=language,
         words=words,
