@@ -8,7 +8,7 @@ one, and what comes back is plain data, read with bounds, never unpickled, evalu
 import atexit
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from data.records import Outcome, Program
 from tasks.sandbox import kotlin, kotlin_tools
@@ -18,24 +18,22 @@ from tasks.sandbox.pool import WorkerPool
 __all__ = ["WorkerPool", "close", "layers", "prepare", "run", "summary"]
 
 _lock = threading.Lock()
-_pools: dict[tuple[int | None, int], WorkerPool] = {}
+_pools: list[WorkerPool] = []
+"""The process's one pool, once a program was run."""
 
 
-def _pool(workers: int | None, memory_mb: int) -> WorkerPool:
-    """Return the process's pool of that shape; one of another shape is ended first, when its run is done."""
+def _pool() -> WorkerPool:
     with _lock:
-        for shape in [shape for shape in _pools if shape != (workers, memory_mb)]:
-            _pools.pop(shape).close()
-        if (workers, memory_mb) not in _pools:
-            _pools[workers, memory_mb] = WorkerPool(workers=workers, memory_mb=memory_mb)
-        return _pools[workers, memory_mb]
+        if not _pools:
+            _pools.append(WorkerPool())
+        return _pools[0]
 
 
 def close() -> None:
     """End the workers; a later run starts new ones. Happens by itself when the process ends."""
     with _lock:
         while _pools:
-            _pools.popitem()[1].close()
+            _pools.pop().close()
 
 
 def _forget() -> None:
@@ -43,7 +41,7 @@ def _forget() -> None:
     global _lock  # noqa: PLW0603 - another thread of the parent may have held it
     _lock = threading.Lock()
     while _pools:
-        _pools.popitem()[1].abandon()
+        _pools.pop().abandon()
 
 
 atexit.register(close)
@@ -51,24 +49,16 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def run(
-    programs: Sequence[Program],
-    *,
-    cpu_s: float = 2.0,
-    memory_mb: int = 256,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    kotlin_compiler: str = "",
-    java: str = "",
+    programs: Sequence[Program], *, cpu_s: float = 2.0, kotlin_compiler: str = "", java: str = ""
 ) -> list[tuple[Outcome, ...]]:
     """Run programs; return, in their order, one outcome for each of a program's calls.
 
     Each program gets a fresh interpreter. `cpu_s` is its budget of CPU seconds, for loading it and all its calls
     together; it may sleep 1 s more. How busy the machine is changes no outcome: waiting for a core is not counted,
     and what runs out of time is tried once more, alone. Calls that it did not come to, because an earlier one
-    ended it, share that one's outcome. `memory_mb` is its memory, the interpreter included; `workers` the
-    processes, one for each core unless given, fewer where memory would not do; they live until this process ends.
-    `progress` gets programs done and programs in all. `kotlin_compiler` and `java` are paths; where they are not
-    given, the environment's and the PATH's are taken.
+    ended it, share that one's outcome. There are as many processes as cores, fewer where memory would not do; they
+    live until this process ends. `kotlin_compiler` and `java` are paths; where they are not given, the
+    environment's and the PATH's are taken.
 
     Raises:
         InputError: the sandbox cannot be built or started here; never for what a program did.
@@ -78,28 +68,16 @@ def run(
         (Outcome("unavailable", message=f"no runner for {program.language}"),) * len(program.calls)
         for program in programs
     ]
-    chosen = {
-        language: [k for k, program in enumerate(programs) if program.language == language]
-        for language in ("python", "kotlin")
-    }
-    done = len(programs) - len(chosen["python"]) - len(chosen["kotlin"])
-
-    def tell(more: int, _: int) -> None:
-        if progress:
-            progress(done + more, len(programs))
-
-    if chosen["python"]:
-        some = [programs[k] for k in chosen["python"]]
-        outcomes = _pool(workers, memory_mb).run(some, cpu_s=cpu_s, progress=tell)
-        for k, outcome in zip(chosen["python"], outcomes, strict=True):
-            found[k] = outcome
-        done += len(some)
-    if chosen["kotlin"]:
-        some = [programs[k] for k in chosen["kotlin"]]
-        outcomes = kotlin.run(
-            some, cpu_s=cpu_s, memory_mb=memory_mb, progress=tell, compiler=kotlin_compiler, java=java
-        )
-        for k, outcome in zip(chosen["kotlin"], outcomes, strict=True):
+    for language in ("python", "kotlin"):
+        chosen = [k for k, program in enumerate(programs) if program.language == language]
+        if not chosen:
+            continue
+        own = [programs[k] for k in chosen]
+        if language == "kotlin":
+            outcomes = kotlin.run(own, cpu_s=cpu_s, compiler=kotlin_compiler, java=java)
+        else:
+            outcomes = _pool().run(own, cpu_s=cpu_s)
+        for k, outcome in zip(chosen, outcomes, strict=True):
             found[k] = outcome
     return found
 
@@ -113,9 +91,7 @@ def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
     Raises:
         InputError: the sandbox cannot be built or started here.
     """
-    with _lock:
-        pool = next(iter(_pools.values()), None)
-    return {**(pool or _pool(None, 256)).layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
+    return {**_pool().layers(), "kotlin": kotlin_tools.describe(kotlin_compiler, java)}
 
 
 def summary() -> str:

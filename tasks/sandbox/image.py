@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -30,8 +29,6 @@ _HERE = Path(__file__).parent
 _SOURCES = ("component/app.py", "component/world.wit", "values.py", "engine.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
-
-Progress = Callable[[str], None]
 
 
 def say(message: str) -> None:
@@ -114,7 +111,7 @@ def _run(what: str, command: list[str], work: Path) -> None:
         )
 
 
-def _build(work: Path, progress: Progress) -> Path:
+def _build(work: Path) -> Path:
     """Build and compile in `work`; return the compiled file."""
     (work / "empty").mkdir()  # stands for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
@@ -125,9 +122,9 @@ def _build(work: Path, progress: Progress) -> Path:
         ("values.py", package),
     ):
         shutil.copyfile(_HERE / source, target / Path(source).name)
-    progress("Sandbox: building its Python (once, some 10 s) …")
+    say("Sandbox: building its Python (once, some 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
-    progress("Sandbox: compiling it for this machine (once, some 15 s) …")
+    say("Sandbox: compiling it for this machine (once, some 15 s) …")
     _run("compiling the component", child.command("tasks.sandbox.build", "compile"), work)
     return work / "runner.cwasm"
 
@@ -147,29 +144,28 @@ def _publish(built: Path, image: Path, key: bytes) -> None:
     built.replace(image)
 
 
-def prepare(progress: Progress | None = None, *, rebuild: bool = False) -> Path:
+def prepare(*, rebuild: bool = False) -> Path:
     """Return the compiled image's path, building it first where there is none (some 25 s, once).
 
     Several processes may call this at once: one builds, the others wait for it. `rebuild` builds in any case.
-    `progress` gets a line for each stage; standard error does, unless it is given.
+    Standard error gets a line for each stage.
 
     Raises:
         InputError: it cannot be built, or there is no private place to keep it.
     """
-    tell = progress or say
     folder = _folder()
     image, key = folder / "runner.cwasm", secret(folder.parent)
     if not rebuild and _sound(image, key):
         return image
-    with locked(folder, tell):
+    with locked(folder, say):
         if not rebuild and _sound(image, key):
             return image
         for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
             shutil.rmtree(left, ignore_errors=True)
         work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
         try:
-            _publish(_build(work, tell), image, key)
+            _publish(_build(work), image, key)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    tell("Sandbox: ready.")
+    say("Sandbox: ready.")
     return image

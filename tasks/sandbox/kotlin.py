@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, cast
@@ -32,6 +32,9 @@ START_S = 30.0
 REPLY = 1 << 20
 """Bytes of all replies to one program."""
 
+HEAP_MB = 256
+"""A virtual machine's heap."""
+
 BESIDE_MB = 256
 """What a virtual machine holds beside its heap: classes, code, stacks, itself."""
 
@@ -45,16 +48,14 @@ def run(
     programs: Sequence[Program],
     *,
     cpu_s: float = 2.0,
-    memory_mb: int = 256,
-    progress: Callable[[int, int], None] | None = None,
     compiler: str = "",
     java: str = "",
 ) -> list[tuple[Outcome, ...]]:
     """Run Kotlin programs; return, in order, one outcome for each of their calls.
 
     `compiler` and `java` are as in `kotlin_tools.find`; where one is missing or does not work, or a kernel that
-    confines, every outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready,
-    `memory_mb` is its heap. What runs out of time is tried once more, alone.
+    confines, every outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready. What
+    runs out of time is tried once more, alone.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
@@ -72,31 +73,24 @@ def run(
             found[k] = (outcome,) * len(program.calls)
         elif program.calls:
             chosen.append(k)
-    done = len(programs) - len(chosen)
     for start in range(0, len(chosen), BATCH):
         batch = chosen[start : start + BATCH]
-        ran = _batch(ready, [programs[k] for k in batch], cpu_s, memory_mb)
-        for k, outcomes in zip(batch, ran, strict=True):
+        for k, outcomes in zip(batch, _batch(ready, [programs[k] for k in batch], cpu_s), strict=True):
             found[k] = outcomes
-            done += 1
-            if progress:
-                progress(done, len(programs))
     return found
 
 
-def _batch(
-    ready: Ready, programs: Sequence[Program], cpu_s: float, memory_mb: int
-) -> Iterator[tuple[Outcome, ...]]:
+def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[tuple[Outcome, ...]]:
     """Compile programs together, run each, and yield its outcomes."""
 
     def outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
         if isinstance(compiled, Outcome):
             return (compiled,) * len(program.calls)
-        return _Machine(ready, compiled, len(program.calls), cpu_s, memory_mb).run()
+        return _Machine(ready, compiled, len(program.calls), cpu_s).run()
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
         compiled = Compilation(ready, Path(folder), programs).run()
-        with ThreadPoolExecutor(machine.workers(memory_mb + BESIDE_MB)) as threads:
+        with ThreadPoolExecutor(machine.workers(HEAP_MB + BESIDE_MB)) as threads:
             first = list(threads.map(outcomes, compiled, programs))
         for made, program, found in zip(compiled, programs, first, strict=True):
             late = isinstance(made, Compiled) and found[-1].kind == "timeout"
@@ -106,7 +100,7 @@ def _batch(
 class _Machine:
     """One program in one virtual machine."""
 
-    def __init__(self, ready: Ready, compiled: Compiled, calls: int, cpu_s: float, memory_mb: int) -> None:
+    def __init__(self, ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> None:
         self.calls, self.cpu_s = calls, cpu_s
         self.nonce = secrets.token_hex(16)
         limits = {
@@ -114,9 +108,9 @@ class _Machine:
             "fsize": 0,
             "nofile": 256,
             "cpu": int(START_S + cpu_s),
-            "data": (2 * memory_mb + 1024) << 20,
+            "data": (2 * HEAP_MB + 1024) << 20,
         }
-        self.command = ready.program(compiled.jars, compiled.main, limits, memory_mb)
+        self.command = ready.program(compiled.jars, compiled.main, limits, HEAP_MB)
 
     def run(self) -> tuple[Outcome, ...]:
         """Return an outcome for each call; those that did not come back share the reason."""

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 from data.commands import typed
@@ -26,8 +26,8 @@ SOURCE = 100_000
 WALL_MORE_S = 1.0
 """A program that sleeps or hangs is ended past its CPU budget by this, its waiting for a core not counted."""
 
-MEMORY_MB = (128, 2048)
-"""The least and most memory of a component: its interpreter takes 60 of them."""
+MEMORY_MB = 256
+"""Memory of a component: its interpreter takes 60 of them."""
 
 _TRIES = 2
 """A program whose worker dies is tried once more: the system, not it, may have been the reason."""
@@ -38,16 +38,12 @@ _TIMEOUT = Outcome("timeout")
 class WorkerPool:
     """Workers that run Python programs: a context manager, safe to share between threads.
 
-    `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit);
-    `memory_mb` is the component's memory, its interpreter included. Runs from several threads take turns: each uses
-    all the workers.
+    `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit).
+    Runs from several threads take turns: each uses all the workers.
     """
 
-    def __init__(self, *, workers: int | None = None, memory_mb: int = 256) -> None:
-        if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
-            raise InputError(f"sandbox: memory_mb is {memory_mb}; expected {MEMORY_MB[0]} to {MEMORY_MB[1]}.")
-        self.size = machine.workers(memory_mb, workers)
-        self.memory_mb = memory_mb
+    def __init__(self, *, workers: int | None = None) -> None:
+        self.size = machine.workers(MEMORY_MB, workers)
         self._image = ""
         self._rebuilt = False
         self._workers: list[Worker] = []
@@ -79,23 +75,16 @@ class WorkerPool:
         """
         with self._lock:
             if not any(w.layers for w in self._workers):
-                _Round(self, [], lambda _: None).greet()
+                Round(self, []).greet()
             return next(dict(w.layers) for w in self._workers if w.layers)
 
-    def run(
-        self,
-        programs: Sequence[Program],
-        *,
-        cpu_s: float = 2.0,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[tuple[Outcome, ...]]:
+    def run(self, programs: Sequence[Program], *, cpu_s: float = 2.0) -> list[tuple[Outcome, ...]]:
         """Run Python programs; return, in order, one outcome for each of their calls.
 
         `cpu_s` is one program's budget of CPU seconds, for its loading and all its calls together; what sleeps is
         ended `WALL_MORE_S` after as many seconds, not counting those in which it waited for a core: how busy the
         machine is changes nothing. What runs out of time is tried once more, alone. Calls that a program did not
-        come to, because an earlier one ended it, share that one's outcome. `progress` gets programs done and
-        programs in all.
+        come to, because an earlier one ended it, share that one's outcome.
 
         Raises:
             InputError: the image cannot be built, or no worker starts; never for what a program did.
@@ -108,21 +97,15 @@ class WorkerPool:
                 found[index] = (outcome,) * len(program.calls)
             elif program.calls:
                 jobs.append(_job(index, program, cpu_s))
-        before = len(programs) - len(jobs)
-
-        def tell(done: int) -> None:
-            if progress:
-                progress(before + done, len(programs))
-
         with self._lock:
-            for index, outcomes in _Round(self, jobs, tell).run().items():
+            for index, outcomes in Round(self, jobs).run().items():
                 found[index] = outcomes
         return found
 
     def start(self) -> Worker:
         """Start one more worker."""
         self._image = self._image or str(prepare())
-        worker = Worker.start(self._image, self.memory_mb)
+        worker = Worker.start(self._image, MEMORY_MB)
         self._workers.append(worker)
         return worker
 
@@ -140,7 +123,7 @@ class WorkerPool:
         if self._rebuilt:
             raise InputError(
                 f"sandbox: its worker process does not start ({why}). Check that wasmtime is installed for this "
-                f"platform and that {self.memory_mb + 512} MB of memory are free; try `{typed('sandbox')}`."
+                f"platform and that {MEMORY_MB + 512} MB of memory are free; try `{typed('sandbox')}`."
             )
         self._rebuilt = True
         self._image = str(prepare(rebuild=True))
@@ -166,11 +149,11 @@ def _job(index: int, program: Program, cpu_s: float) -> Job:
     return Job(index, {"load": load, "calls": calls, "cpu_s": cpu_s, "wall_s": cpu_s + WALL_MORE_S})
 
 
-class _Round:
+class Round:
     """One run: hands jobs to the pool's workers until each has its outcomes."""
 
-    def __init__(self, pool: WorkerPool, jobs: list[Job], tell: Callable[[int], None]) -> None:
-        self.pool, self.queue, self.left, self.tell = pool, deque(jobs), len(jobs), tell
+    def __init__(self, pool: WorkerPool, jobs: list[Job]) -> None:
+        self.pool, self.queue, self.left = pool, deque(jobs), len(jobs)
         self.alone: deque[Job] = deque()
         self.found: dict[int, tuple[Outcome, ...]] = {}
         self.selector = selectors.DefaultSelector()
@@ -271,7 +254,6 @@ class _Round:
             self.alone.append(job)
             return
         self.found[job.index] = outcomes
-        self.tell(len(self.found))
 
     def _end(self, worker: Worker, *, late: bool = False, why: str = "") -> None:
         """End a worker that is late, gone or out of its mind, and see to its job."""

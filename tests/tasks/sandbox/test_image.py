@@ -26,7 +26,8 @@ def test_it_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second asking builds nothing and says nothing, wherever the process stands."""
     prepare()
     monkeypatch.chdir("/")
-    assert prepare(pytest.fail).exists()
+    monkeypatch.setattr(image, "say", pytest.fail)
+    assert prepare().exists()
 
 
 def test_a_place_that_others_can_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

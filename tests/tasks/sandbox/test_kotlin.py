@@ -265,7 +265,7 @@ STREAM = "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()"
 
 def on_newest(compiled: Compiled) -> Outcome:
     """Run a program on the newest Java, called once."""
-    (outcome,) = kotlin._Machine(prepared(newest()), compiled, 1, CPU_S, 256).run()
+    (outcome,) = kotlin._Machine(prepared(newest()), compiled, 1, CPU_S).run()
     return outcome
 
 
@@ -365,8 +365,11 @@ def test_without_the_walls_the_same_programs_get_through(built: Built) -> None:
 
 
 @needs_compiler
-def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program(built: Built) -> None:
-    outcomes = kotlin._Machine(prepared(), built.compiled["honest"], 2, 2.0, 1 << 30).run()
+def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program(
+    built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kotlin, "HEAP_MB", 1 << 30)
+    outcomes = kotlin._Machine(prepared(), built.compiled["honest"], 2, 2.0).run()
     assert outcomes == (Outcome("unavailable", message="the Java virtual machine did not start"),) * 2
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from data.records import Program
+from data.records import Outcome, Program
 from tasks.sandbox import WorkerPool
 from tasks.sandbox.clock import Clock
+from tasks.sandbox.pool import Round
+from tasks.sandbox.workers import Job
 
 CPU_S = 0.5
 BUSY = 8
@@ -72,17 +74,21 @@ def test_verdicts_are_the_same_beside_eight_busy_loops() -> None:
     assert verdicts(8) == EXPECTED
 
 
-def test_a_timeout_is_tried_once_more_alone() -> None:
+def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is tried again, no other worker has a job; its calls before the end keep their values."""
     loop = Program("python", "def f(x):\n    while x: pass\n    return x", "f", ((0,), (1,), (0,)))
     quick = Program("python", "def f(x): return x", "f", ((1,),))
     busy: list[int] = []
+    finish = Round._finish
+
+    def counted(self: Round, job: Job, outcomes: tuple[Outcome, ...]) -> None:
+        finish(self, job, outcomes)
+        if job.index in self.found:
+            busy.append(sum(worker.state == "busy" for worker in self.pool.workers))
+
+    monkeypatch.setattr(Round, "_finish", counted)
     with WorkerPool(workers=4) as pool:
-        found = pool.run(
-            [loop, *[quick] * 6, loop],
-            cpu_s=0.2,
-            progress=lambda *_: busy.append(sum(worker.state == "busy" for worker in pool.workers)),
-        )
+        found = pool.run([loop, *[quick] * 6, loop], cpu_s=0.2)
     kinds = [[outcome.kind for outcome in outcomes] for outcomes in found]
     assert kinds == [["value", "timeout", "timeout"], *[["value"]] * 6, ["value", "timeout", "timeout"]]
     assert busy[-2:] == [0, 0]
