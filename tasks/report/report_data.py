@@ -25,8 +25,6 @@ class ReportData:
     """
 
     plan: Plan
-    run: str
-    started: datetime
     items: pl.DataFrame
     replies: pl.DataFrame
     judged: pl.DataFrame
@@ -44,6 +42,16 @@ class ReportData:
         return self.plan.report.language
 
     @property
+    def run(self) -> str:
+        """The run's name."""
+        return str(self.manifest["run"])
+
+    @property
+    def started(self) -> datetime:
+        """The run's start."""
+        return datetime.fromisoformat(str(self.manifest["started"]))
+
+    @property
     def stamp(self) -> str:
         """The run's start as the file names have it."""
         return self.started.strftime("%Y%m%d_%H%M%S")
@@ -55,8 +63,6 @@ def gather(
     summary: Ref,
     *,
     plan: Plan,
-    run: str,
-    started: datetime,
     manifest: Mapping[str, Any],
     results: Mapping[str, Any],
 ) -> ReportData:
@@ -68,8 +74,6 @@ def gather(
     answers = answers_of(store, tables.asked)
     return ReportData(
         plan=plan,
-        run=run,
-        started=started,
         items=items,
         replies=answers.join(items, on="item_id", how="inner", maintain_order="left"),
         judged=answers_of(store, tables.judged),

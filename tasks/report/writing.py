@@ -1,7 +1,6 @@
 """Write a run's reports and its manifest."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +24,7 @@ def report(
     results: Mapping[str, Any],
 ) -> list[str]:
     """Write every report of a run; return the paths, the one to open first in front."""
-    data = gather(
-        open_store(plan.store),
-        tables,
-        summary,
-        plan=plan,
-        run=str(manifest["run"]),
-        started=datetime.fromisoformat(str(manifest["started"])),
-        manifest=manifest,
-        results=results,
-    )
+    data = gather(open_store(plan.store), tables, summary, plan=plan, manifest=manifest, results=results)
     there, wanted = Path(folder), plan.report
     pages = [html.write(data, there)] if wanted.html else []
     written = [*pages, markdown.write(data, there), *raw.write(data, there)]

@@ -300,6 +300,8 @@ def complete(
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
         "schema": 1,
+        "run": "20261105_140233",
+        "started": datetime(2026, 11, 5, 14, 2, 33, tzinfo=UTC).isoformat(),
         "versions": {"python": "3.11.9", "polars": "2.1.0"},
         "commit": "0123456789abcdef0123456789abcdef01234567",
         "units": dict.fromkeys(FAMILIES, 1),
@@ -312,16 +314,10 @@ def complete(
         "identities": {model.name: {"provider": model.provider, "digest": "c0ffee"} for model in given.models},
         "tables": {"items": [{"table": "items", "digest": "d" * 64, "rows": items.height}]},
         "requests": {**n, "answered": asked.height - n["cached"]},
-        "stages": [
-            {"stage": "generate", "label": "simple_logic", "cached": True, "wall_s": 0.01, "note": ""},
-            {"stage": "query", "label": "other-model", "cached": False, "wall_s": 12.5, "note": ""},
-        ],
         "wall_s": 14.2,
     }
     return ReportData(
         plan=plan,
-        run="20261105_140233",
-        started=datetime(2026, 11, 5, 14, 2, 33, tzinfo=UTC),
         items=ITEMS.check(items),
         replies=asked.join(items, on="item_id", how="left", maintain_order="left"),
         judged=judged,

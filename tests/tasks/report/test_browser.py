@@ -187,7 +187,6 @@ def drench(data: ReportData, text: str) -> ReportData:
     return replace(
         data,
         plan=resolve(given),
-        run=f"run {text}",
         items=over(data.items, "prompt", "answer", "template").with_columns(facts=pl.lit(facts)),
         replies=renamed(over(data.replies, "text", "reasoning", "error_kind", "finish_reason")),
         judged=over(data.judged, "text", "step"),
@@ -196,6 +195,7 @@ def drench(data: ReportData, text: str) -> ReportData:
         results=results,
         manifest={
             **data.manifest,
+            "run": f"run {text}",
             "commit": text,
             "identities": {name: {text: text}},
             "versions": {text: text},
