@@ -10,6 +10,7 @@ import pytest
 from data.errors import InputError
 from data.options import options_of
 from data.records import Score
+from metrics.code_tests import code_tests
 from metrics.code_tests.checks import take_apart
 from metrics.code_tests.code_tests import UNIT, programs, row_tests
 from metrics.code_tests.scripts import entry_of, read_tests
@@ -22,7 +23,7 @@ def scored(row: dict[str, Any], **options: Any) -> Score:
     """Run a row's tests in the sandbox and score it."""
     used = options_of(UNIT, options)
     asked = programs(row, used)
-    outcomes = dict(zip(asked, sandbox.run(list(asked.values()), cpu_s=1.0), strict=True))
+    outcomes = dict(zip(asked, sandbox.run(list(asked.values()), cpu_s=0.5), strict=True))
     return UNIT.score(row, {"programs": outcomes}, used)
 
 
@@ -64,24 +65,14 @@ def by_python(assertion: str, value: str) -> bool:
 
 
 @pytest.mark.parametrize("value", VALUES)
-def test_every_form_of_assertion_passes_exactly_where_python_says_so(value: str) -> None:
+def test_every_form_of_assertion_passes_exactly_where_python_says_so(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(code_tests, "FAILED_SHOWN", len(ASSERTIONS))
     row = {"response": f"```python\nimport math\ndef f():\n    return {value}\n```", "tests": ASSERTIONS}
-    failed = {one["test"] for one in every_failure(row)}
+    failed = {one["test"] for one in scored(row).details.get("failed", [])}
     expected = {ast.unparse(ast.parse(one)) for one in ASSERTIONS if not by_python(one, value)}
     assert failed == expected
-
-
-def every_failure(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what failed of each test alone: details keep the first few only."""
-    used = options_of(UNIT, {})
-    rows = [{**row, "tests": [script]} for script in row["tests"]]
-    asked = [programs(one, used) for one in rows]
-    outcomes = iter(sandbox.run([one for each in asked for one in each.values()], cpu_s=1.0))
-    found: list[dict[str, Any]] = []
-    for one, each in zip(rows, asked, strict=True):
-        ran = {key: next(outcomes) for key in each}
-        found += UNIT.score(one, {"programs": ran}, used).details.get("failed", [])
-    return found
 
 
 @pytest.mark.parametrize("assertion", [one for one in ASSERTIONS if "f() == f()" not in one and " or " not in one])
