@@ -15,7 +15,7 @@ from tasks.sandbox.clock import Clock
 from tasks.sandbox.pool import Round
 from tasks.sandbox.workers import Job
 
-CPU_S = 0.5
+CPU_S = 0.3
 BUSY = 8
 COUNT = 1_000_000
 
