@@ -93,7 +93,7 @@ class Installed:
     def environment(self, **extra: str) -> dict[str, str]:
         """Return an environment that knows nothing of the checkout."""
         known = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-        return {**known, "PYTHONDONTWRITEBYTECODE": "1", "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
+        return {**known, "OPENAI_API_KEY": "sk-test", "COLUMNS": "160", **extra}
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (site,) = (folder / "venv" / "lib").glob("python3*/site-packages")
     listed = frozenset(path.name for path in site.iterdir())
     lend_packages(site, folder / "locked")
-    return Installed(wheel, python, site, listed, frozenset(site.rglob("*")))
+    return Installed(wheel, python, site, listed, lying(site))
+
+
+def lying(site: Path) -> frozenset[Path]:
+    """Return what lies in an environment, but for what Python and ours write beside bytecode."""
+    return frozenset(path for path in site.rglob("*") if path.parent.name != "__pycache__")
 
 
 @pytest.fixture
@@ -232,7 +237,7 @@ def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), place.logs()
     assert (hostile / "artifacts" / "store" / "prefect.db").is_file()
-    assert {*installed.site.rglob("*")} == installed.files
+    assert lying(installed.site) == installed.files
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
