@@ -180,13 +180,15 @@ def compose(data: ReportData) -> str:
     language = data.language
     counts = data.manifest.get("requests", {})
     found = conclusion(data.results, language)
+    given = (one.responses_of for one in data.plan.suites if one.responses_of)
+    tested = dict.fromkeys([*data.plan.configured, *given])
     said = [f"**{plain(found)}**", ""]
     text = [
         *(said if found.outcome == "error" else ()),  # else the seed's own head comes first
         f"# {shared('title', language)}",
         "",
         f"**{shared('date', language)}:** {data.started:%Y-%m-%d %H:%M:%S}  ",
-        f"**{shared('models', language)}:** {', '.join(map(code, data.plan.configured))}  ",
+        f"**{shared('models', language)}:** {', '.join(map(code, tested))}  ",
         f"**{shared('run', language)}:** {code(data.run)}. {asked(counts, language)}",
         "",
         *(() if found.outcome == "error" else said),

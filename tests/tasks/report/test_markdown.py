@@ -37,6 +37,14 @@ def test_it_holds_the_verdict_and_what_bands_mean(
     assert [row.split("|")[2].strip() for row in counted] == ["90%", "70%", "50%", "0%"]
 
 
+def test_whoever_gave_recorded_responses_is_among_the_tested_models(data: ReportData) -> None:
+    *others, last = data.plan.suites
+    given = replace(data, plan=replace(data.plan, suites=(*others, replace(last, responses_of="last week"))))
+    for run, also in ((data, []), (given, ["last week"])):
+        tested = ", ".join(f"`{name}`" for name in [*data.plan.configured, *also])
+        assert f"\n**Tested models:** {tested}  \n" in markdown.compose(run)
+
+
 @pytest.mark.parametrize(
     ("language", "head", "worth"),
     [("en", "Chain of thought", "98.5 % of chains"), ("ru", "Цепочка рассуждений", "98.5 % цепочек")],
