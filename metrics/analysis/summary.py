@@ -27,6 +27,7 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
 )
 """The dimensions that stay apart, beside suite, model and metric; the others are '' (all of them)."""
 
+_ROUNDING = 1e-9
 _DIMENSIONS = ("suite", "family", "level", "language")
 
 
@@ -101,28 +102,27 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
     nothing is scored, mean and interval are null. A mean is over questions: repeats enter by their mean.
 
-    A metric is yes/no when all its values are 0 or 1; one with values outside 0 and 1 has no bounds.
+    A metric is yes/no when all its values are 0 or 1.
     Intervals: `metrics.stats.intervals`; clusters are the templates of a family, the unit is the question, whose
     repeats enter by their mean.
 
     Raises:
         InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
-            finite value.
+            value from 0 to 1.
     """
     rows = _rows(scores, items)
-    kinds = _kinds(rows)
-    bounded = pl.col("metric").is_in([name for name, (_, within) in kinds.items() if within])
     ends = {"value": scored()}
     if rows["status"].is_in([*LOST, "truncated"]).any():
-        ends |= {"lower": pl.when(bounded).then(lowest()), "upper": pl.when(bounded).then(highest())}
-    questions = {end: _questions(rows.with_columns(worth=pl.coalesce(at, scored()))) for end, at in ends.items()}
+        ends |= {"lower": lowest(), "upper": highest()}
+    questions = {end: _questions(rows.with_columns(worth=at)) for end, at in ends.items()}
+    graded = {*rows.filter(~scored().is_in([0.0, 1.0]))["metric"]}
     counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
     ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
     listed = []
     for key, leaves in _cells(sorted(ended)).items():
         totals = np.sum([ended[leaf] for leaf in leaves], axis=0).tolist()
         row = dict(zip((*SUMMARY.key, *_COUNTS), (*key, *totals), strict=True))
-        listed.append(row | _means(row, leaves, questions, kinds[key[-1]]))
+        listed.append(row | _means(row, leaves, questions, yes_no=key[-1] not in graded))
     return SUMMARY.frame(listed)
 
 
@@ -207,12 +207,12 @@ def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     rows = scores.select("item_id", "model", "metric", "status", "value").join(
         known, on="item_id", how="left", maintain_order="left"
     )
-    finite = pl.col("value").is_finite()
+    share = pl.col("value").is_between(-_ROUNDING, 1 + _ROUNDING)
     hollow = pl.col("value").is_null() & (pl.col("status") == "scored")
     for wrong, problem in (
         (pl.col("suite").is_null(), "its item is not in the items table; pass the items of the same run"),
         (~pl.col("status").is_in(STATUSES), f"expected a status among {', '.join(STATUSES)}"),
-        (hollow | ~finite, "expected a finite value; what cannot be scored needs a status that says so"),
+        (hollow | ~share, "expected a value from 0 to 1; what cannot be scored needs a status that says so"),
     ):
         for row in rows.filter(wrong.fill_null(value=False)).head(1).iter_rows(named=True):
             raise InputError(
@@ -220,13 +220,6 @@ def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
                 f"{row['status']!r} and value {row['value']}: {problem}."
             )
     return rows
-
-
-def _kinds(rows: pl.DataFrame) -> dict[str, tuple[bool, bool]]:
-    """Say for each metric whether it is yes/no, and whether its values lie in [0, 1]."""
-    value = scored()
-    seen = rows.group_by("metric").agg(yes_no=value.is_in([0.0, 1.0]).all(), within=value.is_between(0, 1).all())
-    return {metric: (yes_no, within) for metric, yes_no, within in seen.iter_rows()}
 
 
 def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
@@ -260,10 +253,10 @@ def _means(
     row: Mapping[str, Any],
     leaves: Sequence[_Key],
     questions: Mapping[str, Mapping[_Key, _Questions]],
-    kind: tuple[bool, bool],
+    *,
+    yes_no: bool,
 ) -> dict[str, float | None]:
     """Return a cell's mean, and its bounds where some of its rows make a difference, each with its interval."""
-    yes_no, bounded = kind
     lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
     shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] > 0}
     found: dict[str, float | None] = {}
@@ -272,7 +265,7 @@ def _means(
         if parts:
             worth, answers, clusters = map(np.concatenate, zip(*parts, strict=True))
             told = independent(worth, answers) if yes_no else None
-            one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no, bounded=bounded)
+            one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no)
             found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
     return found
 

@@ -12,18 +12,17 @@ unit (of grades half a one) had told it to be half: of few units, or few wrong a
 - `wilson`: as above. Of yes/no values that were asked once and share no template, Wilson's own.
 - `constant`: other values that do not vary. With 95 % confidence at most a share q of further values differ from
   those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds.
-- `student`: a metric without bounds, and paired differences of five to nine clusters: Student's t over the units.
+- `student`: of paired differences of five to nine clusters, Student's t over the units.
 - `stratified`, `combined`: of several means together (`metrics.stats.strata`).
 - `tango`, `sign-flip`: of paired differences (`metrics.stats.margins`).
 - `corrected`, `recovered`, `prediction-powered`, `posterior`: of judged means and their errors.
 - `bootstrap`: percentiles of resamples, of agreement and of labels.
 - `sequence`: a confidence sequence, which holds at every look (`metrics.stats.sequential`).
-- `none`: no value, or a single or constant one without bounds: both ends are None.
+- `none`: no value: both ends are None.
 
 Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Donner 1986 (likeness by analysis of variance).
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -283,17 +282,12 @@ def mean_interval(
     return estimate(pool(column, clusters=codes), yes_no=yes_no)
 
 
-def estimate(sample: PooledSample, *, yes_no: bool, bounded: bool = True) -> MeanEstimate:
-    """Estimate the mean of a sample of units with its 95 % interval; the order of units does not matter.
-
-    `bounded`: the values lie in [0, 1].
-    """
+def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
+    """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; units may come in any order."""
     units = len(sample.sizes)
     if not units:
         return MeanEstimate(None, Interval())
     mean = sample.mean
-    if not bounded:
-        return MeanEstimate(mean, _student(sample, mean))
     (share,), (rate,) = rates([sample], yes_no=yes_no)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:
         q = Z**2 * (one := _alike(sample)) / (1 + Z**2 * one)
@@ -307,16 +301,3 @@ def _alike(sample: PooledSample) -> float:
     """Return 1 / effective n of units that are all alike."""
     n = float(sample.sizes.sum())
     return float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2
-
-
-def _student(sample: PooledSample, mean: float) -> Interval:
-    """Compute Student's interval over the units; none where they do not vary."""
-    units = len(sample.sizes)
-    residual, n = sample.totals - mean * sample.sizes, float(sample.sizes.sum())
-    variance = float(residual @ residual) * units / (units - 1) / n**2 if units > 1 else 0.0
-    if variance <= _NOTHING:
-        return Interval()
-    from scipy.special import stdtrit  # half a second
-
-    half = -float(stdtrit(units - 1, 0.5 - LEVEL / 2)) * math.sqrt(variance)
-    return Interval(mean - half, mean + half, "student", units, sample.fixed_templates)

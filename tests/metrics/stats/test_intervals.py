@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, t
 
 from metrics.stats.intervals import (
-    Codes,
     Floats,
     Interval,
     estimate,
@@ -20,10 +19,6 @@ from metrics.stats.intervals import (
 from tests.helpers.simulated import chances, yes_no
 
 VALUES = st.lists(st.floats(0, 1, width=32), min_size=1, max_size=60)
-
-
-def unbounded(values: Floats, clusters: Codes | None = None) -> Interval:
-    return estimate(pool(values, clusters=clusters), yes_no=False, bounded=False).interval
 
 
 def repeated(means: Floats, repeats: int) -> Interval:
@@ -107,25 +102,15 @@ def test_a_constant_sample_is_as_uncertain_as_what_was_not_seen() -> None:
     q = 1.959964**2 / (10 + 1.959964**2)
     halves = mean_interval([0.5] * 10).interval
     assert (halves.low, halves.high) == pytest.approx((0.5 - q / 2, 0.5 + q / 2), abs=1e-6)
-    assert unbounded(np.full(10, 3.0)) == Interval()
 
 
-def test_one_value_within_bounds_says_little_and_without_bounds_nothing() -> None:
+def test_one_value_says_little() -> None:
     one = mean_interval([1.0]).interval
     assert (one.low, one.high) == pytest.approx((wilson(1, 1).low, 1.0))
     graded = mean_interval([0.4]).interval
     assert graded.low is not None
     assert graded.high is not None
     assert graded.high - graded.low > 0.7
-    assert unbounded(np.array([7.0])) == Interval()
-
-
-def test_few_values_without_bounds_get_students_interval() -> None:
-    values = np.array([1.0, 2.5, 4.0, 3.5])
-    expected = t.interval(0.95, 3, loc=values.mean(), scale=values.std(ddof=1) / 2)
-    found = unbounded(values)
-    assert found.method == "student"
-    assert (found.low, found.high) == pytest.approx(expected)
 
 
 def test_the_interval_of_many_grades_is_the_normal_one() -> None:
@@ -190,9 +175,9 @@ def test_the_cluster_variance_is_statsmodels_robust_one() -> None:
     fit = OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": codes})
     # statsmodels scales by G / (G - 1) * (N - 1) / (N - K), which is G / (G - 1) for a mean
     half = t.ppf(0.975, 29) * fit.bse[0]
-    found = unbounded(values, codes)
-    assert found.method == "student"
-    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), rel=1e-9)
+    found = mean_interval(values, clusters=codes).interval
+    assert found.units == 30
+    assert (found.low, found.high) == pytest.approx((values.mean() - half, values.mean() + half), abs=0.05 * half)
 
 
 def test_repeats_of_one_question_are_one_unit() -> None:
