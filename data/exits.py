@@ -21,7 +21,7 @@ class Exit(IntEnum):
 
 
 MEANINGS: Mapping[Exit, tuple[str, str]] = {
-    Exit.PASSED: ("passed", "done; every gate was passed, or none was asked for"),
+    Exit.PASSED: ("passed", "done; all gates passed, or there were none"),
     Exit.FAILED: (
         "failed or regressed",
         "a model below a threshold, a regression, or damage that `store verify` found",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from metrics.analysis.scores import THRESHOLD, ModelScore, SuiteScore, reaches
+from metrics.analysis.policy import reaches
+from metrics.analysis.scores import THRESHOLD, ModelScore, SuiteScore
 from metrics.analysis.summary import rounded
 
 EXPLAINED = ("cot", "citation")

@@ -12,8 +12,8 @@ from data.records import Metric
 from data.suites import Suite
 from metrics.analysis.corrected import Finder
 from metrics.analysis.passports import Passport, Share
-from metrics.analysis.policy import Gate, Must
-from metrics.analysis.scores import Labels, Withheld, reaches
+from metrics.analysis.policy import Gate, Must, outcome_at
+from metrics.analysis.scores import Labels, Withheld
 from metrics.analysis.summary import percent
 from metrics.exam import EXAMINED
 from metrics.stats.calibration import Contrast
@@ -170,19 +170,6 @@ class Estimated:
         return f"{percent(self.value)}{around}"
 
 
-def outcome_at(score: float | None, interval: Interval, threshold: float | None, gate: Gate) -> GateOutcome:
-    """Return what a score comes to at a threshold, by itself or by its whole interval; `none` without both."""
-    if score is None or threshold is None:
-        return "none"
-    if gate != "interval":
-        return "pass" if reaches(score, threshold) else "fail"
-    if interval.low is None or interval.high is None:
-        return "undecided"
-    if reaches(interval.low, threshold):
-        return "pass"
-    return "undecided" if reaches(interval.high, threshold) else "fail"
-
-
 def outcome_as_judged(
     raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate
 ) -> tuple[GateOutcome, str]:
@@ -198,9 +185,9 @@ def outcome_as_judged(
     if own == other:
         return own, ""
     return "undecided", (
-        f"as judged {raw}, {_SIDES[own]} the threshold of {percent(threshold)}; if the judges err here as on the "
-        f"exam's texts {corrected}, {_SIDES[other]} it"
+        f"as judged {raw}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the judges err here as on "
+        f"the exam's texts {corrected}, {_IN_WORDS[other]} it"
     )
 
 
-_SIDES: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}
+_IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}

@@ -14,6 +14,7 @@ from data.tables import SUMMARY
 from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import FailureCount, all_failed
 from metrics.analysis.means import End
+from metrics.analysis.policy import TOLERANCE
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import OF_SUITES, SummaryRow, Total, cells, totals
 from metrics.stats.intervals import Interval
@@ -26,7 +27,6 @@ Labels = Mapping[tuple[str, str, str], Powered]
 MIN_COVERAGE = 0.9
 """The share of a suite's applicable rows that must be scored."""
 THRESHOLD = 0.8
-_TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +239,6 @@ def bound_scores(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore
     ]
 
 
-def reaches(score: float, threshold: float) -> bool:
-    """Say whether a score is at or above a threshold; what is off by rounding of the arithmetic is at it."""
-    return score >= threshold - _TOLERANCE
-
-
 def headline_parts(suite: Suite) -> tuple[str, ...]:
     """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
@@ -354,7 +349,7 @@ def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
         judged = _Part(weight, raw, one.raw_interval)
         parts.append(judged if one.value is None else _Part(weight, one.value, one.interval))
         settled, share = settled - weight * raw, share - weight
-    if share > _TOLERANCE:  # what was settled without a judge is known
+    if share > TOLERANCE:  # what was settled without a judge is known
         rest = min(max(settled / share, 0.0), 1.0)
         parts.append(_Part(share, rest, Interval(rest, rest, "combined")))
     interval = stratified([part_of(*part) for part in parts])

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, outcome_as_judged, outcome_at, panel_status
-from metrics.analysis.policy import Gate, Policy, Undecided
+from metrics.analysis.judged import Estimated, outcome_as_judged, panel_status
+from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, bound_scores, weighted
 from metrics.analysis.stopping import ConfidenceSequence
@@ -123,11 +123,12 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     5. It has no threshold: none.
     6. The outcome would change were all that is missing wrong, or that and every cut reply right: undecided.
     7. It was asked until it was decided: its sequence decides, whatever the gate.
-    8. Its score decides, unless the score corrected by its judges' exam comes to another outcome: undecided.
+    8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Undecided too
+       if the score corrected by its judges' exam comes to another outcome.
 
-    A suite gated on twins goes through the rules again with the share of originals that are right in all of them.
-    A suite whose requests wait in batches is undecided while rows are not scored. The rules of a model's whole are
-    `_of_suites`'s.
+    Two things go before these rules: a suite whose requests wait in batches is undecided while rows are not scored,
+    and one gated on twins goes through the rules again with the share of originals that are right in all of them,
+    unless it ended in an error or was withheld. The rules of a model's overall score are `_overall`'s.
     """
     models = tuple(_model(model, policy, results) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
@@ -306,17 +307,17 @@ def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
 
 
 def _whole(model: ModelResult, policy: Policy) -> ModelResult:
-    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_of_suites`."""
+    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_overall`."""
     weighing = [suite for suite in model.suites if suite.weight]
     if len(weighing) == 1:
         return replace(model, outcome=weighing[0].outcome)
     judged = all(suite.threshold is not None for suite in weighing)
     threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
     model = replace(model, threshold=threshold)
-    return replace(model, **_of_suites(model, weighing, policy.gate)._asdict())
+    return replace(model, **_overall(model, weighing, policy.gate)._asdict())
 
 
-def _of_suites(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
+def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
     """Decide a whole by, in this order: its suites' errors, waiting requests, suites withheld, its own score."""
     wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
     submitted = [suite.suite for suite in model.suites if suite.reason.startswith(f"{SUBMITTED}:")]

@@ -1,4 +1,4 @@
-"""Exports of a run: its tables as Parquet, and two of them as CSV."""
+"""Exports of a run: its tables as Parquet, and three tables as CSV."""
 
 import io
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tasks.report.verdict_table import suites_below
+from tasks.report.verdict_table import verdict_table
 from tasks.store.tables import write_atomically
 
 if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
@@ -75,7 +75,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
     written.append(write_csv(data.summary, there / "summary.csv"))
     written.append(write_csv(_scores(data), there / "scores.csv"))
-    verdict = suites_below(data.results, data.language)
-    frame = pl.DataFrame(verdict.rows, {one.name: pl.String for one in verdict.columns}, orient="row")
+    table = verdict_table(data.results, data.language)
+    frame = pl.DataFrame(table.rows, {one.name: pl.String for one in table.columns}, orient="row")
     written.append(write_csv(frame, there / "verdict.csv"))
     return written

@@ -12,7 +12,8 @@ import polars as pl
 
 from data.plugins import metric, metrics
 from data.suites import Suite
-from metrics.analysis.scores import THRESHOLD, reaches
+from metrics.analysis.policy import reaches
+from metrics.analysis.scores import THRESHOLD
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
 from tasks.report import spending
@@ -23,7 +24,7 @@ from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, column_maker, lines
 from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import part_title, shown_text, title_of, titled
-from tasks.report.verdict_table import around, suites_below
+from tasks.report.verdict_table import around, verdict_table
 from tasks.report.warnings import notes
 from tasks.report.words import asked, shared
 from tasks.store.tables import write_atomically
@@ -200,7 +201,7 @@ def compose(data: ReportData) -> str:
             for target in data.plan.suite(suite.name).targets:
                 text += analysis(data, suite, target.name)
     if data.results:
-        text += markdown([suites_below(data.results, language, title=shared("verdict", language))])
+        text += markdown([verdict_table(data.results, language, title=shared("verdict", language))])
         for one in notes(data.results, data.plan, data):
             text += [f"**{shared('warning', language)}:** {plain(one.text.removesuffix('.'))}.", ""]
     text += markdown(

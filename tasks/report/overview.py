@@ -8,7 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from metrics.analysis.scores import THRESHOLD, reaches, totals_of
+from metrics.analysis.policy import reaches
+from metrics.analysis.scores import THRESHOLD, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
 from tasks.report.conclusion import conclusion
 from tasks.report.report_data import ReportData

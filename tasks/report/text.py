@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from data.characters import visible
 from metrics.analysis import summary
+from metrics.analysis.policy import reaches
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
 
@@ -78,8 +79,6 @@ def whole_percent(share: float | None, threshold: float | None = None) -> str:
 
     `threshold` is in [0, 1] too: 0.796 is 80 beside none, and 79.6 beside 0.8, which it does not reach.
     """
-    from metrics.analysis.scores import reaches  # with polars, which a command line does without
-
     if share is None:
         return "–"
     limit = None if threshold is None else 100 * threshold

@@ -1,8 +1,8 @@
-"""What each model of a run came to, as one table, defined here for every place that shows it.
+"""The table of models and their scores, defined once for every place that shows it.
 
-A column of `of_models` stands in all of them, once for each model: on the screen, in a merge request, in Prefect's
-interface, on the page; in the Markdown report, CSV and JUnit in the row or case whose score is the model's. One of
-`of_suites` stands where each suite has a row: in the Markdown report and CSV.
+A column of `model_columns` appears in all of them, once per model: on the screen, in a merge request, in Prefect's
+interface, on the page; in the Markdown report, CSV and JUnit in the row or case of the model's score. A column of
+`suite_columns` appears where each suite has a row: in the Markdown report and CSV.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,18 +30,22 @@ class VerdictRow:
 
         `model["model"]` is the target's name, the model's with its prompt where there are several.
         """
-        spending, name = self.results["run"].get("spending") or {"models": ()}, self.model["model"]
+        spending, name = (self.results.get("run") or {}).get("spending") or {"models": ()}, self.model["model"]
         own = (one for one in spending["models"] if f"{name} [".startswith(f"{one['model']} ["))
         return max((one for one in own if one["role"] == "model"), key=lambda one: len(one["model"]), default={})
 
 
-def of_models(language: str) -> list[Column]:
-    """Return what is told of a model as a whole; a row's `part` is what its score is of."""
+def model_columns(language: str) -> list[Column]:
+    """Return the columns of a model as a whole, of a `VerdictRow` whose `part` has its score.
+
+    Another column is one line here. A value that the results (docs/results.md) do not hold yet is first a field of
+    `SuiteScore` (`metrics/analysis/scores.py`).
+    """
     return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 
 
-def of_suites(language: str) -> list[Column]:
-    """Return what is told of each of a model's suites, and of its overall score."""
+def suite_columns(language: str) -> list[Column]:
+    """Return the columns of each of a model's suites, and of its overall score."""
     column = column_maker("common", language)
     return [
         column("suite", lambda row: row.part["suite"]),
@@ -64,10 +68,10 @@ def _weight(row: VerdictRow) -> str:
     return "–" if weight is None else f"{weight:g}"
 
 
-def suites_below(results: Results, language: str, *, title: str = "") -> Table:
+def verdict_table(results: Results, language: str, *, title: str = "") -> Table:
     """Return the table with a row for each suite of a model, one below another, and for its overall score."""
-    name, *more = of_models(language)
-    heads = [name, *of_suites(language)]
+    name, *more = model_columns(language)
+    heads = [name, *suite_columns(language)]
     rows = []
     for own in model_rows(results, language):
         for part in parts(own.model, language):
@@ -84,5 +88,5 @@ def model_rows(results: Results, language: str) -> Iterator[VerdictRow]:
 
 
 def model_values(row: VerdictRow, language: str) -> dict[str, str]:
-    """Return what a model's row tells apart from its name and its suites, by column."""
-    return {one.name: one.cell(row) for one in of_models(language)[1:]}
+    """Return the cells of a model's own columns, without its name, by column."""
+    return {one.name: one.cell(row) for one in model_columns(language)[1:]}
