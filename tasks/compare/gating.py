@@ -133,7 +133,7 @@ def _recorded(run: FinishedRun, threshold: float) -> Results:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
-            "writes it again, and asks nothing."
+            "makes a new run with the same replies, and asks nothing."
         ) from error
 
     def asked(suite: SuiteScore) -> SuiteScore:
