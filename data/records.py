@@ -268,11 +268,11 @@ _ROUNDING = 1e-9
 class Score:
     """A metric's value for one sample: from 0 to 1, or None with a status that says why.
 
-    `parts` are values that stand beside it and are reported as `<metric>.<part>`; a part that is None is
-    `not_applicable`.
+    `parts` are values that stand beside it, from 0 to 1 too, and are reported as `<metric>.<part>`; a part that is
+    None is `not_applicable`.
 
     Raises:
-        ValueError: a value outside 0 and 1, by more than rounding.
+        ValueError: a value or part outside 0 and 1, by more than rounding.
     """
 
     value: float | None
@@ -282,9 +282,10 @@ class Score:
     parts: Mapping[str, float | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a value that is no share: thresholds, bounds and means are of shares."""
-        if self.value is not None and not -_ROUNDING <= self.value <= 1 + _ROUNDING:
-            raise ValueError(f"value {self.value}; expected a number from 0 to 1, or None with a status")
+        """Refuse a value or part that is no share: thresholds, bounds and means are of shares."""
+        for value in (self.value, *self.parts.values()):
+            if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING:
+                raise ValueError(f"value {value}; expected a number from 0 to 1, or None with a status")
 
 
 Sample = Mapping[str, Any]

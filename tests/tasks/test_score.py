@@ -225,6 +225,10 @@ UNIT = Metric("own", 1, bounds=(0.0, 1.0), score=score)
         ),
         ("Score(3.0)", ", line 4: metric own raised ValueError (value 3.0; expected a number from 0 to 1, or None"),
         ('Score(float("nan"))', ", line 4: metric own raised ValueError (value nan; expected a number from 0 to 1"),
+        (
+            'Score(1.0, parts={"n": 7})',
+            ", line 4: metric own raised ValueError (value 7; expected a number from 0 to 1",
+        ),
         ("1", ": metric own raised TypeError (it returned 1; expected a Score) on item "),
         ("None", ": metric own raised TypeError (it returned None; expected a Score) on item "),
     ],
