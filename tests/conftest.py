@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -47,12 +47,22 @@ settings.load_profile("patient")
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Have each worker begin with other files: to rewrite the asserts of a file takes longer than all else."""
+    gc.disable()  # until all is imported: of what has been so far, nothing is garbage
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         files = sorted((TOP / "tests").rglob("test_*.py"))
         for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
             with contextlib.suppress(Exception, pytest.skip.Exception):  # said where it is collected
                 importlib.import_module(".".join(file.relative_to(TOP).with_suffix("").parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect garbage again from then on."""
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
