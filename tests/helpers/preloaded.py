@@ -204,8 +204,10 @@ def _import() -> None:
 if __name__ == "__main__":
     import gc
 
+    gc.disable()
     _import()
     gc.freeze()
+    gc.enable()
     with socket.socket(fileno=int(sys.argv[1])) as _door:
         _module, _words = _serve(_door)
     sys.argv = [_module, *_words]
