@@ -9,33 +9,20 @@ Prefect's own temporary one is started.
 import contextlib
 import os
 import secrets
-import shutil
 import signal
 import socket
-import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
 
-import httpx
-import prefect.settings
 import uvicorn
 from prefect import context
 from prefect.events.clients import NullEventsClient
 from prefect.events.worker import EventsWorker
 from prefect.settings import get_current_settings
-from pydantic import BaseModel, TypeAdapter
 
 from data.errors import InputError
 from flows.api import application
-from tasks.runtime.storage import cache_folder
-from tasks.store.tables import write_atomically
-
-M = TypeVar("M", bound=BaseModel)
 
 ALONE = {
     # No browser asks here, and nobody has another version.
@@ -45,7 +32,7 @@ ALONE = {
 }
 PAGELESS = {"PREFECT_SERVER_UI_ENABLED": "false"}
 """So that nothing is made for pages that are not there (`tasks.models.progress.has_pages`)."""
-START_S, STOP_S = 300, 5
+START_S = 300
 """A crowded machine may take minutes until Prefect's own server answers; one that ends is noticed at once."""
 
 
@@ -88,6 +75,8 @@ def started() -> Iterator[None]:
     Raises:
         InputError: it does not start.
     """
+    from prefect.server.api.server import SubprocessASGIServer  # which takes seconds
+
     password = _password()
     with tempfile.TemporaryDirectory() as folder, _told(PAGELESS | {
         "PREFECT_API_AUTH_STRING": password,
@@ -98,67 +87,23 @@ def started() -> Iterator[None]:
         "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{folder}/prefect.db",
     }):  # fmt: skip
-        database = Path(folder) / "prefect.db"
-        begin(database)
-        with _server() as url, _told({"PREFECT_API_URL": f"{url}/api"}):
-            _keep(database)
-            yield
-
-
-@contextlib.contextmanager
-def _server() -> Iterator[str]:
-    """Run Prefect's server in a process of its own while the block runs; yield its address once it answers."""
-    command = [sys.executable, "-m", "uvicorn", "--factory", "prefect.server.api.server:create_app"]
-    variables = get_current_settings().to_environment_variables(exclude_unset=True)
-    with _door() as door:
-        url = f"http://127.0.0.1:{door.getsockname()[1]}"
+        server = SubprocessASGIServer()
         # Ctrl-C is for the run, which still reports to the server while it stops; what is blocked stays so in it.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            server = subprocess.Popen(  # noqa: S603 - this Python
-                [*command, "--fd", str(door.fileno()), "--log-level", "error"],
-                pass_fds=[door.fileno()],
-                env=os.environ | variables | {"PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1"},
-            )
+            server.start(timeout=START_S)
+        except RuntimeError as error:
+            server.stop()
+            raise InputError(
+                f"Prefect's temporary server did not start: {error} Set PREFECT_API_URL to use a running one."
+            ) from error
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    try:
-        _await(url)
-        yield url
-    finally:
-        server.terminate()
         try:
-            server.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-
-
-def _await(url: str) -> None:
-    """Wait for the first answer; the door is open already, and shut at once where the server has ended."""
-    try:
-        httpx.get(f"{url}/api/health", timeout=START_S, trust_env=False).raise_for_status()
-    except httpx.HTTPError as error:
-        raise InputError(
-            f"Prefect's temporary server did not start: {error} Set PREFECT_API_URL to use a running one."
-        ) from error
-
-
-def _kept() -> Path:
-    return cache_folder() / f"prefect-{prefect.__version__}.db"
-
-
-def begin(database: Path) -> None:
-    """Begin a Prefect server's database as its hundred migrations leave it, which take four seconds."""
-    with contextlib.suppress(OSError):
-        shutil.copyfile(_kept(), database)
-
-
-def _keep(database: Path) -> None:
-    """Keep the database of a server that has been asked nothing, where none is kept yet."""
-    if not _kept().exists():
-        with contextlib.suppress(InputError), contextlib.closing(sqlite3.connect(database)) as made:
-            write_atomically(_kept(), made.serialize())
+            with _told({"PREFECT_API_URL": server.api_url}):
+                yield
+        finally:
+            server.stop()
 
 
 def _door() -> socket.socket:
@@ -179,13 +124,9 @@ def _password() -> str:
 def _told(variables: Mapping[str, str]) -> Iterator[None]:
     """Have Prefect, which has read its settings already, go by these variables while the block runs."""
     before = {name: os.environ.get(name) for name in variables}
-    known = context.GLOBAL_SETTINGS_CONTEXT
-    changed = known.settings
-    for name, text in variables.items():
-        changed = _changed(changed, getattr(prefect.settings, name).accessor, text)
     os.environ |= variables
-    # Prefect would read its fifty parts of settings anew, each from four places.
-    context.GLOBAL_SETTINGS_CONTEXT = context.SettingsContext(profile=known.profile, settings=changed)
+    known = context.GLOBAL_SETTINGS_CONTEXT
+    context.refresh_global_settings_context()
     try:
         yield
     finally:
@@ -194,11 +135,3 @@ def _told(variables: Mapping[str, str]) -> Iterator[None]:
             if value is not None:
                 os.environ[name] = value
         context.GLOBAL_SETTINGS_CONTEXT = known
-
-
-def _changed(settings: M, path: str, text: str) -> M:
-    """Return settings with the one at a path read from text, as from the environment."""
-    first, _, rest = path.partition(".")
-    kind: Any = settings.__class__.model_fields[first].annotation
-    value = _changed(getattr(settings, first), rest, text) if rest else TypeAdapter(kind).validate_python(text)
-    return settings.model_copy(update={first: value})

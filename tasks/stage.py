@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from json import JSONDecodeError
@@ -295,13 +294,11 @@ class Stage(Generic[P, R]):
         return time.monotonic()
 
     def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
-        """Return the task as it runs once; Prefect's own `with_options` would read its source again."""
-        task = copy(self.task)
-        task.task_run_name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
-        task.refresh_cache = refresh or None
+        name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
+        options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
         if self.cached and (store := _store_in(given)):
-            task.result_storage = open_results(store, clustered=current_ledger().distributed)
-        return task
+            options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
+        return self.task.with_options(task_run_name=name, **options)
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""

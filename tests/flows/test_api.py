@@ -9,11 +9,10 @@ import json
 import os
 import re
 import socket
-import sqlite3
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,9 @@ from prefect.states import Cancelling, Completed, Crashed, Pending, Running
 from pydantic import BaseModel
 
 from config.reading import read
-from data.errors import InputError
 from flows.api import Api
 from flows.environment import unreached
-from flows.ephemeral import _await, _door, answering, begin, server_for, started
+from flows.ephemeral import _door, answering, server_for, started
 from flows.full_eval import full_eval
 from flows.variants import variant
 from tests.conftest import Run
@@ -433,25 +431,6 @@ def test_a_run_with_hostile_names_and_servers_ends_as_any_other(run: Run, tmp_pa
         texts = [one["description"], *(text for row in cells for text in row.values())]
         assert any("evil.example" in text for text in texts)
         assert not [found for text in texts for found in acting(text)]
-
-
-def test_a_server_that_has_ended_is_noticed_at_once() -> None:
-    with _door() as door:
-        url = f"http://127.0.0.1:{door.getsockname()[1]}"
-    with pytest.raises(InputError, match=r"did not start: .*Set PREFECT_API_URL"):
-        _await(url)
-
-
-def test_later_servers_begin_with_the_tables_of_the_first_and_with_nothing_in_them(
-    real: Told, tmp_path: Path
-) -> None:
-    del real
-    begin(tmp_path / "prefect.db")
-    with closing(sqlite3.connect(tmp_path / "prefect.db")) as database:
-        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = {name: database.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in names}  # noqa: S608 - its own
-    assert {name for name, count in rows.items() if count} == {"alembic_version"}
-    assert {"flow_run", "task_run", "block_document"} <= {*names}
 
 
 @pytest.mark.parametrize(

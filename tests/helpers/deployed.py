@@ -14,7 +14,6 @@ from typing import Any
 import httpx
 
 from flows.environment import QUIET
-from flows.ephemeral import begin
 from tests.conftest import TOP, free_port
 from tests.servers.running import Server
 
@@ -123,8 +122,6 @@ def copy_project(tree: Path) -> Place:
 def standing(tree: Path) -> Iterator[Place]:
     """Yield a copy of the project in `tree`, its Prefect server up."""
     there = copy_project(tree)
-    (tree / "artifacts" / "store").mkdir(parents=True)
-    begin(tree / "artifacts" / "store" / "prefect.db")
     with group(there.command("serve"), tree / "server.log", cwd=tree, env=there.environment):
         there.wait(there.up, "Prefect's server did not answer")
         yield there
