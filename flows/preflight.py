@@ -1,6 +1,6 @@
 """What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from data.errors import InputError
@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from config.settings import Model, Settings
     from data.records import Item
     from data.suites import Suite
-    from tasks.plan import Plan
+    from tasks.plan import Plan, SuitePlan
 
 VAST = 250_000
 """Calls: a run of more is not begun without being told so."""
+SHOWN = 80
+"""Characters of a prompt that a message quotes."""
 
 
 def check(settings: "Settings") -> "Plan":
@@ -37,12 +39,13 @@ def check(settings: "Settings") -> "Plan":
 
 
 def check_rows(plan: "Plan") -> None:
-    """Refuse data that is not there, rows that lack what a metric needs, and prompts that a row cannot fill.
+    """Refuse data that is not there, rows without what a metric needs, prompts that no row fills, or all alike.
 
     A template fits what its loader yields: one row of a language tells.
 
     Raises:
-        InputError: no such file or column, a prompt cannot be filled, or is not there in a row's language.
+        InputError: no such file or column, a prompt cannot be filled, is not there in a row's language, or reads no
+            column.
     """
     from data.loading import offered
     from data.plugins import loader
@@ -54,13 +57,34 @@ def check_rows(plan: "Plan") -> None:
             continue
         asked = {} if one.responses_of else suite.asked_by
         written = {short: text for short, text in asked.items() if not shipped(text)}
-        languages = set[str]()
+        languages, columns, n = set[str](), dict[str, None](), 0
         for item in unit.load(offered(suite), one.required):
+            if not item.prompt:  # the loader's own goes before the suite's
+                n += 1
+                columns |= dict.fromkeys(item.facts)
             new = item.language not in languages
             _fill(suite, item, asked if new else written)
             if new:
                 languages.add(item.language)
                 _judged_in(suite, item)
+        if n > max(1, len(languages)):
+            _tell_apart(one, n, columns)
+
+
+def _tell_apart(one: "SuitePlan", n: int, columns: Iterable[str]) -> None:
+    """Refuse a prompt that asks all rows one question of a model that is shown nothing else of them."""
+    from prompts import reads
+
+    for target in one.asked:
+        unit, prompt = target.model.unit, one.suite.asked_by[target.prompt]
+        if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
+            continue
+        named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
+        raise InputError(
+            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which reads no column, so that {n} rows ask the "
+            f"same question; expected one that names at least one of the columns {', '.join(columns)}, such as "
+            "{{ question }}. To ask one question several times, leave one row and set `repeats`."
+        )
 
 
 def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:

@@ -6,11 +6,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from config.settings import Settings
-from flows.preflight import unread_responses
+from data.errors import InputError
+from flows.preflight import check_rows, unread_responses
 from tasks.plan import resolve
 from tests.conftest import TOP, free_port
 
@@ -92,6 +94,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         "template": [there, asked(prompt="cot/tsk")],
         "name in a prompt": [there, asked(prompt="{{ quest }}")],
         "name in the second": [there, asked(prompt="", prompts={"a": "{{ question }}", "b": "{{ hint }}"})],
+        "one question": [there, asked(prompt="Say yes.")],
         "not Jinja": [there, asked(prompt="{{ question")],
         "option's column": [there, asked(**chosen)],
         "judge's language": [there, there.replace("models", "judges"), asked(**foreign)],
@@ -147,6 +150,10 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
             "suite own, row 1: prompt: cannot be filled ('quest' is undefined); the row has answer",
         ),
         ("name in the second", "suite own [b], row 1: prompt: cannot be filled ('hint' is undefined)"),
+        (
+            "one question",
+            "suite own: prompt: found 'Say yes.', which reads no column, so that 2 rows ask the same ",
+        ),
         ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
         ("option's column", "found no column 'A', which a metric of the suite needs"),
         ("judge's language", "suite own, row 1: rubric asks judges: no prompt 'rubric/rate' in language 'fr'"),
@@ -169,6 +176,49 @@ def test_a_static_mistake_is_told_before_prefect_is_there(
     assert said.startswith("error: ")
     assert "defect" not in said, said
     assert "Traceback" not in said
+
+
+ITEM_MODELS = {
+    "shown the item": {"provider": "http", "base_url": "http://127.0.0.1:9", "body": {"q": "{{ item.question }}"}},
+    "replies recorded by item": {"provider": "replay", "file": "replies.jsonl"},
+}
+
+
+@pytest.mark.parametrize("model", [*ITEM_MODELS.values()], ids=[*ITEM_MODELS])
+def test_who_is_given_the_row_itself_may_be_asked_by_a_constant_prompt(
+    tmp_path: Path, model: dict[str, Any]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps({"question": f"{n}?", "answer": "4"}) + "\n" for n in range(3)), "utf-8")
+    suite = {**OWN, "items": {"data": str(rows)}, "prompt": "Answer."}
+    plan = resolve(Settings(models=[{"name": "m", **model}], suites=[suite]))
+    check_rows(plan)
+    shown = resolve(Settings(models=[{"name": "m", **model}, {"name": "plain"}], suites=[suite]))
+    with pytest.raises(InputError, match="reads no column, so that 3 rows"):
+        check_rows(shown)
+
+
+def test_a_prompt_that_only_a_language_changes_asks_the_rows_of_one_language_the_same(tmp_path: Path) -> None:
+    prompt = "{% if language == 'ru' %}Скажи да{% else %}Say yes{% endif %}."
+    path = tmp_path / "rows.jsonl"
+    suite = {**OWN, "items": {"data": str(path)}, "prompt": prompt}
+    rows = [
+        json.dumps({"question": f"{n}?", "answer": "4", "language": one}) + "\n"
+        for n, one in enumerate(("en", "ru", "en"))
+    ]
+    path.write_text("".join(rows[:2]), "utf-8")
+    plan = resolve(Settings(models=[{"name": "m"}], suites=[suite]))
+    check_rows(plan)
+    path.write_text("".join(rows), "utf-8")
+    with pytest.raises(InputError, match="expected one that names at least one of the columns question, answer, "):
+        check_rows(plan)
+
+
+def test_one_row_may_be_asked_by_a_constant_prompt(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"question": "2 + 2?", "answer": "4"}\n', "utf-8")
+    suite = {**OWN, "items": {"data": str(rows)}, "prompt": "Say yes.", "repeats": 5}
+    check_rows(resolve(Settings(models=[{"name": "m"}], suites=[suite])))
 
 
 def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_drawing(
