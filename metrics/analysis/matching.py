@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,15 @@ import polars as pl
 from data.questions import shown_answer, shown_question
 from data.suites import Suite
 from metrics.analysis.baseline import values_of
-from metrics.analysis.pairs import Comparison, Grouping, UncorrectedComparison, concluded, drafted, groups
+from metrics.analysis.pairs import (
+    Comparison,
+    Grouping,
+    UncorrectedComparison,
+    concluded,
+    drafted,
+    groups,
+    looked_at,
+)
 
 _NOTHING = 1e-12
 KEY = ("item_id", "repeat")
@@ -67,18 +75,22 @@ def compare_fields(
     None of the pairs in `crossed` is compared. `scores` name their models by label. Each difference is the
     later-given minus the earlier-given (`model_a` is the later). Holm's correction is over all headlines and pairs,
     of all fields; pairs without a common question are left out. Groups: of each field of three or more.
+
+    A pair of a suite that was looked at in between (`stop`) has its difference, and neither interval nor test.
     """
+    looked = looked_at(suites)
     drafts: list[UncorrectedComparison] = []
     for field in compared:
         order = [one.label for one in sorted(field, key=lambda one: one.place)]
         own = scores.filter(pl.col("model").is_in(order))
         drafts += drafted(own, items, suites, metrics=metrics, order=order, crossed=crossed)
-    found = concluded([draft for draft in drafts if draft.seen.n])
+    kept = [draft for draft in drafts if draft.seen.n]
+    found = concluded([replace(one, sample=None, ends=None) if one.seen.suite in looked else one for one in kept])
     grouped: list[Grouping] = []
     for field in compared:
         labels = {one.label for one in field}
         if len(labels) > 2:  # noqa: PLR2004 - of two, the pair says it all
-            grouped += groups([p for p in found if {p.model_a, p.model_b} <= labels])
+            grouped += groups([p for p in found if p.suite not in looked and {p.model_a, p.model_b} <= labels])
     return found, grouped
 
 

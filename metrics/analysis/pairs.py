@@ -8,7 +8,7 @@ Source: SPEC 9.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -162,6 +162,11 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
     ]  # fmt: skip
 
 
+def looked_at(suites: Iterable[Suite]) -> set[str]:
+    """Return the names of the suites that were looked at in between: tests that hold once are not made of them."""
+    return {suite.name for suite in suites if suite.stop}
+
+
 def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
     """Return the pairs of names that share neither model nor prompt; by name its model and its prompt."""
     return frozenset(
@@ -200,7 +205,7 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    looked = {suite.name for suite in suites if suite.stop}
+    looked = looked_at(suites)
     drafts = drafted(scores, items, suites, order=order, crossed=crossed)
     return tuple(concluded([draft for draft in drafts if draft.seen.suite not in looked]))
 

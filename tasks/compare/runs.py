@@ -185,8 +185,12 @@ def _known(asked: Sequence[str], scores: pl.DataFrame) -> Sequence[str]:
 
 
 def _suites(found: Sequence[Side]) -> list[Suite]:
-    """Return the runs' suites, each once: as the last run declares it."""
-    return [*{suite.name: suite for side in found for suite in side.suites}.values()]
+    """Return the runs' suites, each once: as the last run declares it, with the `stop` of any that stops early."""
+    last: dict[str, Suite] = {}
+    for suite in (suite for side in found for suite in side.suites):
+        stop = suite.stop or (last[suite.name].stop if suite.name in last else None)
+        last[suite.name] = suite.model_copy(update={"stop": stop})
+    return [*last.values()]
 
 
 def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:

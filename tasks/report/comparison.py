@@ -32,7 +32,9 @@ _WORDS = 2_000
 
 
 def verdict(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse or same."""
+    """Return the outcome of a comparison: better, worse, same, or untested where looks were taken in between."""
+    if pair.difference is not None and pair.p_value is None:
+        return "untested"
     if pair.difference is None or not pair.significant:
         return "same"
     return "better" if pair.difference > 0 else "worse"
@@ -353,7 +355,7 @@ def junit(found: RunComparison) -> str:
     """Return a case for each difference as JUnit XML: it fails where the later side is worse."""
     from tasks.report.junit import case_of, text_of
 
-    outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
+    outcomes = {"worse": "fail", "better": "pass", "same": "pass", "untested": "undecided"}
     cases = [
         case_of(
             ": ".join(headline(pair.suite, pair.metric, pair.scope, found.language)),

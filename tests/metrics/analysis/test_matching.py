@@ -7,6 +7,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
+from data.suites import Stop, Suite
 from metrics.analysis.matching import changes, common, compare_fields, compared_models, fields, question_sets
 from tests.tasks.scored import rows
 
@@ -81,6 +82,23 @@ def test_what_cannot_be_told_apart_is_grouped() -> None:
     listed = compared_models({name: [name] for name in names})
     _, (grouping,) = compare_fields(scores, items, fields(listed))
     assert grouping.groups == (("a", "b"), ("c",))
+
+
+def test_of_a_suite_that_was_looked_at_in_between_no_test_is_made_and_none_is_grouped() -> None:
+    names = ["a", "b", "c"]
+    scores, items = rows(names, right=lambda model, n: float(n % 10 < {"a": 9, "b": 9, "c": 1}[model]))
+    (name,) = items["suite"].unique()
+    (metric,) = scores["metric"].unique()
+    once = Suite(name=name, items={"data": "d.jsonl"}, prompt="{{ q }}", metrics={metric: {}}, threshold=0.5)
+    listed = fields(compared_models({name: [name] for name in names}))
+    for metrics in ((), (metric,)):
+        tested, grouped = compare_fields(scores, items, listed, [once], metrics)
+        assert [pair.p_value is None for pair in tested] == [False] * 3
+        assert len(grouped) == 1
+        pairs, none = compare_fields(scores, items, listed, [once.model_copy(update={"stop": Stop()})], metrics)
+        assert [(pair.p_value, pair.p_adjusted, pair.interval.low) for pair in pairs] == [(None, None, None)] * 3
+        assert [pair.difference for pair in pairs] == [pair.difference for pair in tested]
+        assert none == []
 
 
 def test_changes_list_every_item_that_differs_losses_first() -> None:

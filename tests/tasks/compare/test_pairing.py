@@ -14,7 +14,7 @@ from data.tables import TABLES
 from flows.cli.application import main
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
-from tasks.report.comparison import answers, html
+from tasks.report.comparison import answers, html, junit, verdict
 from tasks.store import manifest as manifests
 from tasks.store.runs import find
 from tasks.store.tables import Store
@@ -40,6 +40,29 @@ def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer(tmp_path: P
     (pair,) = compared(tmp_path, "before", "after").pairs
     assert (pair.n, pair.n_left_out, pair.difference) == (100, 0, -0.5)
     assert (pair.only_a, pair.only_b, pair.significant) == (0, 50, True)
+
+
+@pytest.mark.parametrize("stopped", ["before", "after"])
+def test_where_one_of_two_runs_stopped_early_no_test_is_made_and_that_is_said(tmp_path: Path, stopped: str) -> None:
+    wrong = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(ROWS)]
+    recorded(tmp_path, "before", ROWS)
+    recorded(tmp_path, "after", wrong)
+    run = find(stopped, tmp_path / "runs")
+    (declared,) = run.configuration["suites"]
+    suites = [{**declared, "threshold": 0.8, "stop": {"when": "decided"}}]
+    manifests.write(
+        tmp_path / "runs" / stopped, {**run.manifest, "configuration": {**run.configuration, "suites": suites}}
+    )
+    found = compared(tmp_path, "before", "after")
+    (pair,) = found.pairs
+    assert (pair.n, pair.difference, pair.p_value, pair.interval_adjusted.low) == (100, -0.5, None, None)
+    (said,) = answers(found)
+    assert "-50.0" in said.replace("−", "-")
+    assert said.endswith("asked in rounds: intervals and tests for one look only are left out")
+    assert verdict(pair) == "untested"
+    assert "asked in rounds: not tested" in html(found)
+    assert "<failure" not in junit(found)
+    assert found.changed[0].height == 50
 
 
 def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
