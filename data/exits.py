@@ -1,6 +1,6 @@
 """What a gate decides, and the exit codes of every command: what a shell, a build or a scheduler reads."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Literal
 
@@ -8,6 +8,15 @@ GateOutcome = Literal["none", "pass", "fail", "undecided", "error"]
 """What a model's score amounts to, in a suite or over all; `none`: it is measured, and no threshold judges it."""
 OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error")
 """From the best to the worst: a run is as good as the worst of its models."""
+
+
+def worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
+    """Return the worst of models' verdicts and of changes against a baseline, of which a regression fails.
+
+    '' where there is none.
+    """
+    found = {*verdicts, *("fail" if one == "regressed" else one for one in changes)}
+    return next((one for one in reversed(OUTCOMES) if one in found), "")
 
 
 class Exit(IntEnum):

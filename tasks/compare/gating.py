@@ -1,5 +1,6 @@
 """The verdict on a file or a run by the rules of a run's own: against a threshold, and against a baseline."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import TypeAdapter
 
+from config.settings import Settings
 from data.errors import InputError
 from data.suites import MAX_DROP, Suite
 from metrics.analysis.baseline import (
@@ -14,6 +16,7 @@ from metrics.analysis.baseline import (
     Provenance,
     RunSide,
     SuiteRules,
+    changed_units,
     compare_with_baseline,
     unlike,
 )
@@ -23,11 +26,13 @@ from metrics.analysis.results import Circumstances, Results, RunTables, build_in
 from metrics.analysis.scores import ModelScore, SuiteScore
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
+from metrics.analysis.twins import TwinResult
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
-from tasks.compare.baseline import reply_digests
+from tasks.compare.baseline import pin, reply_digests
 from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
+from tasks.plan import resolve
 from tasks.store.runs import FinishedRun
 
 _SLICE = 5_000
@@ -49,7 +54,7 @@ def gate(
     Beside the verdict and the comparison: that a judge gave the scores which decide, and which; what only one has.
 
     `metric` is the one that decides; unless given a run's scores, or the first metric that both files have. A run's
-    scores are those of its results, and decided as it decides: by whole intervals where its `gate` says so.
+    scores are those of its results, and decided as it decides: by its `gate`, on twins, errors included.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -67,23 +72,35 @@ def gate(
         before, after = (_provenance(side, chosen, alone=alone) for side in found)
         old, own = _side(found[0], before), _side(found[1], after)
         strata = [suite.name for suite in found[-1].suites if suite.strata]
+        scores, units = _rescored(found, before, after, root) if alone else (old.scores, ())
         held = compare_with_baseline(
-            found[0].name, found[0].name, old, own, max_drop=max_drop, strata=strata, known=unlike(before, after)
+            found[0].name,
+            found[0].name,
+            replace(old, scores=scores),
+            own,
+            max_drop=max_drop,
+            strata=strata,
+            known=unlike(before, after, units),
         )
-    results, run = Results({}, (), baseline=held), found[-1].run
-    if threshold is not None:
-        scored = _recorded(run, threshold) if run and not chosen else _scored(found[-1], chosen)
-        results = replace(scored, baseline=held)
+    results, run = Results({}, ()), found[-1].run
+    robust = {suite.name for suite in found[-1].suites if suite.gate_on == "robust"} if not chosen else set[str]()
+    if run and not chosen:
+        results = _recorded(run, threshold, twins=bool(robust))
+    elif threshold is not None:
+        results = _scored(found[-1], chosen)
+    told = run.configuration if run else {}
     policy = Policy(
-        "interval" if run and run.configuration.get("gate") == "interval" else "point",
+        "interval" if told.get("gate") == "interval" else "point",
         threshold,
         {suite.suite: threshold for model in results.models for suite in model.suites},
+        undecided="pass" if told.get("undecided") == "pass" else "undecided",
         regressions=held is not None,
+        robust=frozenset(robust),
     )
     judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
     said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
             for metric, judge in judged.items()]  # fmt: skip
-    return verdict_of(results, policy), held, [*said, *lacking(found, ENGLISH)]
+    return verdict_of(replace(results, baseline=held), policy), held, [*said, *lacking(found, ENGLISH)]
 
 
 def _chosen(found: Sequence[Side], metric: str) -> str:
@@ -122,14 +139,35 @@ def _digests(side: Side) -> pl.DataFrame:
     return pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
 
 
-def _recorded(run: FinishedRun, threshold: float) -> Results:
-    """Return what a run's results say of each model, suite by suite."""
+def _rescored(
+    found: Sequence[Side], before: Provenance, after: Provenance, root: str
+) -> tuple[pl.DataFrame, Sequence[str]]:
+    """Return a baseline's scores, given again by what scored the run where that is today's, and by which units."""
+    old, run = found[0].run, found[-1].run
+    if not (old and run and changed_units(before, after)):
+        return _side(found[0], before).scores, ()
+    from tasks.compare.rescore import rescore  # brings Prefect, which few comparisons need
+
+    known = pin(found[0].name, old, root)
+    store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
+    try:
+        plan = resolve(Settings.model_validate({**run.configuration, "store": store}))
+    except (InputError, ValueError):  # its data or plug-ins are not here, without which nothing is scored
+        return known.scores, ()
+    again = rescore(plan, known, after)
+    return again.baseline.scores, again.units
+
+
+def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Results:
+    """Return what a run's results say of each model, suite by suite; its `twins` where they decide."""
     from tasks.compare.leaderboard import head  # half a second, which files need not wait for
 
     path = run.folder / "results.json"
     try:
         final = head(path)["final"]
         models = TypeAdapter(tuple[ModelScore, ...]).validate_python(final["models"])
+        listed = json.loads(path.read_bytes())["twins"] if twins else ()
+        renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(listed)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
@@ -137,10 +175,12 @@ def _recorded(run: FinishedRun, threshold: float) -> Results:
         ) from error
 
     def asked(suite: SuiteScore) -> SuiteScore:
-        return replace(suite, stopping=against(suite.stopping, threshold)) if suite.stopping else suite
+        if suite.stopping is None or threshold is None:
+            return suite
+        return replace(suite, stopping=against(suite.stopping, threshold))
 
     found = tuple(replace(model, suites=tuple(map(asked, model.suites))) for model in models)
-    return Results({}, found, waiting={run.name: final["waiting"]})
+    return Results({}, found, waiting={run.name: final["waiting"]}, twins=renewed)
 
 
 def _scored(side: Side, metric: str) -> Results:

@@ -13,6 +13,7 @@ from config.declared import suites_in
 from data.documents import RESULTS_VERSION
 from data.draw import canonical
 from data.errors import InputError
+from data.exits import worst
 from data.loading import judged_by
 from data.suites import Suite
 from prompts.phrases import ENGLISH
@@ -35,7 +36,8 @@ class LeaderboardEntry:
 
     `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
     hangs on: judges, weights, and how the suites' scores are made. `version` is a digest of what answered behind
-    the model's name: on a board that has several of a name, each stands for itself.
+    the model's name: on a board that has several of a name, each stands for itself. `verdict` is the worse of the
+    model's own and of the run's against its baseline.
     """
 
     model: str
@@ -141,7 +143,7 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
             score=_number(model["score"]),
             low=_number(model["interval"]["low"]),
             high=_number(model["interval"]["high"]),
-            verdict=_text(model["verdict"]),
+            verdict=worst([_text(model["verdict"])], document["final"].get("changes") or ()),
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
             key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),

@@ -7,7 +7,7 @@ import polars as pl
 
 from data.batches import Batch, Cell, Ref
 from data.errors import InputError
-from data.loading import families_of, verifiers_of
+from data.loading import verifiers_of
 from data.plugins import metric
 from data.records import Metric
 from data.suites import Suite
@@ -37,18 +37,20 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
     What was decided by other rules stays as it was, and so does what was compared with another target's replies.
+    So does what the run of `provenance` was not scored by: other metrics and families than today's.
     """
     changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
     found: dict[str, bool] = {}
     for suite in plan.suites if changed else ():
         for name in suite.suite.scored_by:
-            units = [one for one in _units(suite.suite, name) if one in changed]
+            own = _units(suite.suite, name)
+            units = [one for one in own if one in changed]
             if not units or not same_rules(known.provenance, provenance, suite.name, name):
                 continue
+            again = all(facts == provenance.units.get(one, facts) for one, facts in own.items())
             try:
-                scored += _again(suite, suite.metric(name), known)
-                again = True
+                scored += _again(suite, suite.metric(name), known) if again else ()
             except (Damaged, InputError):  # not all of it is in the store any more
                 again = False
             found |= {unit: again and found.get(unit, True) for unit in units}
@@ -61,9 +63,10 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
     return Rescored(replace(known, scores=pl.concat([kept, fresh.select(columns)])), done)
 
 
-def _units(suite: Suite, name: str) -> list[str]:
-    """Return what a metric's scores come from: itself, or the families' verifiers that it goes by."""
-    return [one.name for one in families_of(suite)] if metric(name).verifies else [name]
+def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
+    """Return version and source of what a metric's scores come from: itself, or the verifiers that it goes by."""
+    listed = verifiers_of(suite) if metric(name).verifies else (identity_of(Metric, name),)
+    return {one.name: {"version": one.version, "source": one.source} for one in listed}
 
 
 def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:

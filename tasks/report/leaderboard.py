@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from data.commands import typed
-from data.exits import OUTCOMES
 from data.suites import Suite
 from prompts.phrases import phrase
 from tasks.compare.configurations import flatten
@@ -92,7 +91,7 @@ def table(found: Leaderboard, board: Board) -> Table:
 
 
 def _verdict(language: str, one: LeaderboardEntry) -> str:
-    return phrase(f"common.{one.verdict}", language).lower() if one.verdict in OUTCOMES else one.verdict
+    return phrase(f"common.{one.verdict}", language).lower() if one.verdict else ""
 
 
 def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from data.errors import InputError
-from data.exits import OUTCOMES
+from data.exits import worst
 from tasks.store.inventory import names_in
 from tasks.store.tables import write_json
 
@@ -165,7 +165,7 @@ def _read(folder: Path) -> HistoryEntry:
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "exit_code": final.get("exit_code"),
-        "verdict": _verdict(final),
+        "verdict": worst((str(one.get("verdict")) for one in final.get("models", ())), final.get("changes") or ()),
         "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
         "verdicts": {str(model["model"]): str(model.get("verdict", "")) for model in final.get("models", ())},
         "configuration": _digest(configuration),
@@ -184,12 +184,6 @@ def _digest(configuration: Mapping[str, Any]) -> str:
     aside = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
     asked = {name: value for name, value in configuration.items() if name not in aside}
     return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7] if asked else ""
-
-
-def _verdict(final: Mapping[str, Any]) -> str:
-    found = {str(model.get("verdict")) for model in final.get("models", ())}
-    found |= {"fail" if change == "regressed" else str(change) for change in final.get("changes") or ()}
-    return next((one for one in reversed(OUTCOMES) if one in found), "")
 
 
 def _json(path: Path) -> Mapping[str, Any]:

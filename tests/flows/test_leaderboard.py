@@ -20,7 +20,8 @@ from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
-from tasks.report.leaderboard import drawn
+from tasks.report.leaderboard import drawn, table
+from tasks.store.history import history as history_of
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
@@ -154,6 +155,23 @@ def test_each_model_stands_once_with_its_latest_result_best_first(runs: Path) ->
         ("bad", "run_02", 0.4),
     ]
     assert len(board.history) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [(["held"], "pass"), (["held", "undecided"], "undecided"), (["undecided", "regressed"], "fail")],
+)
+def test_a_run_has_the_verdict_that_the_list_of_runs_has(tmp_path: Path, changes: list[str], verdict: str) -> None:
+    """All is right, by the thresholds alone a pass; its baseline counts too."""
+    path = write(tmp_path, "run_01", {"m": 10})
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert found["final"]["models"][0]["verdict"] == "pass"
+    found["final"]["changes"] = changes
+    path.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    (path.parent / "manifest.json").write_text('{"run": "run_01"}', encoding="utf-8")
+    (board,) = (leaders := gather(tmp_path, language="en")).boards
+    assert [one.verdict for one in board.entries] == [one.verdict for one in history_of(tmp_path)] == [verdict]
+    assert any(verdict in row for row in table(leaders, board).rows)
 
 
 def test_other_questions_stand_in_another_table(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

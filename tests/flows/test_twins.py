@@ -15,6 +15,7 @@ from config.settings import Settings
 from data.errors import InputError
 from data.suites import TwinKind, Twins
 from data.tables import ITEMS
+from flows.cli.application import main
 from tasks.generate import items_of
 from tasks.plan import resolve
 from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
@@ -47,6 +48,8 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
         again = run(*given, "--set", "cot.gate_on=robust", "--set", "gate=point")
         assert len(server.requests) == calls, "all of it is remembered"
     assert (first.returncode, again.returncode) == (0, 1), (first.stderr, again.stderr)
+    for threshold, code in (("0.5", 1), ("0", 0)):
+        assert main(["gate", str(latest(tmp_path)), "--threshold", threshold]) == code, "decided as the run is"
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     made = {one["kind"]: one["n"] for one in document["twin_counts"] if not one["reason"]}
     assert {kind: sum(one["n"] for one in document["twin_counts"] if one["kind"] == kind) for kind in made} == {

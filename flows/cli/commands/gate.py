@@ -1,5 +1,6 @@
 """`gate`: does a run, or another tool's file, pass its threshold and its baseline; the exit code says it."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -47,11 +48,14 @@ def gate(
     from data.characters import visible
     from data.errors import InputError
     from data.suites import MAX_DROP
+    from flows.environment import PRIVACY
     from tasks.compare.gating import gate as gated
     from tasks.store.tables import write_atomically
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
+    for name, value in PRIVACY.items():  # before Prefect is imported, to score replies again
+        os.environ.setdefault(name, value)
     where = at or Where()
     baseline = _pinned(baseline, where.runs)
     verdict, held, judged = gated(
@@ -113,13 +117,14 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
     for model in verdict.models:
         for suite in model.suites:
-            if suite.threshold is None:
+            if suite.outcome == "none":
                 continue
             part = asdict(suite)
             score = estimated(suite.score, suite.interval.low, suite.interval.high)
             told = " ".join(filter(None, (score, bound(part, ENGLISH))))
+            asked = "" if suite.threshold is None else f", threshold {percent(suite.threshold)}"
             reason = why(part, ENGLISH)
-            said = f"{told}, threshold {percent(suite.threshold)}: {suite.outcome}{f'; {reason}' if reason else ''}"
+            said = f"{told}{asked}: {suite.outcome}{f'; {reason}' if reason else ''}"
             yield model.model, f"{suite.suite} {model.model}", suite.outcome, said
 
 

@@ -1,0 +1,130 @@
+"""`gate` of runs of ours says what the run itself says: its baseline scored again, and failed calls an error."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from config.declared import suites_in
+from data.tables import SCORES
+from flows.cli.application import main
+from metrics.analysis.document import document
+from metrics.analysis.observations import observations
+from metrics.analysis.policy import Policy
+from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.summary import summarise
+from metrics.analysis.verdict import verdict_of
+from tasks.store.runs import find, items_of, load
+from tasks.store.tables import Store
+from tests.helpers.recorded import recorded_run, suite, written
+
+ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
+HALF_WRONG = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(ROWS)]
+Change = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def finished(folder: Path, name: str, rows: list[dict[str, str]], change: Change | None = None) -> Path:
+    """Make a run, its scores perhaps changed, with the results that these come to."""
+    path = recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows))])
+    run = find(name, folder / "runs")
+    scores, items = load(run, "scores", "scores"), items_of(run)
+    if change:
+        scores = change(scores)
+        ref = Store(str(folder / "store")).write(SCORES, scores)
+        amend(path, lambda manifest: manifest["tables"].update(scores=[ref.as_dict()]))
+    once, suites = observations(scores, items), suites_in(run.configuration)
+    tables = RunTables(once.scores, once.items, summarise(once.scores, once.items))
+    found = build_interim(tables, Circumstances(suites, {"app": suites}))
+    told = document(replace(found, run={"run": name}), verdict_of(found, Policy()))
+    (path / "results.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
+    return path
+
+
+def amend(run: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    change(manifest)
+    (run / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def older(run: Path) -> None:
+    """Have a run be of an earlier source of its metric."""
+    amend(run, lambda manifest: manifest["sources"].update(exact_match="0" * 16))
+
+
+def gate(folder: Path, *words: str, baseline: str = "old") -> int:
+    return main(["gate", "new", "--baseline", baseline, "--set", f"store.runs={folder / 'runs'}", *words])
+
+
+def nothing_right(scores: pl.DataFrame) -> pl.DataFrame:
+    return scores.with_columns(value=pl.lit(0.0))
+
+
+def all_right(scores: pl.DataFrame) -> pl.DataFrame:
+    return scores.with_columns(value=pl.lit(1.0))
+
+
+def test_the_baselines_replies_are_scored_again_by_what_scored_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The earlier source found all replies right, today's finds half of them wrong: the replies are the same."""
+    older(finished(tmp_path, "old", HALF_WRONG, all_right))
+    finished(tmp_path, "new", HALF_WRONG)
+    assert gate(tmp_path) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "source of exact_match" in said
+    assert "were scored again, without a call" in said
+    assert "held" in said
+
+
+def test_what_the_earlier_source_missed_hides_no_regression(tmp_path: Path) -> None:
+    """It found no reply right, so that half of them wrong today would look like a gain."""
+    older(finished(tmp_path, "old", ROWS, nothing_right))
+    finished(tmp_path, "new", HALF_WRONG)
+    assert gate(tmp_path) == 1
+
+
+@pytest.mark.parametrize("gone", ["replies", "data", "source"])
+def test_where_it_cannot_be_scored_again_the_source_is_named_as_a_difference(
+    gone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The replies are in another store, the run's data are gone, or another source than today's scored it."""
+    # in another order its replies are another table, which the run's store does not have
+    place, rows = (tmp_path / "other", HALF_WRONG[::-1]) if gone == "replies" else (tmp_path, HALF_WRONG)
+    older(old := finished(place, "old", rows, all_right))
+    new = finished(tmp_path, "new", HALF_WRONG)
+    if gone == "data":
+        (tmp_path / "new.jsonl").unlink()
+    elif gone == "source":
+        amend(new, lambda manifest: manifest["sources"].update(exact_match="1" * 16))
+    assert gate(tmp_path, baseline=str(old)) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "source of exact_match" in said
+    assert "scored again" not in said
+
+
+def test_a_run_all_of_whose_calls_failed_is_an_error_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def failed(scores: pl.DataFrame) -> pl.DataFrame:
+        lost = {"value": pl.lit(None, pl.Float64), "status": pl.lit("model_error"), "reason": pl.lit("timeout")}
+        return scores.with_columns(**lost)
+
+    finished(tmp_path, "old", ROWS)
+    finished(tmp_path, "new", ROWS, failed)
+    junit = tmp_path / "junit.xml"
+    assert gate(tmp_path, "--junit", str(junit)) == 2
+    assert "own app: –: error" in capsys.readouterr().out
+    assert "<error" in junit.read_text(encoding="utf-8")
+
+
+def test_undecided_counts_as_the_run_says(tmp_path: Path) -> None:
+    """With two of three questions gone nothing counts as held."""
+    finished(tmp_path, "old", ROWS)
+    finished(tmp_path, "new", ROWS[:30])
+    assert gate(tmp_path) == 3
+    amend(tmp_path / "runs" / "new", lambda manifest: manifest["configuration"].update(undecided="pass"))
+    assert gate(tmp_path) == 0
