@@ -27,6 +27,7 @@ from tasks.runtime.storage import open_cache, open_store
 from tasks.runtime.telemetry import ExitStatus, traced
 from tasks.stage import STAGES, Ledger, recording
 from tasks.store import manifest as manifests
+from tasks.store.owners import owner
 from tasks.store.repair import remembered
 from tasks.store.tables import Damaged
 
@@ -228,8 +229,8 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
         folder = run_folder(Path(plan.store.runs), started)
     ledger = ledger_of(plan.store, again, folder.name)
     opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
-    begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "configuration": plan.configuration}
-    manifests.write(folder, begun | kept)
+    begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
+    manifests.write(folder, {**begun, "configuration": plan.configuration, **kept})
     return opened
 
 

@@ -56,7 +56,7 @@ def failures(
     }
 
 
-_KINDS: Mapping[Status, str] = {"model_error": "failed calls", "judge_failed": "unread replies of judges"}
+_KINDS: Mapping[Status, str] = {"model_error": "failed calls", "judge_failed": "replies without a score"}
 
 
 def lost(listed: Iterable[FailureCount]) -> str:

@@ -7,7 +7,7 @@ folder, in `labels.json`.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,13 @@ from pydantic import TypeAdapter
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.inventory import names_in
+from tasks.store.owners import has_ended
 from tasks.store.tables import write_json
 
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
-_FORM = 6
+_FORM = 7
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
 
 _metadata = sa.MetaData()
@@ -44,6 +45,7 @@ class HistoryEntry:
     name of the file where that stands, '' where there was none or an older version did not keep it; `cost` is
     what the run cost, None where it is not known.
 
+    `status` is running, completed, damaged, or stopped: running no more, since its `owner`, a process, has ended.
     `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
     `language` is that of its reports; '' where it is not known. `title` is what it was called (`report.name`).
     """
@@ -52,6 +54,7 @@ class HistoryEntry:
     title: str = ""
     started: str = ""
     status: str = "damaged"
+    owner: str = ""
     models: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     commit: str = ""
@@ -126,7 +129,13 @@ def _indexed(engine: sa.Engine, runs: Path) -> list[HistoryEntry]:
         if rows:
             connection.execute(_runs.insert(), rows)
         texts = connection.execute(sa.select(_runs.c.entry).order_by(_runs.c.started.desc())).scalars()
-        return [_ENTRY.validate_json(text) for text in texts]
+        return [_now(_ENTRY.validate_json(text)) for text in texts]
+
+
+def _now(entry: HistoryEntry) -> HistoryEntry:
+    """Return an entry as it is now: no file changes where a process is killed."""
+    ended = entry.status == "running" and has_ended(entry.owner, here=False)
+    return replace(entry, status="stopped") if ended else entry
 
 
 def _stamp(folder: Path) -> str:
@@ -161,6 +170,7 @@ def _read(folder: Path) -> HistoryEntry:
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
         "status": str(manifest.get("status", "completed")) if manifest else "damaged",
+        "owner": str(manifest.get("owner") or ""),
         "models": names_in(configuration.get("models")),
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),

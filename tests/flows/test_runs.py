@@ -24,6 +24,7 @@ from tasks.compare.configurations import modern
 from tasks.judge import pose_question
 from tasks.plan import resolve
 from tasks.stage import Stage
+from tasks.store.owners import owner
 from tasks.store.replies import ReplyCache
 from tasks.store.samples import SampleRow
 from tasks.store.tables import Store
@@ -241,7 +242,7 @@ def test_a_finished_run_that_is_resumed_still_names_its_tables(tmp_path: Path) -
     open_run(resolve(settings(tmp_path)), Rerun(resume=name))
     manifest = json.loads((tmp_path / "runs" / name / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["tables"] == tables
-    assert manifest["status"] == "running"
+    assert (manifest["status"], manifest["owner"]) == ("running", owner())
 
 
 def test_a_damaged_table_is_no_hindrance_to_asking_what_failed(tmp_path: Path) -> None:

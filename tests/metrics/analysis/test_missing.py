@@ -104,7 +104,7 @@ def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
     assert "неудавшиеся вызовы (3 × HTTP 400: " in told
     assert " + обрезанные ответы (3); 90%, если они неверны, 96%, если верны; неудавшиеся задайте снова" in told
     unread = verdict("R" * 92 + "j" * 8, 0.95).suites[0].reason
-    assert "unread replies of judges (8 × support: unparsable reply)" in unread
+    assert "replies without a score (8 × support: unparsable reply)" in unread
 
 
 def test_the_interval_gate_looks_at_the_intervals_of_both_bounds() -> None:

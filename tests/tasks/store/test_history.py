@@ -1,6 +1,8 @@
 """The history of runs: an index that follows their folders, can be thrown away, and is never all there is."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from flows.cli.application import main
 from tasks.store import manifest as manifests
 from tasks.store.history import INDEX, history, label
+from tasks.store.owners import owner
+from tests.conftest import TOP
 
 
 def finished(runs: Path, name: str, *, score: float = 0.5, code: int = 0, model: str = "m") -> Path:
@@ -36,6 +40,23 @@ def test_the_index_follows_the_folders(tmp_path: Path) -> None:
     (tmp_path / "r01").rmdir()
     (one,) = history(tmp_path)
     assert (one.tags, one.note, one.suites) == (("release",), "the good one", ("s", "basic"))
+
+
+def test_a_run_is_stopped_once_its_process_is_gone_whatever_the_index_holds(tmp_path: Path) -> None:
+    named = "import sys; from tasks.store.owners import owner; print(owner(), flush=True); sys.stdin.read()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=TOP
+    )
+    assert process.stdout
+    owners = {"r01": process.stdout.readline().strip(), "r02": owner(), "r03": "elsewhere:1:1"}
+    for name, whose in owners.items():
+        manifests.write(finished(tmp_path, name), {"schema": 1, "run": name, "status": "running", "owner": whose})
+    assert {one.status for one in history(tmp_path)} == {"running"}
+    process.kill()
+    process.communicate()
+    assert {one.name: one.status for one in history(tmp_path)} == {
+        "r01": "stopped", "r02": "running", "r03": "running",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", ["gone", "garbage", "another database"])
