@@ -177,7 +177,7 @@ def still_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: write_atomically(folder / f"{name}.html", text) for name, text in made.items()}
 
 
-@pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ("dark", "light", "light"), strict=True))
+@pytest.mark.parametrize(("size", "scheme"), [*zip(SIZES, ("dark", "light", "light"), strict=True)])
 def test_the_pages_beside_the_report_are_read_at_every_width(
     visit: Open, still_pages: dict[str, Path], size: str, scheme: str
 ) -> None:
