@@ -22,7 +22,8 @@ $(READY): requirements.lock pyproject.toml
 	@# Beside the sandbox, the bytecode of what a run imports is written, once: where PYTHONDONTWRITEBYTECODE is set,
 	@# every process would compile all anew.
 	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
-	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat' && \
+	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat; \
+	    pages = tasks.report.pages.environment(); [*map(pages.get_template, pages.list_templates(["j2"]))]' && \
 	  $(BIN)/python -m compileall -q basic_control flows tasks config generators metrics prompts data; made=$$?; \
 	  wait $$sandbox && exit $$made
 	@touch $@

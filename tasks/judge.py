@@ -16,7 +16,7 @@ from config.settings import Judge, StoreSettings
 from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.options import options_of
-from data.plugins import metrics
+from data.plugins import find
 from data.records import Metric, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from metrics.judging import (
@@ -201,7 +201,7 @@ def judge(
     `recorded` are requests whose replies another token limit would not change. `run`: as `query`.
     """
     tables = open_store(store)
-    unit = metrics()[metric]
+    unit = find(Metric, metric)
     samples = [s for s in sample_rows(tables, batch) if s.error_kind is None]
     opened = [begin(unit, s.sample, language=s.language, options=options) for s in samples]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from data import stop_tokens
 from data.draw import canonical
-from data.plugins import metrics
+from data.plugins import find
+from data.records import Metric
 from metrics.judging import Session, advance, begin
 from tasks.judge import pose_question
 from tasks.plan import Panel
@@ -73,7 +74,7 @@ def rehearse(
     once.
     """
     judge, seen = panel.judges[0], set[str]()
-    unit = metrics()[metric]
+    unit = find(Metric, metric)
     tally = JudgeCalls()
     standing: dict[int, Session] = {
         n: begin(unit, sample.sample, language=sample.language, options=options)

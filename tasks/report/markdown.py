@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from data.plugins import metric, metrics
+from data.plugins import metric
 from data.suites import Suite
 from metrics.analysis.policy import reaches
 from metrics.analysis.scores import THRESHOLD
@@ -23,7 +23,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, column_maker, lines
 from tasks.report.text import code, percent, plain, speaking, total_percent
-from tasks.report.titles import part_title, shown_text, title_of, titled
+from tasks.report.titles import category, part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, verdict_table
 from tasks.report.warnings import notes
 from tasks.report.words import asked, shared
@@ -130,7 +130,7 @@ def counts_table(data: ReportData) -> Table:
     return Table.of(
         cells(data.summary.filter(OF_FAMILIES)),
         column("model", attrgetter("model")),
-        column("category", lambda cell: title_of(cell.family, language)),
+        column("category", lambda cell: category(data, cell.suite, cell.family)),
         column("metric", attrgetter("metric")),
         column("mean", lambda cell: percent(cell.mean), numeric=True),
         column("interval", _interval, numeric=True),
@@ -183,6 +183,7 @@ def compose(data: ReportData) -> str:
     found = conclusion(data.results, language)
     given = (one.responses_of for one in data.plan.suites if one.responses_of)
     tested = dict.fromkeys([*data.plan.configured, *given])
+    used = sorted({name for suite in data.plan.declared for name in suite.used})
     said = [f"**{plain(found)}**", ""]
     text = [
         *(said if found.outcome == "error" else ()),  # else the seed's own head comes first
@@ -209,7 +210,7 @@ def compose(data: ReportData) -> str:
             *sections(data),
             *beside_tables(data),
             counts_table(data),
-            *filter(None, (bands(unit, data.scores, language) for unit in metrics().values())),
+            *filter(None, (bands(metric(name), data.scores, language) for name in used)),
         )
     )
     if told := [plain(line) for line in spending.lines(data.results, language)]:

@@ -2,11 +2,15 @@
 
 import base64
 import hashlib
+import sys
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from data.characters import visible
@@ -26,10 +30,22 @@ def number(value: float | None, places: int = 0) -> str:
     return "–" if value is None else grouped(value, places)
 
 
+class _Bytecode(FileSystemBytecodeCache):
+    """The templates' bytecode beside Python's own: made at first use, where that may be written."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+
 @cache
 def environment() -> Environment:
     """Return what fills the templates: everything is escaped, and a name without a value is an error."""
+    # A template's bytecode hangs on what compiles it: Jinja, and the options below.
+    compiler = hashlib.sha256(version("jinja2").encode() + Path(__file__).read_bytes()).hexdigest()[:12]
     made = Environment(
+        bytecode_cache=_Bytecode(str(HERE / "__pycache__"), f"{compiler}-%s.jinja"),
         loader=FileSystemLoader(HERE),
         autoescape=True,
         undefined=StrictUndefined,

@@ -53,7 +53,7 @@ def _digest(model: str) -> str:
 def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
     """Return the objects of one model's file: the seed's keys first, our additions after them."""
     start = int(data.started.timestamp())
-    known = families()
+    known = families() if data.verdicts.height else {}
     numbers: Counter[str] = Counter()
     verdicts = data.verdicts.filter(model=model)
     replies = data.replies.filter(model=model)
