@@ -14,12 +14,10 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tasks.sandbox import syscalls
 
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_SET_FILTER, _NEW_LISTENER = 1, 8
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 24, 28, 47, 4
 _NO_ROOT = 0b101111  # no rights by being root, nor kept over a change of user, each locked
 _CAPABILITIES_V3 = 0x20080522
@@ -65,7 +63,7 @@ _OTHERS_CLOCK, _OF_THREAD = 0x80000000, 4
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
-_ALLOW, _ERRNO, _KILL, _ASK = 0x7FFF0000, 0x00050000, 0x80000000, 0x7FC00000
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in seccomp_data
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -84,8 +82,8 @@ def _when(number: int, checked: Iterable[bytes]) -> bytes:
     return _op(_EQUAL, number, 0, len(body) // 8) + body
 
 
-def _frame(audit: int, body: Iterable[bytes], otherwise: int) -> bytes:
-    """Return a filter: the right architecture's calls, `body`, only threads as new tasks, and `otherwise`."""
+def _frame(audit: int, body: Iterable[bytes]) -> bytes:
+    """Return a filter: the right architecture's calls, `body`, only threads as new tasks; all else is refused."""
     numbers = _numbers(audit)
     ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     if audit == _X86_64:  # the x32 calls are the same ones under other numbers
@@ -95,7 +93,7 @@ def _frame(audit: int, body: Iterable[bytes], otherwise: int) -> bytes:
     ops.append(
         _when(numbers["clone"], [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE])
     )
-    return b"".join([*ops, *body, _op(_RETURN, otherwise)])
+    return b"".join([*ops, *body, _REFUSE])
 
 
 def _numbers(audit: int) -> Mapping[str, int]:
@@ -119,10 +117,10 @@ def only_computing(audit: int) -> bytes:
         code = [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
         body.append(_when(numbers[name], code))
     body += _own(audit)
-    return _frame(audit, body, _ERRNO | errno.EPERM)
+    return _frame(audit, body)
 
 
-def only_a_machine(audit: int, calls: Iterable[str] = MACHINE, otherwise: int = _ERRNO | errno.EPERM) -> bytes:
+def only_a_machine(audit: int, calls: Iterable[str] = MACHINE) -> bytes:
     """Return the filter of a virtual machine, which compiles and loads as it goes; anything else fails with EPERM.
 
     Beside what computing needs it may open files (Landlock says which), have executable memory, and signal its own
@@ -134,7 +132,7 @@ def only_a_machine(audit: int, calls: Iterable[str] = MACHINE, otherwise: int = 
     body.append(_when(numbers["prctl"], _one_of(_ARGUMENTS, _NAMES)))
     # The process's number stays what it is when it becomes the machine.
     body.append(_when(numbers["tgkill"], _one_of(_ARGUMENTS, (os.getpid(),))))
-    return _frame(audit, body, otherwise)
+    return _frame(audit, body)
 
 
 def _own(audit: int) -> list[bytes]:
@@ -162,29 +160,9 @@ def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
     audit = _audit()
     if audit is None:
         return ""
-    return "on" if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, _program(filtered(audit)), 0, 0) == 0 else ""
-
-
-def seccomp_asked(calls: Iterable[str]) -> int:
-    """Restrict this process like a virtual machine, and return a descriptor: who reads it decides of other calls.
-
-    It may send messages, so as to hand that on: this is for our own programs, to find what they are refused.
-
-    Raises:
-        OSError: it cannot be done here.
-    """
-    audit = _audit()
-    if audit is None:
-        raise OSError(errno.ENOSYS, "no seccomp")
-    program = _program(only_a_machine(audit, [*calls, "sendmsg"], _ASK))
-    listener = int(_libc.syscall(_numbers(audit)["seccomp"], _SET_FILTER, _NEW_LISTENER, program))
-    if listener < 0:
-        raise OSError(ctypes.get_errno(), "no seccomp that asks")
-    return listener
-
-
-def _program(ops: bytes) -> Any:
-    return ctypes.byref(_Fprog(len(ops) // 8, ops))
+    ops = filtered(audit)
+    program = ctypes.byref(_Fprog(len(ops) // 8, ops))
+    return "on" if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, program, 0, 0) == 0 else ""
 
 
 def _audit() -> int | None:

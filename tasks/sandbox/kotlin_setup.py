@@ -2,13 +2,11 @@
 
 An archive holds classes as a virtual machine has them in memory once it has read them; the compiler starts in
 half the time with one. A Java that cannot make one, or finds that one does not fit, goes without. Making all this
-is also the trial of the two: where they do not work confined, no program is run, and the system calls they lack are
-named.
+is also the trial of the two: where they do not work confined, no program is run.
 """
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import subprocess
@@ -31,8 +29,6 @@ _MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 _LIBRARIES = ("lib/kotlin-stdlib.jar", "lib/kotlin-reflect.jar")
 _FILE = 1 << 28  # bytes of a jar or an archive
 _LIMIT_S = 300.0
-_NEVERTHELESS = {"socket"}
-"""What a virtual machine asks for as it starts, and does without."""
 
 _TRIAL = "data class Side(val length: Int)\n\nfun f(x: Int): Any = listOf(x).map { Side(it * x).length }.first()\n"
 _TRIED = "package tried\n\nimport `f` as tried\n\nfun main() = sandbox.harness.serve(listOf({ tried(2) }))\n"
@@ -56,24 +52,22 @@ class Ready:
     tools: Tools
     folder: Path
 
-    def compiler(self, work: Path, *, by: str = "launch", archive: str = "") -> list[str]:
+    def compiler(self, work: Path, *, archive: str = "") -> list[str]:
         """Return the confined command of our driver, which compiles what it is told to in the folder `work`."""
         own = self.folder / "own.jar"
         command = [self.tools.java, *_FLAGS, *_COMPILER_FLAGS, *self._archive(archive)]
         command += ["-cp", f"{own}{os.pathsep}{self.tools.jar}", "sandbox.driver.DriverKt"]
         command += [str(own), "-nowarn", "-kotlin-home", str(self.tools.home)]
         readable = [self.tools.home, self.folder]
-        return self.tools.confined(command, _limits(), readable=readable, writable=[work], by=by)
+        return self.tools.confined(command, _limits(), readable=readable, writable=[work])
 
-    def program(
-        self, jars: Sequence[Path], main: str, limits: Mapping[str, int], memory_mb: int, *, by: str = "launch"
-    ) -> list[str]:
+    def program(self, jars: Sequence[Path], main: str, limits: Mapping[str, int], memory_mb: int) -> list[str]:
         """Return the confined command that runs a program."""
         libraries = [self.folder / "own.jar", *(self.tools.home / name for name in _LIBRARIES)]
         command = [self.tools.java, *self.tools.guarded, *_FLAGS, *_PROGRAM_FLAGS, f"-Xmx{memory_mb}m"]
         # ours go first, so that no program can stand in for what calls it
         command += ["-cp", os.pathsep.join(map(str, [*libraries, *jars])), main]
-        return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[], by=by)
+        return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[])
 
     def _archive(self, made: str) -> list[str]:
         if made:
@@ -127,9 +121,7 @@ def _make(ready: Ready, work: Path) -> str:
     command = [tools.java, *_FLAGS, *_COMPILER_FLAGS, "-cp", tools.jar, _MAIN, "-kotlin-home", str(tools.home)]
     command += ["-nowarn", "-cp", tools.jar, "-d", "own.jar", *_SOURCES]
     if not _run(tools.confined(command, _limits(), readable=[tools.home], writable=[work]), work, ""):
-        return _why(
-            tools.confined(command, _limits(), readable=[tools.home], writable=[work], by="refused"), work, ""
-        )
+        return BROKEN
     (work / "own.jar").replace(ready.folder / "own.jar")
     trial = work / "trial"
     trial.mkdir()
@@ -138,12 +130,12 @@ def _make(ready: Ready, work: Path) -> str:
     parts = "trial Candidate\ntrial Calls\n"
     said = _run(ready.compiler(work, archive="compiler.jsa"), work, parts)
     if said.split("\n") != ["trial Candidate 0", "trial Calls 0", ""]:
-        return _why(ready.compiler(work, by="refused"), work, parts)
+        return BROKEN
     if (work / "compiler.jsa").exists():
         (work / "compiler.jsa").replace(ready.folder / "compiler.jsa")
     jars = [trial / "Candidate.jar", trial / "Calls.jar"]
     if '7 ["value",4]\n' not in _run(ready.program(jars, "tried.CallsKt", {}, 256), work, "7\n"):
-        return _why(ready.program(jars, "tried.CallsKt", {}, 256, by="refused"), work, "7\n")
+        return BROKEN
     return ""
 
 
@@ -157,13 +149,6 @@ def _run(command: Sequence[str], work: Path, given: str) -> str:
     except subprocess.TimeoutExpired:
         return ""
     return (done.stdout.decode(errors="replace") or " ") if done.returncode == 0 else ""
-
-
-def _why(command: Sequence[str], work: Path, given: str) -> str:
-    """Run once more what failed, and name the system calls that it was refused."""
-    told = _run(command, work, given).strip()
-    refused = ", ".join(name for name in json.loads(told or "[]") if name not in _NEVERTHELESS)
-    return f"{BROKEN}; the sandbox refused it the system calls {refused}" if refused else BROKEN
 
 
 def _limits() -> Mapping[str, int]:

@@ -59,7 +59,6 @@ class Tools:
         *,
         readable: Sequence[Path],
         writable: Sequence[Path],
-        by: str = "launch",
     ) -> list[str]:
         """Return what runs a command with no more than those files, the Java's own and the system's libraries."""
         given = {
@@ -68,7 +67,7 @@ class Tools:
             "writable": [str(folder) for folder in writable],
             "calls": confinement.MACHINE,
         }
-        return child.command(f"tasks.sandbox.{by}", json.dumps(given), *command)
+        return child.command("tasks.sandbox.launch", json.dumps(given), *command)
 
     def _own(self) -> list[str]:
         """Return what a virtual machine has to read: itself, its settings, the system's libraries."""

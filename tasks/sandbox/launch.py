@@ -8,33 +8,25 @@ layers hold.
 import json
 import os
 import sys
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from tasks.sandbox import confinement, mounts
-
-
-def confine(given: Mapping[str, Any], program: str) -> Mapping[str, str]:
-    """Give up all but the system calls that are not needed; where that cannot be done, end."""
-    confinement.limit(**given["limits"])
-    root = mounts.own_root(program, given["readable"], given["writable"])
-    confinement.no_new_privs()
-    confinement.no_capabilities()
-    landlock = confinement.landlock(given["readable"], given["writable"])
-    if not landlock:
-        sys.exit("no Landlock")
-    return {"root": root, "landlock": landlock}
 
 
 def main() -> None:
     """Give up what is not needed, and go: where that cannot be done, not at all."""
     given = json.loads(sys.argv[1])
-    held = confine(given, (sys.argv[2:] or [os.devnull])[0])
+    confinement.limit(**given["limits"])
+    root = mounts.own_root((sys.argv[2:] or [os.devnull])[0], given["readable"], given["writable"])
+    confinement.no_new_privs()
+    confinement.no_capabilities()
+    landlock = confinement.landlock(given["readable"], given["writable"])
+    if not landlock:
+        sys.exit("no Landlock")
     if not confinement.seccomp(partial(confinement.only_a_machine, calls=given["calls"])):
         sys.exit("no seccomp")
     if not sys.argv[2:]:
-        json.dump(held, sys.stdout)
+        json.dump({"root": root, "landlock": landlock}, sys.stdout)
         return
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606 - without a shell, as it should be
 
