@@ -34,10 +34,8 @@ class Model(Frozen):
     )
     api_key_query: str = Field("", description="the query parameter that carries the key, such as key")
     api_version: str = Field("", description="azure: the API version")
-    file: str = Field(
-        "", description="embedded: a GGUF path or hf:owner/repo/file.gguf; replay: a Parquet or JSONL file"
-    )
-    sha256: str = Field("", description="embedded: what the downloaded file must hash to")
+    file: str = Field("", description="embedded: a GGUF path; replay: a Parquet or JSONL file")
+    sha256: str = Field("", description="embedded: what the file must hash to")
     threads: int = Field(
         0,
         ge=0,

@@ -407,8 +407,8 @@ class Provider:
     one set of limits. `by_item`: it answers by the item, not by the prompt.
     `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `brings(model)` are the
     facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
-    `missing(model)` says what has to be fetched before it can answer ('' where nothing has). `unready(model)` says
-    what keeps it from answering now and can be told at once, without its package: no key, no file.
+    `unready(model)` says what keeps it from answering now and can be told at once, without its package: no key, no
+    file.
     `batches(client)` returns a client's batch endpoint (`tasks.models.openai_batches`), where there is one.
     """
 
@@ -421,6 +421,5 @@ class Provider:
     by_item: bool = False
     sees: Callable[[Any], bool] | None = None
     brings: Callable[[Any], Sequence[str]] | None = None
-    missing: Callable[[Any], str] | None = None
     unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None

@@ -74,9 +74,7 @@ def identify(model: Model) -> dict[str, str]:
 
 
 async def _identity(model: Model) -> Mapping[str, str]:
-    # A model file of the hub is downloaded here, which may take its time and shows its progress.
-    downloads = model.provider == "embedded" and model.file.startswith("hf:")
-    limit_s = None if downloads else min(model.deadline_s, IDENTITY_S)
+    limit_s = min(model.deadline_s, IDENTITY_S)
     try:
         async with asyncio.timeout(limit_s):
             return await client_of(model).identity()

@@ -35,15 +35,12 @@ class CacheLookup:
         if key not in self.identities:
             self.identities[key] = None
             try:
-                why = model.unit.missing(model) if model.unit.missing else ""
-                if not why:
-                    self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
-                    return self.identities[key]
+                self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
             except (InputError, TimeoutError) as error:
                 why = str(error) or "its server does not answer"
                 self.problems.append(f"{role} {model.name} cannot be asked: {why}")
-            whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
-            self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))
+                whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
+                self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))
         return self.identities[key]
 
     def lookup(self, ids: Iterable[str]) -> dict[str, Remembered]:

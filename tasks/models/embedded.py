@@ -18,7 +18,7 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.protocol import CallError
 from tasks.models.threads import in_thread
-from tasks.models.weights import check_digest, find_weights, hub_parts, missing_extra
+from tasks.models.weights import check_digest, find_weights, missing_extra
 from tasks.runtime.logs import event
 
 if TYPE_CHECKING:
@@ -46,23 +46,20 @@ class EmbeddedClient:
     def __init__(self, model: Model) -> None:
         if find_spec("xllamacpp") is None:
             raise InputError(f"model {model.name!r}: {missing_extra()}")
-        if model.file.startswith("hf:"):
-            hub_parts(model)
         self._model = model
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)
         self._clients: dict[_Engine, OpenAIClient] = {}
-        self._stopped = threading.Event()
 
     async def identity(self) -> Mapping[str, str]:
-        """Return the weights' SHA-256 and the runtime's version; download the weights if need be.
+        """Return the weights' SHA-256 and the runtime's version.
 
         Raises:
-            InputError: they cannot be downloaded, or have another SHA-256 than expected.
+            InputError: they have another SHA-256 than expected.
         """
-        path, expected = await self._find()
+        path, expected = self._weights
         return {
             "provider": "embedded",
             "model": self._model.served,
@@ -91,7 +88,6 @@ class EmbeddedClient:
 
     async def close(self) -> None:
         """Let go of the connections; the weights stay loaded until others are, or the process ends."""
-        self._stopped.set()
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -99,22 +95,9 @@ class EmbeddedClient:
             self._loaded.users -= 1
             self._loaded = None
 
-    async def _find(self) -> tuple[Path, str]:
-        """Return the file and the digest that it must have, downloading it where it is not here yet."""
-        if self._weights is None:
-            from tasks.models.hub import download
-
-            try:
-                path = await in_thread(lambda: download(self._model, self._stopped))
-            except asyncio.CancelledError:
-                self._stopped.set()
-                raise
-            self._weights = path, self._model.sha256
-        return self._weights
-
     async def _open(self) -> "_LoadedModel":
         """Load the weights unless they are loaded."""
-        path, expected = await self._find()
+        path, expected = self._weights
         await in_thread(lambda: check_digest(self._model, path, expected))
         self._loaded = await in_thread(lambda: _load(self._model, path))
         self._turns = asyncio.Semaphore(len(self._loaded.engines))

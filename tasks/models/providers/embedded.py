@@ -16,12 +16,6 @@ def _check(model: Any) -> str:
     return "provider embedded sends no key" if model.key_place else ""
 
 
-def _missing(model: Any) -> str:
-    from tasks.models.weights import find_weights
-
-    return "its weights are not downloaded yet" if find_weights(model) is None else ""
-
-
 def _at_once(model: Any) -> int:
     from tasks.models.weights import engines
 
@@ -44,6 +38,5 @@ UNIT = Provider(
     open=_open,
     unready=_unready,
     check=_check,
-    missing=_missing,
     at_once=_at_once,
 )

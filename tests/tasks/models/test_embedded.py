@@ -1,4 +1,4 @@
-"""The embedded client with the real bundled model, and its downloads from a real server on loopback."""
+"""The embedded client with the real bundled model."""
 
 import asyncio
 import hashlib
@@ -21,8 +21,6 @@ from tasks.models import open_client
 from tasks.models.protocol import CallError, Client
 from tasks.models.weights import BUNDLED_SHA256, engines_that_fit
 from tasks.runtime import machine
-from tests.servers import serve
-from tests.servers.hub import Hub
 from tests.tasks.models.asking import ask, using
 
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
@@ -37,7 +35,6 @@ SCHEMA = {
     "additionalProperties": False,
 }
 GGUF = b"GGUF" + bytes(range(256)) * 2000
-HUB_FILE = "hf:someone/some-model/sub/tiny.gguf"
 
 
 def asked(prompt: str, **fields: Any) -> Call:
@@ -257,12 +254,9 @@ def test_a_file_that_cannot_be_loaded_is_one_error(tmp_path: Path, cache: Path) 
 @pytest.mark.parametrize(
     ("file", "said"),
     [
-        ("none.gguf", "cannot be read: No such file.*hf:owner/repo/file.gguf"),
+        ("none.gguf", "cannot be read: No such file.*the path of a GGUF file"),
         ("text.gguf", "starts with b'text', expected a GGUF file"),
-        ("hf:owner/file.gguf", "expected hf:owner/repo/file.gguf"),
-        ("hf:../../file.gguf", "expected hf:owner/repo/file.gguf"),
-        ("hf:owner/repo/../file.gguf", "expected hf:owner/repo/file.gguf"),
-        ("hf:owner/repo/file.bin", "expected hf:owner/repo/file.gguf"),
+        ("hf:owner/repo/file.gguf", "cannot be read: No such file.*the path of a GGUF file"),
     ],
 )
 def test_a_wrong_file_is_one_clear_message(
@@ -272,108 +266,6 @@ def test_a_wrong_file_is_one_clear_message(
     Path("text.gguf").write_text("text", encoding="utf-8")
     with pytest.raises(InputError, match=said):
         open_client(Model(name="m", provider="embedded", file=file))
-
-
-def fetched(hub: Hub, monkeypatch: pytest.MonkeyPatch, **fields: Any) -> str:
-    """Open a model of the hub and return its digest."""
-    with serve(hub.build()) as url:
-        monkeypatch.setenv("HF_ENDPOINT", url)
-        given: dict[str, Any] = {"name": "m", "provider": "embedded", "file": HUB_FILE} | fields
-        model = Model(**given)
-        return using(model, lambda c: c.identity())["digest"]
-
-
-def a_hub(**fields: Any) -> Hub:
-    return Hub({"someone/some-model/main/sub/tiny.gguf": GGUF}, **fields)
-
-
-def test_a_file_of_the_hub_is_downloaded_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub = a_hub()
-    assert fetched(hub, monkeypatch) == hashlib.sha256(GGUF).hexdigest()
-    asked_first = len(hub.seen)
-    assert fetched(hub, monkeypatch) == hashlib.sha256(GGUF).hexdigest()
-    assert len(hub.seen) == asked_first
-    kept = sorted(p.name for p in (cache / "models/someone/some-model/main/sub").iterdir())
-    assert kept == ["tiny.gguf", "tiny.gguf.lock"]
-
-
-def test_a_broken_download_says_how_to_go_on_and_resumes_where_it_broke(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cache
-    hub = a_hub(cut_after=[100_000])
-    with pytest.raises(InputError, match="run it again to resume"):
-        fetched(hub, monkeypatch)
-    assert fetched(hub, monkeypatch) == hashlib.sha256(GGUF).hexdigest()
-    ranges = [seen[2] for seen in hub.seen if seen[0] == "GET" and seen[1].startswith("/bytes")]
-    assert ranges[0] == ""
-    assert 0 < int(ranges[1].removeprefix("bytes=").rstrip("-")) <= 100_000
-
-
-def test_a_hub_that_does_not_resume_is_read_from_the_start(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache
-    hub = a_hub(cut_after=[100_000], ranges=False)
-    with pytest.raises(InputError):
-        fetched(hub, monkeypatch)
-    assert fetched(hub, monkeypatch) == hashlib.sha256(GGUF).hexdigest()
-
-
-@pytest.mark.parametrize(("told", "configured"), [("1" * 64, ""), ("", "1" * 64)])
-def test_a_download_with_another_sha256_is_thrown_away(
-    told: str, configured: str, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match="expected 1111"):
-        fetched(a_hub(tag=told), monkeypatch, sha256=configured)
-    assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
-
-
-def test_a_hub_that_sends_without_end_is_cut_off_and_leaves_nothing(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hub = a_hub(endless=True)
-    with pytest.raises(InputError, match=f"more than the {len(GGUF)} bytes came"):
-        fetched(hub, monkeypatch)
-    assert hub.sent < 50_000_000, "neither the redirect's body nor the rest is read"
-    assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"size": "much"}, "does not say how large the file is"),
-        ({"size": "9" * 30}, "bytes are to come, and .* has room for"),
-        ({"packed": True}, "it comes packed"),
-    ],
-)
-def test_a_download_whose_size_is_not_told_does_not_fit_or_is_packed_is_not_begun(
-    fields: dict[str, Any], said: str, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InputError, match=said):
-        fetched(a_hub(**fields), monkeypatch)
-    assert [p.suffix for p in (cache / "models").rglob("tiny.*")] == [".lock"]
-
-
-def test_the_token_goes_to_the_hub_and_its_absence_is_explained(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cache
-    monkeypatch.delenv("HF_TOKEN", raising=False)
-    hub = a_hub(token="hf_secret_token")
-    with pytest.raises(InputError, match="set HF_TOKEN"):
-        fetched(hub, monkeypatch)
-    monkeypatch.setenv("HF_TOKEN", "hf_secret_token")
-    assert fetched(hub, monkeypatch) == hashlib.sha256(GGUF).hexdigest()
-
-
-def test_an_unknown_file_and_an_unreachable_hub_are_one_message_each(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cache
-    with pytest.raises(InputError, match="the hub has no such file"):
-        fetched(Hub({}), monkeypatch)
-    model = Model(name="m", provider="embedded", file=HUB_FILE)
-    with pytest.raises(InputError, match=r"cannot be downloaded.*set HF_ENDPOINT"):
-        using(model, lambda c: c.identity())
 
 
 OPENING = """

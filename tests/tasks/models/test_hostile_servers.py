@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from config.settings import Model, StoreSettings
 from data.batches import Cell
-from data.errors import InputError
 from data.records import Reply
 from tasks.models import bodies
 from tasks.models.constancy import told_by_server
@@ -240,16 +239,3 @@ def test_a_server_without_tls_at_an_https_address_is_said_to_be_that(provider: s
     assert error.message.startswith("TLS with https://127.0.0.1"), error.message
     assert "begins with http://" in error.message
     assert error.kind == "connection"
-
-
-def test_a_hub_whose_certificate_is_not_trusted_is_said_to_be_that(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    model = Model.model_validate({"name": "m", "provider": "embedded", "file": "hf:someone/some-model/tiny.gguf"})
-    with serve(Service(lambda *_: GOOD).build(), secured(certificate)) as url:
-        monkeypatch.setenv("HF_ENDPOINT", url)
-        with pytest.raises(
-            InputError, match=r"TLS with https://127.0.0.1.* failed: its certificate is not trusted"
-        ):
-            using(model, lambda client: client.identity())
