@@ -4,16 +4,17 @@ import asyncio
 import logging
 import math
 import time
-from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+
+import anyio
 
 from config.settings import Model
 from data.characters import visible
 from data.draw import canonical
 from tasks.models.protocol import CallError
 
-LEAST = 1.0
+LEAST = 1
 PUT_OFF = 3
 """So many answers in a row that ask to wait for longer than a call may take close an endpoint."""
 
@@ -42,7 +43,6 @@ class Endpoint:
     def __init__(self, max_concurrency: int, requests_per_minute: int | None = None) -> None:
         self.most = float(max_concurrency)
         self.limit = float(max_concurrency)
-        self.active = 0
         self.interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self.not_before = 0.0
         self.next_start = 0.0
@@ -52,7 +52,7 @@ class Endpoint:
         self.put_off = 0
         self.closed: CallError | None = None
         self.closed_until = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._slots = anyio.CapacityLimiter(max(LEAST, max_concurrency))
 
     @asynccontextmanager
     async def slot(self, patience_s: float = math.inf) -> AsyncIterator[None]:
@@ -61,40 +61,19 @@ class Endpoint:
         Raises:
             CallError: the server asked to be left alone for longer than `patience_s`.
         """
-        await self._enter(patience_s)
-        try:
-            yield
-        finally:
-            self._leave()
-
-    async def _enter(self, patience_s: float) -> None:
-        if self.active < max(LEAST, int(self.limit)):
-            self.active += 1
-        else:
-            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(turn)
-            try:
-                await turn  # who ends it counts this call as active
-            except asyncio.CancelledError:
-                # A turn that was given and not taken is the next one's.
-                if turn.done() and not turn.cancelled():
-                    self._leave()
-                raise
-        now = time.monotonic()
-        if (wait := self.not_before - now) > patience_s:
-            self._leave()
-            raise CallError(
-                "timeout", f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
-            )
-        start = max(now, self.not_before, self.next_start)
-        if self.interval_s:
-            self.next_start = start + self.interval_s
-        if start > now:
-            try:
+        async with self._slots:
+            now = time.monotonic()
+            if (wait := self.not_before - now) > patience_s:
+                raise CallError(
+                    "timeout",
+                    f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)",
+                )
+            start = max(now, self.not_before, self.next_start)
+            if self.interval_s:
+                self.next_start = start + self.interval_s
+            if start > now:
                 await asyncio.sleep(start - now)
-            except asyncio.CancelledError:
-                self._leave()
-                raise
+            yield
 
     def forgive(self) -> None:
         """Forget what it was given up for: another run may have the right key, or find the server up again."""
@@ -102,23 +81,15 @@ class Endpoint:
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
         self.down_since = None
 
-    def _leave(self) -> None:
-        self.active -= 1
-        self._wake()
-
-    def _wake(self) -> None:
-        while self._waiting and self.active < max(LEAST, int(self.limit)):
-            turn = self._waiting.popleft()
-            if not turn.done():
-                self.active += 1
-                turn.set_result(None)
+    def _limit_to(self, calls: float) -> None:
+        self.limit = max(float(LEAST), min(self.most, calls))
+        self._slots.total_tokens = int(self.limit)
 
     def succeeded(self) -> None:
         """Note a reply: the server is up, and may take a little more."""
         self.down_since = None
         self.put_off = 0
-        self.limit = min(self.most, self.limit + 1.0 / max(LEAST, self.limit))
-        self._wake()
+        self._limit_to(self.limit + 1.0 / self.limit)
 
     def failed(self, error: CallError, started: float, model: str, patience_s: float = math.inf) -> None:
         """Note a failed attempt that began at `started` (monotonic s), of a call that waits for `patience_s`."""
@@ -129,7 +100,7 @@ class Endpoint:
         if error.kind == "rate_limit":
             # Once for all calls that were in flight together: they all meet the same limit.
             if started > self.last_halved:
-                self.limit = max(LEAST, self.limit / 2)
+                self._limit_to(self.limit / 2)
                 self.last_halved = now
             # One that waits for longer than any call speaks for itself alone, until others say the same.
             if error.retry_after_s and not longer:

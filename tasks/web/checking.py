@@ -94,32 +94,24 @@ def check(
     answers: Iterable["SampleRow"],
     *,
     network: bool,
-    known: "pl.DataFrame | None" = None,
     net: NetworkPolicy | None = None,
 ) -> "pl.DataFrame":
     """Check the sources that answers cite: a row of the evidence table for each.
 
-    By rule alone unless `network`. What is `known` (earlier evidence) is not fetched again, also without network:
-    the same URL, quote and claims have the same evidence, whoever cites them. A page is fetched once however many
-    cite it, and `digest` is the SHA-256 of its body as decoded. Runs its own event loop in this thread.
-
-    Raises:
-        InputError: `known` is no evidence table.
+    By rule alone unless `network`. A page is fetched once however many cite it, and `digest` is the SHA-256 of its
+    body as decoded. Runs its own event loop in this thread.
     """
     from data.tables import EVIDENCE
 
     listed = [one for answer in answers if answer.error_kind is None for one in cited_sources(answer)]
-    replayed = _by_source(known)
     rows: dict[int, dict[str, Any]] = {}
     waiting: dict[int, CitedSource] = {}
     pages: Counter[tuple[str, str, int]] = Counter()
     policy = net or NetworkPolicy()
     for place, one in enumerate(listed):
         answer = (one.item_id, one.model, one.repeat)
-        if one.url is None or (not network and one.source_id not in replayed):
+        if one.url is None or not network:
             rows[place] = one.row()
-        elif one.source_id in replayed:
-            rows[place] = one.row(**replayed[one.source_id])
         elif pages[answer] >= policy.limits.pages_per_answer:
             rows[place] = one.row(**_of(judge_outcome("beyond the most pages fetched")))
         else:
@@ -128,18 +120,6 @@ def check(
     if waiting:
         rows |= asyncio.run(_fetch_all(waiting, policy))
     return EVIDENCE.frame(rows[place] for place in range(len(listed)))
-
-
-def _by_source(known: "pl.DataFrame | None") -> dict[str, dict[str, Any]]:
-    """Return what was fetched earlier, by source."""
-    if known is None:
-        return {}
-    import polars as pl
-
-    from data.tables import EVIDENCE
-
-    fetched = EVIDENCE.check(known, where="known evidence").filter(pl.col("fetched_at").is_not_null())
-    return {row["source_id"]: {k: row[k] for k in _NETWORK_COLUMNS} for row in fetched.iter_rows(named=True)}
 
 
 def _of(finding: Finding) -> dict[str, Any]:

@@ -7,10 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
-from data.errors import InputError
 from data.options import options_of
 from data.tables import EVIDENCE
 from metrics.citation.citation import UNIT
@@ -114,38 +112,6 @@ def test_a_page_is_fetched_once_however_many_cite_it(encyclopedia: Site) -> None
     assert frame["verdict"].to_list() == ["VERIFIED"] * 20 + ["LIKELY_FABRICATED"]
     paths = [request.path for request in encyclopedia.requests[asked:]]
     assert paths == ["/robots.txt", "/ship"]
-
-
-def test_evidence_is_stored_and_replayed_also_without_network(encyclopedia: Site, tmp_path: Path) -> None:
-    cited = [
-        answered({"url": "http://encyclopedia.org/ship", "quote": QUOTE}, {"url": "http://encyclopedia.org/no"})
-    ]
-    first = check(cited, network=True, net=net(encyclopedia, "encyclopedia.org"))
-    store = Store(str(tmp_path))
-    known = store.read(store.write(EVIDENCE, first))
-    asked = len(encyclopedia.requests)
-    for network in (True, False):
-        again = check(cited, network=network, known=known, net=NetworkPolicy(resolve=lookup({})))
-        assert again.equals(first)
-    assert len(encyclopedia.requests) == asked
-    other = check(
-        [answered({"url": "http://encyclopedia.org/ship", "quote": "Another quote than the one that was checked"})],
-        network=False,
-        known=known,
-    )
-    assert other["reason"].to_list() == ["not checked: network is off"]
-
-
-def test_evidence_of_rules_alone_is_not_replayed_in_place_of_a_fetch(encyclopedia: Site) -> None:
-    cited = [answered({"url": "http://encyclopedia.org/ship", "quote": QUOTE})]
-    known = check(cited, network=False)
-    frame = check(cited, network=True, known=known, net=net(encyclopedia, "encyclopedia.org"))
-    assert frame["verdict"].to_list() == ["VERIFIED"]
-
-
-def test_a_table_that_is_no_evidence_is_refused() -> None:
-    with pytest.raises(InputError, match="known evidence"):
-        check([], network=False, known=pl.DataFrame({"url": ["x"]}))
 
 
 def test_the_metric_reads_the_evidence(encyclopedia: Site) -> None:
