@@ -1,9 +1,9 @@
 """The adapters: one module a form of another tool, found by its being in `tasks/exchange/adapters/`.
 
-An adapter has the tool's name `TOOL` and the form's `FORM`. One that reads has `fits(source)` and `read(source)`,
+An adapter has the tool's name `TOOL`. One that reads has `fits(source)` and `read(source)`,
 which yields rows (`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads
-what no other knows. One that writes says in `WRITES` what its files are, and `write(evaluations, folder, run=…)`,
-called once for a run, returns the files. `FORM` and `WRITES` are plain texts.
+what no other knows. One that writes has the form's name `FORM` and says in `WRITES` what its files are, both plain
+texts; its `write(evaluations, folder, run=…)`, called once for a run, returns the files.
 """
 
 import ast
@@ -38,7 +38,7 @@ def writer(form: str) -> ModuleType:
     """
     if form not in forms():
         raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(forms())}.")
-    return next(one for one in found() if form == one.FORM)
+    return next(one for one in found() if form == getattr(one, "FORM", ""))
 
 
 def forms() -> Mapping[str, str]:

@@ -5,13 +5,12 @@ import logging
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from config.settings import Model
 from data.characters import visible
 from data.errors import InputError
-from tasks.models.masking import know
+from tasks.models.masking import HIDDEN, hide, know
 
 
 class _Bare(logging.Filter):
@@ -30,8 +29,6 @@ for _name in ("httpx", "httpx2"):
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
-_TELLING = 8
-"""Characters of base64: fewer may stand anywhere by chance."""
 
 
 def find_key(model: Model, usual: str, *, needed: bool) -> str:
@@ -103,17 +100,6 @@ def _quoted(secret: str) -> tuple[str, ...]:
     return secret, quote(secret, safe=""), quote(secret), quote_plus(secret), quote(secret, safe="!$'()*,:;@/?")
 
 
-def _encoded(secret: str) -> Iterator[str]:
-    """Yield what of base64 is the same wherever a secret stands in what was encoded, in both alphabets."""
-    for before in range(3):
-        raw = b"\0" * before + secret.encode()
-        # Six bits a character: those that neighbours share are left out.
-        first, past = -(-8 * before // 6), 8 * len(raw) // 6
-        kept = b64encode(raw).decode()[first:past]
-        if len(kept) >= _TELLING:
-            yield from (kept, kept.replace("+", "-").replace("/", "_"))
-
-
 class Secrets:
     """What must never be written down: a key, and what an address hides (user:password, query values)."""
 
@@ -124,7 +110,7 @@ class Secrets:
             know(one)
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
-        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1], *_encoded(one))}
+        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
 
     def __repr__(self) -> str:
@@ -134,5 +120,6 @@ class Secrets:
         """Return an error's text without secrets and control characters, in one line of bounded length."""
         for spelt in self._spelt:
             text = text.replace(spelt, "[key]")
+        text = hide(text)[0].replace(HIDDEN, "[key]")
         text = visible(" ".join(_BEARER.sub(r"\1 [key]", text[: 64 * _LONGEST]).split()))
         return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

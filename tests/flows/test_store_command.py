@@ -360,13 +360,6 @@ def test_the_command_answers_as_a_module(place: Place) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("size", "shown"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (5e12, "5.0 TB")]
-)
-def test_amounts_are_for_people(size: float, shown: str) -> None:
-    assert amount(size) == shown
-
-
 def test_a_store_at_an_url_is_cared_for_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     root = "memory://cared/for"
     store = Store(root)

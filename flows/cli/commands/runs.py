@@ -23,12 +23,6 @@ def _run_folder(at: Where | None, run: str) -> Path:
     return folder
 
 
-def _show(text: str) -> None:
-    from data.characters import visible
-
-    show(visible(text))
-
-
 def list_(
     *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where | None = None
 ) -> None:
@@ -54,11 +48,11 @@ def list_(
         note = f"  {one.note}" if one.note else ""
         named = f"{one.name}  {one.title}" if one.title else one.name
         outcome = f"{one.started[:16]}  {one.status}{code}  {scores}"
-        _show(f"{named}  {outcome}  [{', '.join(one.suites)}]{tags}{note}")
+        show(f"{named}  {outcome}  [{', '.join(one.suites)}]{tags}{note}")
     if len(found) > n:
-        _show(f"{len(found) - n} more: --n N shows them.")
+        show(f"{len(found) - n} more: --n N shows them.")
     if not found:
-        _show("There is no run, or none that matches.")
+        show("There is no run, or none that matches.")
 
 
 def tag(
@@ -80,7 +74,7 @@ def tag(
     from tasks.store.history import label
 
     kept = label(_run_folder(at, run), tags, remove, note)
-    _show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
+    show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
 def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
@@ -95,10 +89,10 @@ def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
     there = _run_folder(at, run).parent
     one = next(entry for entry in history(there) if entry.name == run)
     called = f" ({one.title})" if one.title else ""
-    _show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")
-    _show(f"  suites: {', '.join(one.suites)}")
+    show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")
+    show(f"  suites: {', '.join(one.suites)}")
     for name in one.models:
-        _show(f"  {name}: {percent(one.scores.get(name))}")
+        show(f"  {name}: {percent(one.scores.get(name))}")
     told = {
         "exit code": "" if one.exit_code is None else str(one.exit_code),
         "commit": one.commit,
@@ -108,7 +102,7 @@ def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
     }
     for name, text in told.items():
         if text:
-            _show(f"  {name}: {text}")
+            show(f"  {name}: {text}")
 
 
 VERBS = (list_, tag, show_)

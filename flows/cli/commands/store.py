@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter, Token
 from cyclopts.validators import Number
+from rich.filesize import decimal as amount
 
 from data.characters import visible
 from data.errors import InputError, plural
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tasks.store.tables import Store
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
-_THOUSAND = 1000.0
 
 
 def _seconds(_type: object, tokens: Sequence[Token]) -> float:
@@ -32,15 +32,6 @@ def _seconds(_type: object, tokens: Sequence[Token]) -> float:
     if unit not in _UNITS or not number.isascii() or not number.isdigit():
         raise ValueError(f"found {text!r}, expected a number and m, h, d or w, such as 30d")
     return int(number) * _UNITS[unit]
-
-
-def amount(size: float) -> str:
-    """Return bytes as people read them."""
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < _THOUSAND:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= _THOUSAND / 10 else f"{size:.1f} {unit}"
-        size /= _THOUSAND
-    return f"{size:.1f} TB"
 
 
 def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:

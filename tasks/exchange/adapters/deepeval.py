@@ -10,7 +10,6 @@ from tasks.exchange.records import Found, Recorded, Stated, mapped, stated, stat
 from tasks.exchange.source import Source
 
 TOOL = "DeepEval"
-FORM = "deepeval"
 
 
 def _run(source: Source) -> Mapping[str, Any]:

@@ -24,7 +24,6 @@ from tasks.exchange.records import (
 from tasks.exchange.source import Source
 
 TOOL = "lm-evaluation-harness"
-FORM = "lm-eval"
 _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}
 _DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")
 _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")

@@ -9,7 +9,6 @@ from tasks.exchange.records import Found, Recorded, conversation, expected, stat
 from tasks.exchange.source import Source
 
 TOOL = "MLflow"
-FORM = "mlflow"
 _QUESTIONS = ("inputs", "input", "question", "questions", "request", "prompt", "query")
 _EXPECTED = ("ground_truth", "targets", "target", "expected_response", "label", "answer")
 _REPLIES = ("outputs", "output", "predictions", "prediction", "response", "model_output")

@@ -22,7 +22,6 @@ from tasks.exchange.records import (
 from tasks.exchange.source import Source
 
 TOOL = "OpenAI Evals (hosted)"
-FORM = "openai-evals"
 _ITEM, _RUN = "eval.run.output_item", "eval.run"
 _ID = 32
 """Characters of the id that the service adds to each grader's name, at least."""

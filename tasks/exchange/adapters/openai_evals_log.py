@@ -21,7 +21,6 @@ from tasks.exchange.records import (
 from tasks.exchange.source import Source
 
 TOOL = "OpenAI evals (open source)"
-FORM = "openai-evals-log"
 
 
 def fits(source: Source) -> bool:

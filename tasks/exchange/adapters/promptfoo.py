@@ -27,7 +27,6 @@ from tasks.exchange.records import (
 from tasks.exchange.source import Source
 
 TOOL = "promptfoo"
-FORM = "promptfoo"
 _ERROR = 2
 """The `failureReason` of a call that failed; 1 is an assertion's."""
 _QUESTIONS = ("question", "query", "input", "prompt", "message", "text")

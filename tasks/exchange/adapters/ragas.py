@@ -11,7 +11,6 @@ from tasks.exchange.records import Found, Recorded, conversation, number, stated
 from tasks.exchange.source import Source
 
 TOOL = "ragas"
-FORM = "ragas"
 _SAMPLE = frozenset((
     "user_input", "response", "reference", "retrieved_contexts", "reference_contexts", "rubrics", "id", "name",
     "multi_responses", "model", "experiment_name", "persona_name", "query_style", "query_length",

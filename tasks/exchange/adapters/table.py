@@ -8,7 +8,6 @@ from tasks.exchange.records import Found, Recorded, conversation, counted, expec
 from tasks.exchange.source import Source
 
 TOOL = "a table"
-FORM = "table"
 _NOTHING: Mapping[str, Any] = {}
 ANY = True
 """It reads what no other adapter knows."""
