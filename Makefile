@@ -56,7 +56,7 @@ check: $(READY)
 
 # The page that is made from the code.
 reference: $(READY)
-	$(BIN)/python -m config.reference > docs/reference.md
+	$(BIN)/python -m tests.docs.reference > docs/reference.md
 
 # The docs site, in build/site: no network, and no broken link.
 docs: $(READY)

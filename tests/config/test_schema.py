@@ -10,9 +10,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from config.reference import meanings
 from data.tables import TABLES
 from tests.conftest import TOP
+from tests.docs.reference import meanings
 from tests.helpers.pages import block, blocks
 from tests.helpers.runs import SEED
 
@@ -122,7 +122,7 @@ def test_short_forms_fit(plain: Draft202012Validator, text: str) -> None:
 
 def test_the_page_of_keys_is_that_of_the_code_and_each_key_says_what_it_means() -> None:
     page = (TOP / "docs" / "reference.md").read_text(encoding="utf-8")
-    assert page == printed("config.reference"), "python -m config.reference > docs/reference.md"
+    assert page == printed("tests.docs.reference"), "make reference"
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 150
     assert not [row for row in rows if row.endswith("|  |")], "give the field a description"

@@ -1,4 +1,4 @@
-"""The reference of all keys and columns, in Markdown, made from their schemas: `python -m config.reference`."""
+"""The reference of all keys and columns, in Markdown, made from their schemas: `make reference`."""
 
 import json
 import sys
