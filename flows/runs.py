@@ -28,7 +28,7 @@ from tasks.runtime.telemetry import ExitStatus, traced
 from tasks.stage import STAGES, Ledger, recording
 from tasks.store import manifest as manifests
 from tasks.store.owners import owner
-from tasks.store.repair import remembered
+from tasks.store.repair import answered
 from tasks.store.tables import Damaged
 
 _log = logging.getLogger(__name__)
@@ -281,16 +281,10 @@ def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
     number = 0
     for ref in (ref for name in ("responses", "judge_responses") for ref in tables.get(name, [])):
         try:
-            frame = store.read(Ref.read(ref))
+            found = answered(store.read(Ref.read(ref)))
         except Damaged as error:
             _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
             continue
-        answered = [
-            remembered(row)
-            for row in frame.iter_rows(named=True)
-            # What a data set held was never asked.
-            if row["text"] is not None and row["error"] is None and row["latency_s"] is not None
-        ]
-        cache.remember(answered)
-        number += len(answered)
+        cache.remember(found)
+        number += len(found)
     return number

@@ -1,6 +1,6 @@
 """The leaderboard in words: remarks, the columns and rows of its boards, their scores over time, and its page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
 from data.commands import typed
@@ -14,8 +14,6 @@ from tasks.report.text import estimated, speaking
 
 NAMED = 5
 """Runs that are named where a remark is about many."""
-CELLS = 17
-"""Characters of a drawn interval."""
 LATEST = 12
 """Runs of a model that are shown over time."""
 
@@ -100,9 +98,8 @@ def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:
 
 
 def trend_table(found: Leaderboard, board: Board) -> Table:
-    """Return the latest runs of each trend of a board: a row a run, oldest first, its interval drawn."""
+    """Return the latest runs of each trend of a board: a row a run, oldest first."""
     listed = board.trends()
-    low, high = _span([one for own in listed.values() for one in own])
     column = column_maker("leaderboard", found.language)
     more = sum(max(0, len(own) - LATEST) for own in listed.values())
     earlier = [phrase("leaderboard.earlier", found.language, n=more)] if more else []
@@ -111,35 +108,10 @@ def trend_table(found: Leaderboard, board: Board) -> Table:
         column("model", lambda row: row[1] if not row[0] else ""),
         column("date", lambda row: f"{row[2].started:%Y-%m-%d}", unbroken=True),
         column("overall", lambda row: estimated(row[2].score, row[2].low, row[2].high)),
-        Column(f"{100 * low:.0f} – {100 * high:.0f}%", lambda row: drawn(row[2], low, high), unbroken=True),
         column("run", lambda row: row[2].run, unbroken=True),
         title=phrase("leaderboard.trends", found.language),
         caption=" ".join([phrase("leaderboard.trends_note", found.language), *earlier]),
     )
-
-
-def _span(entries: Sequence[LeaderboardEntry]) -> tuple[float, float]:
-    """Return the ends of the scores and their intervals, within which they are drawn."""
-    ends = [value for one in entries for value in (one.low, one.score, one.high) if value is not None]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    return (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, high + 0.05))
-
-
-def drawn(one: LeaderboardEntry, low: float, high: float) -> str:
-    """Draw a score between two ends in characters, `├──●──┤`; dots where nothing is."""
-
-    def at(value: float) -> int:
-        return round((value - low) / (high - low) * (CELLS - 1))
-
-    cells = ["·"] * CELLS
-    if one.score is None:
-        return "".join(cells)
-    if one.low is not None and one.high is not None:
-        first, last = at(one.low), at(one.high)
-        cells[first : last + 1] = "─" * (last + 1 - first)
-        cells[first], cells[last] = "├", "┤"
-    cells[at(one.score)] = "●"
-    return "".join(cells)
 
 
 @speaking(lambda found: found.language)

@@ -69,19 +69,24 @@ def _sound(row: Row) -> bool:
 def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterator[list[Remembered]]:
     """Yield the answered calls of every sound responses table of a store, the newest table first.
 
-    `wanted` limits them to some request ids. What a data set held was never asked, and is left out.
+    `wanted` limits them to some request ids.
     """
     for entry in sorted(store.entries(), key=lambda one: -one.modified):
         with suppress(Damaged, pl.exceptions.PolarsError):
             if not store.holds(entry.digest, RESPONSES):
                 continue
             frame = RESPONSES.check(store.frame(entry.digest))
-            frame = frame.filter(
-                pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
-            )
             if wanted is not None:
                 frame = frame.filter(pl.col("request_id").is_in(list(wanted)))
-            yield [remembered(row) for row in frame.iter_rows(named=True)]
+            yield answered(frame)
+
+
+def answered(frame: pl.DataFrame) -> list[Remembered]:
+    """Return the answered calls of a responses table; what a data set held was never asked, and is left out."""
+    asked = frame.filter(
+        pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
+    )
+    return [remembered(row) for row in asked.iter_rows(named=True)]
 
 
 def remembered(row: Mapping[str, Any]) -> Remembered:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise
 from prompts import phrases
 from tasks.compare.leaderboard import gather, head
-from tasks.report.leaderboard import drawn, table
+from tasks.report.leaderboard import table
 from tasks.store.history import history as history_of
 from tests.conftest import TOP
 from tests.helpers.suites import declared
@@ -123,19 +122,6 @@ def test_trends_are_shown_in_the_terminal_and_on_a_page(
         shown = text[text.index("Over time") :]
         assert [len(re.findall(rf"run_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
         assert "Each interval is that of its own run" in " ".join(shown.split())
-        drawn = re.findall("·*├─*●─*┤·*", shown)
-        assert len(drawn) == 3
-        places = [one.index("●") for one in drawn]
-        assert places == sorted({*places}), "scores rise, and so do the points"
-
-
-def test_an_interval_is_drawn_to_scale(tmp_path: Path) -> None:
-    """From 0 to 1 in 17 characters: a quarter is the fifth, a half the ninth, three quarters the thirteenth."""
-    (board,) = gather(history(tmp_path)).boards
-    one = replace(board.entries[0], score=0.5, low=0.25, high=0.75)
-    assert drawn(one, 0.0, 1.0) == "····├───●───┤····"
-    assert drawn(replace(one, low=None, high=None), 0.0, 1.0) == "········●········"
-    assert drawn(replace(one, score=None), 0.0, 1.0) == "·" * 17
 
 
 @pytest.fixture
