@@ -5,7 +5,6 @@ changes and read when something is drawn, so that thousands of calls a second co
 """
 
 import logging
-import os
 import sys
 import threading
 import time
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from data.characters import visible
-from data.errors import InputError
 from tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -23,30 +21,14 @@ if TYPE_CHECKING:
     from data.batches import Cell
     from tasks.models.scheduler import BatchProgress
 
-VARIABLE = "BASIC_CONTROL_PROGRESS_S"
-"""The environment variable with the seconds between two lines."""
 EVERY_S = 10.0
+"""Between two lines."""
 DRAWN_S = 0.25
 
 
 def progress(language: str = "en") -> "Display":
-    """Return the display of a run: bars where stderr is a terminal, lines where it is not.
-
-    Raises:
-        InputError: the environment asks for lines at no number of seconds.
-    """
-    return BarDisplay(language) if sys.stderr.isatty() else LineDisplay(_interval(), language)
-
-
-def _interval() -> float:
-    said = os.environ.get(VARIABLE) or str(EVERY_S)
-    try:
-        seconds = float(said)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < threading.TIMEOUT_MAX:
-        raise InputError(f"{VARIABLE}: found {said!r}, expected the seconds between two lines of progress.")
-    return seconds
+    """Return the display of a run: bars where stderr is a terminal, lines where it is not."""
+    return BarDisplay(language) if sys.stderr.isatty() else LineDisplay(EVERY_S, language)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from data.batches import Cell
-from data.errors import InputError
 from flows.cli import progress
 from flows.cli.progress import LineDisplay, Work
 from tasks.models.scheduler import BatchProgress
@@ -142,13 +141,6 @@ def test_a_run_that_is_over_is_told_nothing_more(capsys: pytest.CaptureFixture[s
         pass
     begin("cot", 20)
     assert not capsys.readouterr().err
-
-
-@pytest.mark.parametrize("said", ["0", "-1", "soon", "nan", "inf"])
-def test_no_number_of_seconds_is_one_message(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(progress.VARIABLE, said)
-    with pytest.raises(InputError, match=f"{progress.VARIABLE}: found '{said}', expected the seconds"):
-        progress.progress()
 
 
 def screen(output: bytes, columns: int) -> list[str]:
@@ -292,11 +284,19 @@ def words(tmp_path: Path, server: Any, *more: str) -> list[str]:
     return [sys.executable, "-m", "flows.full_eval", *given, *FAMILIES, *more]
 
 
+OFTEN = """
+import runpy
+from flows.cli import progress
+progress.EVERY_S = 0.1
+runpy.run_module("flows.full_eval", run_name="__main__")
+"""
+
+
 def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12", latency_s=0.1) as server:
         done = subprocess.run(
-            words(tmp_path, server), cwd=TOP, capture_output=True, text=True, check=False,
-            env=environment_of(**{progress.VARIABLE: "0.1"}),
+            [sys.executable, "-c", OFTEN, *words(tmp_path, server)[3:]], cwd=TOP, capture_output=True, text=True,
+            check=False, env=environment_of(),
         )  # fmt: skip
     assert done.returncode in {0, 1}, done.stderr
     assert not re.search(r"(generate|query|verify|aggregate|results|gate|report)$", done.stderr, re.MULTILINE), (
