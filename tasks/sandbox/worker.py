@@ -180,18 +180,10 @@ class _Run:
 
 def _receive() -> Any:
     """Return the next job; end when the pool has closed the pipe."""
-    header = _exactly(frames.HEADER.size)
-    return json.loads(_exactly(frames.size(header)))
-
-
-def _exactly(size: int) -> bytes:
-    got = bytearray()
-    while len(got) < size:
-        part = os.read(0, min(size - len(got), 1 << 16))
-        if not part:
-            os._exit(0)
-        got += part
-    return bytes(got)
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(0)
+    return json.loads(line)
 
 
 def _send(content: Any) -> None:

@@ -140,12 +140,11 @@ class Worker:
         if not part:
             raise EOFError
         self._got += part
-        whole = []
-        head = frames.HEADER.size
-        while len(self._got) >= head and len(self._got) >= head + (size := frames.size(bytes(self._got[:head]))):
-            whole.append(frames.unpack(bytes(self._got[head : head + size])))
-            del self._got[: head + size]
-        return whole
+        *whole, rest = self._got.split(b"\n") if b"\n" in part else [self._got]
+        if len(rest) > frames.LARGEST:
+            raise ValueError(f"a frame of more than {frames.LARGEST} bytes")
+        self._got = rest
+        return [frames.unpack(line) for line in whole]
 
     def end(self) -> int:
         """Kill the process with all of its session, wait for it, and return its exit status."""

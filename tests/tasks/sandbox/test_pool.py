@@ -180,15 +180,27 @@ def test_a_worker_holds_nothing_of_ours(pool: WorkerPool) -> None:
 
 def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> None:
     """A worker out of its mind: it is replaced, and its program tried again, then told as what it is."""
-    nested = b"[" * 200_000
     frame = tmp_path / "frame"
-    frame.write_bytes(frames.HEADER.pack(len(nested)) + nested)
+    frame.write_bytes(b"[" * 200_000 + b"\n")
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
         ours = worker.process.stdout
         with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="nested too deep"):
             worker.hear()
+        worker.process.stdout = ours
+        assert pool.run([SQUARE]) == [SQUARED]
+
+
+def test_a_frame_without_end_is_given_up(tmp_path: Path) -> None:
+    frame = tmp_path / "frame"
+    frame.write_bytes(b"x" * (frames.LARGEST + 1))
+    with WorkerPool(workers=1) as pool:
+        pool.layers()
+        (worker,) = pool.workers
+        ours = worker.process.stdout
+        with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="a frame of more than"):
+            any(iter(worker.hear, None))
         worker.process.stdout = ours
         assert pool.run([SQUARE]) == [SQUARED]
 
