@@ -239,15 +239,15 @@ def test_one_screen_comes_first_and_the_rest_unfolds_where_it_is_asked_for(visit
     table = page.locator("#judges table").first
     assert not table.is_visible()
     page.click(".side a[href='#judges']")
-    assert table.is_visible()
+    table.wait_for(state="visible")
     page.click("#judges summary")
-    assert not table.is_visible()
-    page.click(".side a[href='#judges']")
-    assert table.is_visible(), "also where the address is the same"
+    table.wait_for(state="hidden")
+    page.click(".side a[href='#judges']")  # also where the address is the same
+    table.wait_for(state="visible")
     other = visit(page_file, samples=False)
     other.goto(f"{page_file.as_uri()}#operations")
     other.reload()
-    assert other.locator("#operations table").first.is_visible()
+    other.locator("#operations table").first.wait_for(state="visible")
     other.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert other.evaluate(f"{folds}.every(one => one.open)"), "on paper nothing is folded"
     other.evaluate("dispatchEvent(new Event('afterprint'))")
