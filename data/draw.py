@@ -1,19 +1,23 @@
-"""Draw a family's items: reproducible, without repeats, and without overlap between seeds."""
+"""Draw items: of a family, reproducible, without repeats or overlap between seeds; or rows of a data set."""
 
 import hashlib
 import inspect
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from data.errors import InputError
-from data.options import options_of
+from data.options import Frozen, Seed, options_of
 from data.records import Family, Item
 
 REDRAWS = 2000
 """Redraws in a row that all repeat a prompt: the space is taken to be exhausted."""
+Method = Literal["random", "first", "all"]
 
 
 def source(*identity: object) -> Random:
@@ -25,14 +29,14 @@ def source(*identity: object) -> Random:
     return Random(int.from_bytes(digest[:16]))
 
 
-@cache
-def _takes_language(family: str, generate: Any) -> bool:  # noqa: ARG001 - the name keys the cache readably
-    return "language" in inspect.signature(generate).parameters
-
-
 def content_id(*parts: object) -> str:
     """Return 16 hex digits that name an item by its content, so that runs can be paired by it."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
+
+
+@cache
+def _takes_language(generate: Any) -> bool:
+    return "language" in inspect.signature(generate).parameters
 
 
 def draw(
@@ -56,14 +60,12 @@ def draw(
         InputError: the family has no such level, language or option, or not that many different items.
     """
     steps = {**family.rungs, **family.levels}
-    if level not in steps:
-        raise InputError(f"family {family.name}: no level {level!r}; expected one of {', '.join(family.levels)}.")
-    if language not in family.languages:
-        raise InputError(
-            f"family {family.name}: no language {language!r}; expected one of {', '.join(family.languages)}."
-        )
+    for kind, value, known in (("level", level, steps), ("language", language, family.languages)):
+        if value not in known:
+            there = ", ".join(family.levels if kind == "level" else family.languages)
+            raise InputError(f"family {family.name}: no {kind} {value!r}; expected one of {there}.")
     parameters = {**steps[level], **options_of(family, options or {})}
-    if _takes_language(family.name, family.generate):
+    if _takes_language(family.generate):
         parameters["language"] = language
     seen = set() if seen is None else seen
     items: list[Item] = []
@@ -81,31 +83,53 @@ def draw(
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)
-        items.append(_placed(item, family, level=level, language=language, seed=seed, index=index, suite=suite))
+        placed = Item(  # not dataclasses.replace, which takes twice as long
+            prompt=item.prompt,
+            answer=item.answer,
+            facts=item.facts,
+            template=item.template,
+            item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
+            suite=suite,
+            family=family.name,
+            version=family.version,
+            level=level,
+            language=language,
+            seed=seed,
+            index=index,
+        )
+        items.append(placed)
     return items
 
 
-def _placed(item: Item, family: Family, *, level: str, language: str, seed: int, index: int, suite: str) -> Item:
-    # not dataclasses.replace, which takes twice as long
-    return Item(
-        prompt=item.prompt,
-        answer=item.answer,
-        facts=item.facts,
-        template=item.template,
-        item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
-        suite=suite,
-        family=family.name,
-        version=family.version,
-        level=level,
-        language=language,
-        seed=seed,
-        index=index,
-    )
+class Sampling(Frozen):
+    """Which rows of a data set are asked."""
+
+    method: Method = Field("random", description="random (by the seed), first, or all")
+    n: int = Field(30, ge=1, description="how many rows; all where there are fewer")
+    seed: Seed = Field(50, description="of the random choice")
+
+
+def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
+    """Return the numbers of the chosen rows, ascending, from 0; all of them where there are no more than `n`.
+
+    A random choice follows from seed, number of rows and n alone, on every machine.
+    """
+    if method == "all" or n >= rows:
+        return list(range(rows))
+    if method == "first":
+        return list(range(n))
+    return sorted(source("sample", seed, rows, n).sample(range(rows), n))
+
+
+def chosen(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
+    """Yield the chosen items, each with its place among all as its index."""
+    for place in choose(len(items), **sampling):
+        yield replace(items[place], index=place)
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def canonical(value: Any) -> str:
     """Return JSON with sorted keys and no spaces: equal values have equal text."""
     return _CANONICAL.encode(value)
-
-
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

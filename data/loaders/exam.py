@@ -5,18 +5,17 @@ No model is asked.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast
 
 from pydantic import Field, field_validator
 
-from data.draw import draw
+from data.draw import choose, draw
 from data.errors import InputError
 from data.labelled_sets import SETS, files_of, read_set
+from data.loaders.families import Wrong, lacking
 from data.options import Frozen, Seed
 from data.plugins import family
 from data.records import Family, Item, Loader
-from data.sampling import choose
 
 FAMILIES = (
     "entailment",
@@ -59,7 +58,7 @@ def units(options: Mapping[str, Any]) -> dict[str, Family]:
     return {name: family(name) for name in options["families"]}
 
 
-def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield what is wrong: families, levels, languages and labelled sets that do not exist, or that are no exam."""
     for index, name in enumerate(options["data"]):
         if name not in SETS:
@@ -73,16 +72,13 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
         if unit.balanced is None:
             yield ("families", index), f"{name} is no family of the exam; expected some of {', '.join(NAMES)}"
             return
-        for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):
-            for place, value in enumerate(options[kind]):
-                if value not in known:
-                    yield (kind, place), f"family {name} has no {value!r}; expected one of {', '.join(known)}"
-                    return
+        if wrong := lacking(unit, options):
+            yield wrong
+            return
 
 
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield the questions; the response of each is empty, since it is the judge that is asked."""
-    del required  # a family gives all that its step needs
     sets = [read_set(name) for name in options["data"]]  # first of all: what was not fetched is told at once
     for unit in units(options).values():
         seen: set[str] = set()
@@ -110,12 +106,13 @@ def count(options: Mapping[str, Any]) -> int:
     return drawn * len(languages) + sum(min(int(options["n_data"]), len(read_set(one))) for one in options["data"])
 
 
-def files(options: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the files of the labelled sets."""
-    for name in options["data"]:
-        yield from files_of(name)
-
-
 UNIT = Loader(
-    name="exam", version=2, load=load, options=Options, files=files, units=units, check=check, count=count
+    name="exam",
+    version=2,
+    load=load,
+    options=Options,
+    files=lambda options: [path for name in options["data"] for path in files_of(name)],
+    units=units,
+    check=check,
+    count=count,
 )

@@ -1,6 +1,7 @@
 """Items drawn by generated families (`generators/`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -10,6 +11,9 @@ from data.errors import InputError
 from data.options import Frozen, Seed, names
 from data.plugins import family
 from data.records import Family, Item, Loader
+
+Wrong = tuple[tuple[str | int, ...], str]
+"""The path of an option, and what is wrong with it."""
 
 
 def _distinct(values: Sequence[str]) -> Sequence[str]:
@@ -34,11 +38,10 @@ class Options(Frozen):
 
 def units(options: Mapping[str, Any]) -> dict[str, Family]:
     """Return the families by their own names, in the order asked for."""
-    found = [family(name) for name in options["families"]]
-    return {unit.name: unit for unit in found}
+    return {unit.name: unit for unit in map(family, options["families"])}
 
 
-def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield what is wrong: families, levels, languages and options that do not exist, or stand twice."""
     found: dict[str, Family] = {}
     for index, name in enumerate(options["families"]):
@@ -48,24 +51,27 @@ def check(options: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], s
             yield ("families", index), str(error).rstrip(".")
             return
         if unit.balanced is not None:
-            yield (
-                ("families", index),
-                f"{unit.name} is of the judges' exam, which `basic-control exam` holds",
-            )
+            yield ("families", index), f"{unit.name} is of the judges' exam, which `basic-control exam` holds"
         if unit.name in found:
             yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}; list each once"
         found[unit.name] = unit
     for unit in found.values():
-        for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):
-            for index, value in enumerate(options[kind]):
-                if value not in known:
-                    there = ", ".join(known)
-                    yield (kind, index), f"family {unit.name} has no {value!r}; expected one of {there}"
-                    return
+        if wrong := lacking(unit, options):
+            yield wrong
+            return
     yield from _check_options(options["options"])
 
 
-def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def lacking(unit: Family, options: Mapping[str, Any]) -> Wrong | None:
+    """Return the first level or language that a family does not have."""
+    for kind, known in (("levels", tuple(unit.levels)), ("languages", unit.languages)):
+        for index, value in enumerate(options[kind]):
+            if value not in known:
+                return (kind, index), f"family {unit.name} has no {value!r}; expected one of {', '.join(known)}"
+    return None
+
+
+def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[Wrong]:
     """Yield options that a family does not have, and options of one family in two places."""
     for name, own in given.items():
         try:
@@ -74,10 +80,7 @@ def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tup
             yield ("options", name), str(error).rstrip(".")
             continue
         if name != unit.name and unit.name in given:
-            yield (
-                ("options", name),
-                f"{name!r} and {unit.name!r} are one family; give its options in one place",
-            )
+            yield ("options", name), f"{name!r} and {unit.name!r} are one family; give its options in one place"
         known = names(unit.options)
         for option in own:
             if option not in known:
@@ -85,23 +88,14 @@ def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tup
                 yield ("options", name, option), f"unknown option {option!r}; expected one of {there}"
 
 
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Draw `n_items` of each family, level and language; no prompt of a family comes twice in a run."""
-    del required  # a family gives what its verifier needs
     own = {family(name).name: given for name, given in options["options"].items()}
+    seed, n = options["seed"], options["n_items"]
     for name, unit in units(options).items():
-        seen: set[str] = set()
-        for language in options["languages"]:
-            for level in options["levels"]:
-                yield from draw(
-                    unit,
-                    level=level,
-                    language=language,
-                    seed=options["seed"],
-                    count=options["n_items"],
-                    options=own.get(name),
-                    seen=seen,
-                )
+        given, seen = own.get(name), set[str]()
+        for language, level in product(options["languages"], options["levels"]):
+            yield from draw(unit, level=level, language=language, seed=seed, count=n, options=given, seen=seen)
 
 
 def count(options: Mapping[str, Any]) -> int:
@@ -112,8 +106,7 @@ def count(options: Mapping[str, Any]) -> int:
 
 def offer(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
     """Return options that draw `most` items, the same number of each family, level and language."""
-    strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
-    return {**options, "n_items": max(1, most // strata)}
+    return {**options, "n_items": max(1, most // count({**options, "n_items": 1}))}
 
 
 UNIT = Loader(

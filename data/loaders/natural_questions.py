@@ -2,23 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from data.characters import storable
+from data.draw import Sampling, chosen
 from data.draw import source as random_source
 from data.errors import InputError
 from data.files import Row, rows
 from data.options import Frozen
 from data.records import Item, Loader
-from data.sampling import Sampling, chosen
 from data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
 """The sample that ships: facts in the project's own words, English and Russian."""
-
 DISTRACTORS = 9
 """Paragraphs of the same page that accompany the gold one, where a page is given whole."""
 
@@ -39,20 +39,17 @@ class Options(Frozen):
     sample: Sampling = Sampling(n=5)
 
 
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield questions: facts `question`, `passages`, `short_answers`, `long_answer`, `gold_number`."""
-    del required  # a question has all, or the file is refused
-    given, source = options["mode"] == "passages", options["data"]
-    path = source if source == "sample" else locate(source)
-    seed = options["sample"]["seed"]
-    found = questions(path, language=options["language"], passages=given, seed=seed)
-    return chosen(found, options["sample"])
+    sample, given = options["sample"], options["mode"] == "passages"
+    found = questions(options["data"], language=options["language"], passages=given, seed=sample["seed"])
+    return chosen(found, sample)
 
 
 def questions(
     source: str | Path = "sample", *, language: str = "", passages: bool = True, seed: int = 50
 ) -> list[Item]:
-    """Read a data set: `sample`, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
+    """Read a data set: `sample`, a fetched one, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
 
     `language` keeps only the rows of that language ('' keeps all). Of the original data only questions that have
     an answer are kept. `passages`: give them, and refuse a data set without; a passage's number is its place from
@@ -62,8 +59,8 @@ def questions(
     Raises:
         InputError: no such file, an unknown form, a broken line, or nothing left.
     """
-    path = SAMPLE if str(source) == "sample" else Path(source)
-    converted = (_convert(raw, n, path, seed) for n, raw in enumerate(rows(path), 1))
+    path = SAMPLE if str(source) == "sample" else locate(source)
+    converted = (_convert(raw, f"{path}, row {n}", seed) for n, raw in enumerate(rows(path), 1))
     kept = [one for one in converted if one is not None and language in {"", one.language}]
     if not kept:
         wanted = f" in language {language!r}" if language else ""
@@ -78,23 +75,22 @@ def questions(
     return kept
 
 
-def _convert(raw: Row, number: int, path: Path, seed: int) -> Item | None:
+def _convert(raw: Row, where: str, seed: int) -> Item | None:
     """Bring one row into the common form; None where the question has no answer."""
     if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
         try:
             return _original(raw)
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise InputError(
-                f"{path}, row {number}: not the original form; {error} is missing or wrong."
-            ) from error
-    where = f"{path}, row {number}"
-    if "question" in raw and "short_answers" in raw:
-        return _prepared(raw, where)
-    if "question" in raw and "ctxs" in raw:
-        return _retrieved(raw, where, seed)
-    if "question" in raw and "answer" in raw:
-        return _item(_question(raw, where), _texts(raw, "answer", where))
-    raise InputError(f"{path}, row {number}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
+            raise InputError(f"{where}: not the original form; {error} is missing or wrong.") from error
+    form = next((name for name in ("short_answers", "ctxs", "answer") if name in raw and "question" in raw), "")
+    if not form:
+        raise InputError(f"{where}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
+    question = _text(raw, "question", where)
+    if not question.strip():
+        raise InputError(f"{where}: the question is empty; expected one to ask. Fill it in, or drop the row.")
+    if form == "answer":
+        return _item(question, _texts(raw, "answer", where))
+    return _retrieved(raw, question, where, seed) if form == "ctxs" else _prepared(raw, question, where)
 
 
 def _item(
@@ -136,88 +132,54 @@ def _as_text(value: Any, where: str) -> str:
     raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
 
 
+def _text(raw: Row, name: str, where: str) -> str:
+    return _as_text(raw.get(name), f"{where}, {name}")
+
+
 def _texts(raw: Row, name: str, where: str) -> list[str]:
     return [_as_text(one, f"{where}, {name}") for one in _list(raw, name, where)]
 
 
-def _question(raw: Row, where: str) -> str:
-    question = _as_text(raw["question"], f"{where}, question")
-    if not question.strip():
-        raise InputError(f"{where}: the question is empty; expected one to ask. Fill it in, or drop the row.")
-    return question
+def _passage(one: Any, where: str) -> dict[str, str]:
+    given = one if isinstance(one, Mapping) else {"text": one}
+    return {part: _as_text(given.get(part), where) for part in ("title", "text")}
 
 
-def _gold(raw: Row, where: str) -> int | None:
-    """Return the gold passage's number, given from 1 or as an index from 0."""
-    for name, first in (("gold_number", 0), ("gold_index", 1)):
-        if raw.get(name) is not None:
-            try:
-                return int(raw[name]) + first
-            except (TypeError, ValueError) as error:
-                raise InputError(f"{where}, {name}: expected a number, found {raw[name]!r}.") from error
-    return None
-
-
-def _prepared(raw: Row, where: str) -> Item:
+def _prepared(raw: Row, question: str, where: str) -> Item:
     """Read the sample's form and nq_dev's: passages or contexts, the gold one by its number or its index from 0."""
     name = "passages" if raw.get("passages") else "contexts"
-    passages = [
-        {part: _as_text(one.get(part), f"{where}, {name}") for part in ("title", "text")}
-        if isinstance(one, Mapping)
-        else {"title": "", "text": _as_text(one, f"{where}, {name}")}
-        for one in _list(raw, name, where)
-    ]
+    named, first = ("gold_index", 1) if raw.get("gold_number") is None else ("gold_number", 0)
+    try:
+        gold = None if raw.get(named) is None else int(raw[named]) + first
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}, {named}: expected a number, found {raw[named]!r}.") from error
     return _item(
-        _question(raw, where),
+        question,
         _texts(raw, "short_answers", where),
-        passages,
-        long_answer=_as_text(raw.get("long_answer"), f"{where}, long_answer"),
-        gold_number=_gold(raw, where),
-        language=_as_text(raw.get("language"), f"{where}, language"),
+        [_passage(one, f"{where}, {name}") for one in _list(raw, name, where)],
+        long_answer=_text(raw, "long_answer", where),
+        gold_number=gold,
+        language=_text(raw, "language", where),
     )
 
 
-def _retrieved(raw: Row, where: str, seed: int) -> Item:
+def _retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
     """Read a question with retrieved passages, one of them gold; their order is drawn, since gold stands first."""
     listed = _list(raw, "ctxs", where)
     if not all(isinstance(one, Mapping) for one in listed):
         raise InputError(f"{where}, ctxs: expected passages with title and text.")
-    question = _question(raw, where)
     random_source("nq passages", seed, question).shuffle(listed)
     gold = next((n for n, one in enumerate(listed, 1) if one.get("isgold")), None)
     annotated = raw.get("nq_annotated_gold")
-    told = annotated if isinstance(annotated, Mapping) else {}
-    passages = [{part: _as_text(one.get(part), f"{where}, ctxs") for part in ("title", "text")} for one in listed]
-    shown = passages[gold - 1]["text"] if gold else ""
+    passages = [_passage(one, f"{where}, ctxs") for one in listed]
+    told = _text(annotated, "long_answer", where) if isinstance(annotated, Mapping) else ""
     return _item(
         question,
         _texts(raw, "answers", where),
         passages,
-        long_answer=_as_text(told.get("long_answer"), where) or shown,
+        long_answer=told or (passages[gold - 1]["text"] if gold else ""),
         gold_number=gold,
     )
-
-
-def _tokens(raw: Row) -> Sequence[str]:
-    """Return the page's tokens, HTML tags among them, from the simplified or the full form."""
-    if "document_text" in raw:
-        return str(raw["document_text"]).split(" ")
-    return [str(one["token"]) for one in raw["document_tokens"]]
-
-
-def _text(tokens: Sequence[str], span: Row) -> str:
-    """Join a span's tokens without the HTML tags among them, and without the tokenizer's spaces."""
-    inside = [
-        one for one in tokens[span["start_token"] : span["end_token"]] if not (one[:1] == "<" and one[-1:] == ">")
-    ]
-    text = " ".join(inside)
-    for sign in (",", ".", ";", ":", "!", "?", ")", "'s", "n't", "%"):
-        text = text.replace(f" {sign}", sign)
-    return text.replace("( ", "(").replace("`` ", '"').replace(" ''", '"').strip()
-
-
-def _has(span: Row) -> bool:
-    return int(span.get("start_token", -1)) >= 0 and int(span["end_token"]) > int(span["start_token"])
 
 
 def _original(raw: Row) -> Item | None:
@@ -228,53 +190,66 @@ def _original(raw: Row) -> Item | None:
     annotated = [one for one in raw["annotations"] if _has(one["long_answer"])]
     if not annotated:
         return None
-    tokens = _tokens(raw)
+    if "document_text" in raw:
+        tokens = str(raw["document_text"]).split(" ")
+    else:
+        tokens = [str(one["token"]) for one in raw["document_tokens"]]
     gold = next((one for one in annotated if one["short_answers"]), annotated[0])["long_answer"]
-    answers = [_text(tokens, span) for one in annotated for span in one["short_answers"] if _has(span)]
+    answers = [_joined(tokens, span) for one in annotated for span in one["short_answers"] if _has(span)]
+    wanted = [one.lower() for one in answers if one not in {"yes", "no"}]
     answers += [one["yes_no_answer"].lower() for one in annotated if one["yes_no_answer"] in {"YES", "NO"}]
-    title = str(raw.get("document_title") or _title(raw))
-    spans = sorted([*_paragraphs(raw, tokens, gold, answers), gold], key=lambda span: int(span["start_token"]))
-    passages = [{"title": title, "text": _text(tokens, span)} for span in spans]
+    start = int(gold["start_token"])
+    nearest = sorted(raw["long_answer_candidates"], key=lambda one: abs(int(one["start_token"]) - start))
+    others = islice((span for span in nearest if _distracts(span, tokens, gold, wanted)), DISTRACTORS)
+    spans = sorted([*others, gold], key=lambda span: int(span["start_token"]))
+    title = str(raw.get("document_title") or _title(str(raw.get("document_url") or "")))
     return _item(
         str(raw.get("question_text") or " ".join(raw["question_tokens"])),
         list(dict.fromkeys(answers)),
-        passages,
-        long_answer=_text(tokens, gold),
+        [{"title": title, "text": _joined(tokens, span)} for span in spans],
+        long_answer=_joined(tokens, gold),
         gold_number=spans.index(gold) + 1,
     )
 
 
-def _title(raw: Row) -> str:
+def _has(span: Row) -> bool:
+    return int(span.get("start_token", -1)) >= 0 and int(span["end_token"]) > int(span["start_token"])
+
+
+def _joined(tokens: Sequence[str], span: Row) -> str:
+    """Join a span's tokens without the HTML tags among them, and without the tokenizer's spaces."""
+    inside = tokens[span["start_token"] : span["end_token"]]
+    text = " ".join(one for one in inside if not (one[:1] == "<" and one[-1:] == ">"))
+    for sign in (",", ".", ";", ":", "!", "?", ")", "'s", "n't", "%"):
+        text = text.replace(f" {sign}", sign)
+    return text.replace("( ", "(").replace("`` ", '"').replace(" ''", '"').strip()
+
+
+def _distracts(span: Row, tokens: Sequence[str], gold: Row, wanted: Sequence[str]) -> bool:
+    """Say whether a span is a paragraph that does not overlap the gold one and holds no short answer."""
+    start, end = int(span["start_token"]), int(span["end_token"])
+    return (
+        (end <= int(gold["start_token"]) or start >= int(gold["end_token"]))
+        and span.get("top_level", True)
+        and _FEWEST_TOKENS <= end - start <= _MOST_TOKENS
+        and tokens[start].upper() == "<P>"
+        and not any(one in _joined(tokens, span).lower() for one in wanted)
+    )
+
+
+def _title(url: str) -> str:
     """Return a page's title from its URL."""
     from urllib.parse import parse_qs, unquote, urlsplit
 
-    parts = urlsplit(str(raw.get("document_url") or ""))
+    parts = urlsplit(url)
     named = parse_qs(parts.query).get("title", [parts.path.rsplit("/", 1)[-1]])[0]
     return unquote(named).replace("_", " ")
 
 
-def _paragraphs(raw: Row, tokens: Sequence[str], gold: Row, answers: Sequence[str]) -> list[Row]:
-    """Return the paragraphs nearest to the gold one that do not overlap it and hold no short answer."""
-    wanted = [one.lower() for one in answers if one not in {"yes", "no"}]
-    start, end = int(gold["start_token"]), int(gold["end_token"])
-    found: list[Row] = []
-    for span in sorted(raw["long_answer_candidates"], key=lambda one: abs(int(one["start_token"]) - start)):
-        length = int(span["end_token"]) - int(span["start_token"])
-        apart = int(span["end_token"]) <= start or int(span["start_token"]) >= end
-        if not (apart and span.get("top_level", True) and _FEWEST_TOKENS <= length <= _MOST_TOKENS):
-            continue
-        if tokens[span["start_token"]].upper() != "<P>":
-            continue
-        if not any(one in _text(tokens, span).lower() for one in wanted):
-            found.append(span)
-        if len(found) == DISTRACTORS:
-            break
-    return found
-
-
-def files(options: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the file that the questions come from."""
-    yield given_file(options["data"], SAMPLE)
-
-
-UNIT = Loader(name="natural_questions", version=1, load=load, options=Options, files=files)
+UNIT = Loader(
+    name="natural_questions",
+    version=1,
+    load=load,
+    options=Options,
+    files=lambda options: [given_file(options["data"], SAMPLE)],
+)

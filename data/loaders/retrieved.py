@@ -10,11 +10,11 @@ from typing import Any, Literal
 from pydantic import Field
 
 from data.characters import storable
+from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, rows
 from data.options import Frozen
 from data.records import Item, Loader
-from data.sampling import Sampling, chosen
 from data.sources import SAMPLES, given_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
@@ -70,62 +70,47 @@ def questions(
             f"{name} (or {', '.join(OTHER_NAMES[name])})" if name in OTHER_NAMES else name for name in missing
         )
         raise InputError(f"{path}: found columns {', '.join(map(str, there))}; missing: {others}.")
-    found = [_question(row, number, names, path) for number, row in enumerate(raw, 1)]
-    for number, one in enumerate(found, 1):
-        if one.facts["response"] is None and not (one.facts["question"] or "").strip():
-            raise InputError(
-                f"{path}, row {number}: found neither a question nor a response; expected a question to ask the "
-                "models, or a response to judge. Fill one in, or drop the row."
-            )
+    found = [_question(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
     kept = [one for one in found if not language or one.language == language]
     if not kept:
         raise InputError(f"{path}: no row in language {language!r} among {len(found)}.")
     return kept
 
 
-def _question(raw: Row, number: int, names: Mapping[str, str | None], path: Path) -> Item:
-    where = f"{path}, row {number}"
+def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
     texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
-    stated = storable(str(raw.get("language") or ""))
-    return Item(
-        "",
-        texts["reference"] or "",
-        {**texts, "retrieved_contexts": _contexts(taken["retrieved_contexts"], where)},
-        language=stated or "en",
-        stated_language=stated,
-    )
+    contexts = _contexts(taken["retrieved_contexts"], where)
+    if texts["response"] is None and not (texts["question"] or "").strip():
+        raise InputError(
+            f"{where}: found neither a question nor a response; expected a question to ask the models, or a "
+            "response to judge. Fill one in, or drop the row."
+        )
+    stated, facts = storable(str(raw.get("language") or "")), {**texts, "retrieved_contexts": contexts}
+    return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)
 
 
 def _text(value: Any, where: str) -> str | None:
+    if isinstance(value, str | bool | int | float):
+        return storable(str(value))
     if value is None:
         return None
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, bool | int | float):
-        return str(value)
     raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
 
 
-def _listed(text: str) -> Any:
-    """Read a list out of a CSV cell, written as JSON or as Python writes it; else the text itself."""
-    for read in (json.loads, literal_eval):
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-            found = read(text)
-            if isinstance(found, list):
-                return found
-    return text
-
-
 def _contexts(value: Any, where: str) -> list[str]:
-    """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text."""
-    if isinstance(value, str):
-        stripped = value.strip()
-        if not stripped:
-            return []
-        value = _listed(stripped) if stripped.startswith("[") else value
+    """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text.
+
+    In a cell of CSV the list is written as JSON, or as Python writes it.
+    """
+    for read in (json.loads, literal_eval) if isinstance(value, str) and value.strip().startswith("[") else ():
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            listed = read(value.strip())
+            if isinstance(listed, list):
+                value = listed
+                break
     found = []
-    for one in value if isinstance(value, list) else () if value is None else [value]:
+    for one in value if isinstance(value, list) else [value]:
         text = one.get("text") if isinstance(one, Mapping) else one
         if text is not None and not isinstance(text, str):
             raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
@@ -134,9 +119,10 @@ def _contexts(value: Any, where: str) -> list[str]:
     return found
 
 
-def files(options: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the file that the rows come from."""
-    yield given_file(options["data"], SAMPLE)
-
-
-UNIT = Loader(name="retrieved", version=1, load=load, options=Options, files=files)
+UNIT = Loader(
+    name="retrieved",
+    version=1,
+    load=load,
+    options=Options,
+    files=lambda options: [given_file(options["data"], SAMPLE)],
+)

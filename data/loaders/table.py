@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
+from data.draw import Sampling, choose
 from data.errors import InputError
 from data.files import rows
 from data.options import Frozen
 from data.records import Item, Loader
-from data.sampling import Sampling, choose
 from data.sources import given_file, locate
 
 
@@ -72,9 +72,8 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     Raises:
         InputError: no such file, a column that is named or needed is not there, a broken row, or no row.
     """
-    path = locate(options["data"])
+    path, wanted = locate(options["data"]), options["language"]
     listed = []
-    wanted = options["language"]
     for number, raw in enumerate(rows(path)):
         found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
         if missing := [name for name in required if name not in found]:
@@ -91,12 +90,11 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
         raise InputError(f"{path}: found no row{kept}; expected one question a row.")
     for place in choose(len(listed), **options["sample"]):
         number, language, found = listed[place]
-        template = str(found.get("template") or "")
         yield Item(
             "",
             _text(found.get("answer")),
             found,
-            template=template,
+            template=str(found.get("template") or ""),
             language=language,
             index=number,
             stated_language=str(found.get("language") or ""),
@@ -104,9 +102,10 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
         )
 
 
-def files(options: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the file."""
-    yield given_file(options["data"], Path())
-
-
-UNIT = Loader(name="table", version=1, load=load, options=Options, files=files)
+UNIT = Loader(
+    name="table",
+    version=1,
+    load=load,
+    options=Options,
+    files=lambda options: [given_file(options["data"], Path())],
+)

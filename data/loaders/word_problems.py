@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, rows
 from data.options import Frozen
 from data.patterns import pattern
 from data.records import Item, Loader
-from data.sampling import Sampling, chosen
 from data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
@@ -34,9 +34,8 @@ class Options(Frozen):
     sample: Sampling = Sampling()
 
 
-def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
+def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield problems: facts `question` and `reference` (its steps), the answer as a number."""
-    del required  # a problem has both
     return chosen(problems(options["data"], language=options["language"]), options["sample"])
 
 
@@ -56,7 +55,7 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
     if not raw or "question" not in there or not {"answer", "answer_number"} & set(there):
         has = f"columns {', '.join(map(str, there))}" if raw else "no row"
         raise InputError(f"{path}: found {has}; expected {FORMS}.")
-    found = [_problem(row, number, path) for number, row in enumerate(raw, 1)]
+    found = [_problem(row, f"{path}, row {number}", path) for number, row in enumerate(raw, 1)]
     kept = [one for one in found if not language or one.language == language]
     if not kept:
         has = ", ".join(sorted({one.language for one in found}))
@@ -67,49 +66,37 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
     return kept
 
 
-def _problem(raw: Row, number: int, path: Path) -> Item:
+def _problem(raw: Row, where: str, path: Path) -> Item:
     from data.answers import final_number  # not for who only checks a configuration
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
-    where = f"{path}, row {number}"
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"{where}: found no question, expected a text in column question.")
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
-        reference = f"{_MARKER} {_written(answer if value is None or value == '' else value)}"
-    if _broken(question) or _broken(reference):
-        raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.")
+        told = answer if value is None or value == "" else value
+        told = int(told) if isinstance(told, float) and told.is_integer() else told
+        reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
+    try:
+        f"{question}{reference}".encode()
+    except UnicodeEncodeError as error:  # JSON's escapes may spell half a surrogate pair
+        raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.") from error
     found = final_number(reference)
     if found is None:
         raise InputError(
             f"{where}: found no final answer, expected a line `{_MARKER} number` in column answer, or a number "
             "in column answer_number."
         )
+    stated = str(raw.get("language") or "")
     return Item(
         "",
         found.text,
         {"question": question.strip(), "reference": reference},
         template=str(raw.get("template") or ""),
-        language=str(raw.get("language") or _language(question, path)),
-        stated_language=str(raw.get("language") or ""),
+        language=stated or _language(question, path),
+        stated_language=stated,
     )
-
-
-def _broken(text: str) -> bool:
-    """Say whether a text cannot be written down: JSON's escapes may spell half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-def _written(value: Any) -> str:
-    """Write a number of a column down: 18.0 as 18."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value).strip()
 
 
 def _language(question: str, path: Path) -> str:
@@ -120,9 +107,10 @@ def _language(question: str, path: Path) -> str:
     return "zh" if re.search("[\u4e00-\u9fff]", question) else "en"
 
 
-def files(options: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield the file that the problems come from."""
-    yield given_file(options["data"], SAMPLE)
-
-
-UNIT = Loader(name="word_problems", version=1, load=load, options=Options, files=files)
+UNIT = Loader(
+    name="word_problems",
+    version=1,
+    load=load,
+    options=Options,
+    files=lambda options: [given_file(options["data"], SAMPLE)],
+)

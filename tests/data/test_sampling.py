@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.sampling import choose
+from data.draw import choose
 
 
 def test_first_and_all() -> None:
