@@ -1,14 +1,13 @@
 """The final answer of a free text: a cascade of rules, and which of them fired."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Literal
 
-from data.candidates import candidates
-from data.choosing import SearchedText, choose, conclude, is_of_the_reply
+from data.choosing import SearchedText, candidates, choose, conclude, is_of_the_reply
 from data.number_words import spelled, worded
 from data.numerals import Number, narrow
 from data.patterns import pattern
@@ -46,25 +45,20 @@ class AnswerSearch:
     answer: an earlier number must not stand in for it.
     """
 
-    answer: Answer | None
-    anchor: int | None
+    answer: Answer | None = None
+    anchor: int | None = None
 
 
 TAIL = 2_000
 """Characters after a marker or cue that are read for its number."""
-
 WINDOW = 100_000
 """Characters at the end of a text in which a cue phrase, or else the last number, is looked for."""
-
 _SHORT = 60
 """Characters after a cue that may say that there is no answer; a longer sentence speaks of something else."""
-
 _SHORTEST = 3
 """Characters of the shortest statement that there is no answer."""
-
 _MOST = 200
 """Numbers at the end of a sentence that are looked at."""
-
 _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
 
@@ -148,46 +142,46 @@ def search(text: str, question: str = "", *, cut: bool = False) -> AnswerSearch:
     Source: ours.
     """
     reading = SearchedText(narrow(text), question)
-    rules: tuple[Callable[[SearchedText], AnswerSearch | None], ...] = (_marked, _boxed, _cued)
-    for rule in rules:
-        if (found := rule(reading)) is not None:
+    for rule, match in _places(reading.text):
+        found = _boxed(reading, match) if rule == "boxed" else _after(reading, rule, match.start(), match.end())
+        if found is not None:
             return found
     if cut or _withheld_at_last(reading.text):
-        return AnswerSearch(None, None)
-    return AnswerSearch(_last(reading, 0, len(text), "last number"), None)
+        return AnswerSearch()
+    return AnswerSearch(_last(reading, 0, len(text), "last number"))
 
 
-def _marked(reading: SearchedText) -> AnswerSearch | None:
-    """Look at what follows `####`; a heading of a numbered section (`#### 2. Add`, `#### Step 2`) is no marker."""
-    text = reading.text
-    if "####" not in text:
+def _places(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
+    """Yield the markers, boxes and cues at which an answer may stand, the last of each kind first."""
+    if "####" in text:
+        for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
+            if not _LISTED.match(text, match.end()):  # `#### 2. Add` and `#### Step 2` are headings
+                yield "marker", match
+    if "boxed" in text:
+        yield from (("boxed", match) for match in [*_BOX.finditer(text)][: -_TRIES - 1 : -1])
+    folded = text[-WINDOW:].casefold()
+    if words := tuple([word for word in _CUES if word in folded]):
+        for match in [*_cues(words).finditer(text, max(0, len(text) - WINDOW))][: -_TRIES - 1 : -1]:
+            if not _NEGATED.match(text, match.end()):  # `the answer is not …`
+                yield "cue", match
+
+
+@cache
+def _cues(words: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the cues with these words: a text is searched for few of them, which takes a fraction of the time."""
+    return re.compile("|".join(_CUES[word] for word in words), re.IGNORECASE | re.VERBOSE)
+
+
+def _boxed(reading: SearchedText, box: re.Match[str]) -> AnswerSearch | None:
+    text, anchor, start = reading.text, box.start(), box.end()
+    end = _closing(text, start)
+    if (chosen := choose(reading, candidates(text, start, end), start)) is not None:
+        return AnswerSearch(_answer(text, "boxed", anchor, chosen), anchor)
+    inside = text[start:end]
+    if not any(character.isalnum() for character in inside):
         return None
-    for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
-        if _LISTED.match(text, match.end()):
-            continue
-        if (found := _after(reading, "marker", match.start(), match.end(), strict=True)) is not None:
-            return found
-    return None
-
-
-def _boxed(reading: SearchedText) -> AnswerSearch | None:
-    r"""Look into the last `\boxed{}`."""
-    text = reading.text
-    if "boxed" not in text:
-        return None
-    for match in [*_BOX.finditer(text)][: -_TRIES - 1 : -1]:
-        start, end = match.end(), _closing(text, match.end())
-        inside = text[start:end]
-        chosen = choose(
-            reading, [n._replace(start=n.start + start, end=n.end + start) for n in candidates(inside)], start
-        )
-        if chosen is not None:
-            return AnswerSearch(_answer(text, "boxed", match.start(), chosen), match.start())
-        if any(character.isalnum() for character in inside):
-            word = spelled(re.sub(r"\\(?:text|mathrm|mathbf|textbf)\b|[{}]", " ", inside))
-            answer = None if word is None else Answer(word, "boxed", inside.strip(" {}"), start, match.start())
-            return AnswerSearch(answer, match.start())
-    return None
+    word = spelled(re.sub(r"\\(?:text|mathrm|mathbf|textbf)\b|[{}]", " ", inside))
+    return AnswerSearch(None if word is None else Answer(word, "boxed", inside.strip(" {}"), start, anchor), anchor)
 
 
 def _closing(text: str, start: int) -> int:
@@ -197,65 +191,33 @@ def _closing(text: str, start: int) -> int:
         return min(limit, start + 40)
     depth = 0
     for at in range(start, limit):
-        if text[at] == "{":
-            depth += 1
-        elif text[at] == "}":
-            depth -= 1
-            if depth == 0:
-                return at
+        depth += (text[at] == "{") - (text[at] == "}")
+        if depth == 0:
+            return at
     return limit
 
 
-def _cued(reading: SearchedText) -> AnswerSearch | None:
-    """Look at what follows the last cue phrase; `the answer is not …` is none."""
-    text = reading.text
-    folded = text[-WINDOW:].casefold()
-    if not (words := tuple([word for word in _CUES if word in folded])):
-        return None
-    for match in [*_cues(words).finditer(text, max(0, len(text) - WINDOW))][: -_TRIES - 1 : -1]:
-        if _NEGATED.match(text, match.end()):
-            continue
-        if (found := _after(reading, "cue", match.start(), match.end(), strict=False)) is not None:
-            return found
-    return None
-
-
-@cache
-def _cues(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the cues with these words: a text is searched for few of them, which takes a fraction of the time."""
-    return re.compile("|".join(_CUES[word] for word in words), re.IGNORECASE | re.VERBOSE)
-
-
-def _after(reading: SearchedText, rule: Rule, anchor: int, start: int, *, strict: bool) -> AnswerSearch | None:
+def _after(reading: SearchedText, rule: Rule, anchor: int, start: int) -> AnswerSearch | None:
     """Read the answer after a marker or a cue; None if nothing there looks like one."""
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
-    begin = empty.end() if empty else start
+    begin = opened = empty.end() if empty else start
     end = _sentence_end(text, begin)
-    if REFUSED.match(text, begin) or _withholds(text, begin, end):
+    digit = _DIGIT.search(text, begin, end)
+    said = digit.start() if digit else end  # what a sentence says before it states a number
+    if REFUSED.match(text, begin) or (said - begin >= _SHORTEST and WITHHELD.search(text, begin, said)):
         return AnswerSearch(None, anchor)
     while begin > start and text[begin - 1] in " $(-\\–":  # signs belong to the number
         begin -= 1
-    if not strict and (stop := _derivation(text, anchor, empty.end() if empty else start)) is not None:
-        return AnswerSearch(_last(reading, begin, stop, rule), None)
-    offset = max(anchor, begin - 1)
-    found = [n._replace(start=n.start + offset, end=n.end + offset) for n in candidates(text[offset:end])]
-    if found:
-        chosen = choose(reading, found, begin)
-        return AnswerSearch(None if chosen is None else _answer(text, rule, anchor, chosen), anchor)
+    if rule == "cue" and (stop := _derivation(text, anchor, opened)) is not None:
+        return AnswerSearch(_last(reading, begin, stop, rule))
+    if found := candidates(text, max(anchor, begin - 1), end):
+        return AnswerSearch(_answer(text, rule, anchor, choose(reading, found, begin)), anchor)
     tail = text[begin:end]
-    word = spelled(tail)
-    if word is not None:
+    if (word := spelled(tail)) is not None:
         return AnswerSearch(Answer(word, rule, tail.strip(), begin, anchor), anchor)
-    refused = _NONE.search(tail) if strict or len(tail) < _SHORT else None
+    refused = (rule == "marker" or len(tail) < _SHORT) and _NONE.search(tail)
     return AnswerSearch(None, anchor) if refused else None
-
-
-def _withholds(text: str, begin: int, end: int) -> bool:
-    """Tell whether a sentence says, before it states any number, that there is no answer."""
-    digit = _DIGIT.search(text, begin, end)
-    stop = digit.start() if digit else end
-    return stop - begin >= _SHORTEST and WITHHELD.search(text, begin, stop) is not None
 
 
 def _withheld_at_last(text: str) -> bool:
@@ -269,10 +231,7 @@ def _withheld_at_last(text: str) -> bool:
 
 def _sentence_end(text: str, start: int) -> int:
     limit = min(len(text), start + TAIL)
-    for match in _SENTENCE.finditer(text, start, limit):
-        if match.start() > start:
-            return match.start()
-    return limit
+    return next((m.start() for m in _SENTENCE.finditer(text, start, limit) if m.start() > start), limit)
 
 
 def _derivation(text: str, anchor: int, begin: int) -> int | None:
@@ -283,9 +242,9 @@ def _derivation(text: str, anchor: int, begin: int) -> int | None:
     limit = min(len(text), begin + TAIL)
     items = list(_ITEM.finditer(text, begin, limit))
     opening = items and items[0].start() - begin <= 2 and items[0]["number"] == "1"  # noqa: PLR2004 - a bracket, a space
-    if opening and any(m["number"] == "2" and m["mark"] == items[0]["mark"] for m in items):
-        last = max(m.end() for m in items if m["mark"] == items[0]["mark"])
-        blank = text.find("\n\n", last, limit)
+    alike = [item for item in items if item["mark"] == items[0]["mark"]]
+    if opening and any(item["number"] == "2" for item in alike):
+        blank = text.find("\n\n", alike[-1].end(), limit)
         return limit if blank < 0 else blank
     if _FIRST.match(text, begin):
         return limit
@@ -341,15 +300,13 @@ def _last(reading: SearchedText, start: int, end: int, rule: Rule) -> Answer | N
 
 def _free(reading: SearchedText, begin: int, end: int) -> list[Number]:
     """Return the numbers of a sentence that may be a result: in digits, else in words."""
-    sentence = reading.text[begin:end]
-    found = [n for n in candidates(sentence) if not n.joined and n.value is not None]
-    if not found and not any(character.isdigit() for character in sentence):
-        found = worded(sentence)
-    placed = (n._replace(start=n.start + begin, end=n.end + begin) for n in found)
-    return [n for n in placed if not is_of_the_reply(reading, n)]
+    found = [n for n in candidates(reading.text, begin, end) if not n.joined and n.value is not None]
+    if not found and not any(map(str.isdigit, sentence := reading.text[begin:end])):
+        found = [n.moved(begin) for n in worded(sentence)]
+    return [n for n in found if not is_of_the_reply(reading, n)]
 
 
-def _answer(text: str, rule: Rule, anchor: int, number: Number) -> Answer | None:
-    if number.value is None:
+def _answer(text: str, rule: Rule, anchor: int, number: Number | None) -> Answer | None:
+    if number is None or number.value is None:
         return None
     return Answer(number.value, rule, text[number.start : number.end], number.start, anchor)

@@ -21,7 +21,6 @@ class AskedQuantity(NamedTuple):
 
 _NEXT = 40
 """Characters after a number in which its unit stands."""
-
 _MONEY = pattern(
     r"\b(?:money|dollars?|bucks|euros?|costs?|costing|pay|pays|paid|paying|payment|earn\w*|spend\w*|spent|price\w*|"
     r"profits?|owes?|bill|salary|wages?|income|revenue|budget|expenses?|change|fees?|tips?|refund|debt|savings?|"
@@ -89,9 +88,8 @@ def _alike(one: str, other: str) -> bool:
     """Say whether two stems are one word: in English when equal, in Russian when their endings differ only."""
     if one == other or one.isascii():
         return one == other
-    least = min(len(one), len(other))
-    shared = max(3, least - 2)
-    return least >= shared and one[:shared] == other[:shared]
+    shared = max(3, min(len(one), len(other)) - 2)
+    return len(one) >= shared <= len(other) and one[:shared] == other[:shared]
 
 
 @lru_cache(maxsize=4096)
@@ -102,20 +100,14 @@ def asked_quantity(question: str) -> AskedQuantity:
     """
     sentences = [one for one in re.split(r"(?<=[.!?。？！])\s*", question[-TAIL:].strip()) if one]
     asking = next((one for one in reversed(sentences) if one[-1] in "?？"), sentences[-1] if sentences else "")
-    clause = asking[_begin(asking) :]
+    # The last clause that asks: `if each box costs $3, how many boxes` names a price in passing.
+    begins = [m.start() for m in re.finditer(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", asking, re.IGNORECASE)]
+    clause = asking[begins[-1] if begins else max(asking.rfind("，"), asking.rfind(",")) + 1 :]
     words = _things(clause)
     percent = _PERCENT.search(clause) is not None and not words
     explicit = _IN_MONEY.search(clause) is not None
     money = explicit or (not words and not percent and bool(_MONEY.search(clause)) and not _OTHER.search(clause))
     return AskedQuantity(money, percent, frozenset() if explicit else words)
-
-
-def _begin(asking: str) -> int:
-    """Return where the clause that asks begins: `if each box costs $3, how many boxes` names a price in passing."""
-    begins = [m.start() for m in re.finditer(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", asking, re.IGNORECASE)]
-    if begins:
-        return begins[-1]
-    return max(asking.rfind("，"), asking.rfind(","), -1) + 1
 
 
 def _things(clause: str) -> frozenset[str]:
@@ -159,14 +151,11 @@ def given_in(text: str, number: Number, wanted: AskedQuantity) -> bool:
 
 def _counts(following: str, word: str) -> bool:
     """Say whether the Chinese words after a number name what is asked for: 个鸡蛋 and 枚鸡蛋, 米 and 米长."""
-    pairs = {word[at : at + 2] for at in range(len(word) - 1)}
-    if any(following[at : at + 2] in pairs for at in range(len(following) - 1)):
-        return True
-    return following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1)
+    shared = any(following[at : at + 2] in word for at in range(len(following) - 1))
+    return shared or (following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1))
 
 
 def is_money(text: str, number: Number) -> bool:
     """Say whether a currency sign or name stands at a number."""
-    if any(sign in CURRENCIES for sign in text[number.start : number.end]):
-        return True
-    return _PAID.match(text, number.end) is not None
+    signed = any(sign in CURRENCIES for sign in text[number.start : number.end])
+    return signed or _PAID.match(text, number.end) is not None

@@ -1,4 +1,7 @@
-"""Choose the answer among the numbers of one sentence: what is asked for, else what was computed, else the last."""
+"""Choose the answer among a sentence's numbers: what is asked for, else what was computed, else the last.
+
+Candidates are its numbers but operands, ends of ranges, and each of several alternatives.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,8 +10,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from data.asked import AskedQuantity, asked_quantity, given_in, is_money
-from data.candidates import candidates
-from data.numerals import Number
+from data.measures import dimensions, unit
+from data.numerals import MINUS, Number, narrow, numbers
 from data.patterns import pattern
 
 Results = Mapping[Fraction, int]
@@ -27,6 +30,23 @@ class SearchedText(NamedTuple):
         return asked_quantity(self.question)
 
 
+_GAP = 70
+"""Characters between two numbers beyond which they are not related."""
+
+_OPERATOR = pattern(
+    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
+    r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
+)
+_ALTERNATIVE = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\bor\b|\bили\b|或者?|还是)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+_APPOSED = pattern(r"[^(\n]*\([ ]?(?:or|или|或者?)\b[^)\n]*", re.IGNORECASE)
+_UNKNOWN_AFTER = pattern(
+    r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
+    r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]"
+    r"|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'’.])"
+)
+_UNKNOWN_BEFORE = pattern(r"(?<![^\W_])[xyzXYZхХ][)$]?[ \t]?[-+−–*/×÷·][ \t]?[($€£¥₽\\]{0,2}$")
+_BETWEEN = pattern(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
+_AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
 _MARKUP = 3
 """Characters of markup that may stand between a cue and its number."""
 
@@ -46,7 +66,7 @@ _ASIDE = pattern(
     r"за|на|через|из|в|во|после|по|с|со|от|для|каждые|каждый)|每|在)[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$",
     re.IGNORECASE,
 )  # fmt: skip
-_AND = pattern(r"\b(?:and|и)[ ]*[$€£*_]*$", re.IGNORECASE)
+_AND_ASIDE = pattern(r"\b(?:and|и)[ ]*[$€£*_]*$", re.IGNORECASE)
 _OF = pattern(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$", re.IGNORECASE)
 """`14 cars of 4 people`, not `a total of 54`."""
 _EACH = pattern(r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:each|apiece|per|a piece|за штуку|за кажд\w+)\b", re.IGNORECASE)
@@ -93,9 +113,68 @@ _BESIDE = pattern(
     re.IGNORECASE,
 )
 """The beginning of a clause that gives a reason, or says more of what was said."""
-_APPOSED = pattern(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
+_REWORDED = pattern(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
 _BARE_END = pattern(r"[ ]?[*_$}\\)`]*(?:[\s(（,;.，；。]|$)")
 _WORDED = pattern(r"[ ]?[*_$}\\)`]*[ ]?[^\W\d_]")
+_UNIT = pattern(r"[ \u00a0*_$]{0,3}([^\W\d_]+|¢)")
+_SIGNS = {"$": "dollar", "₽": "руб"}
+
+
+def candidates(text: str, begin: int = 0, end: int | None = None) -> list[Number]:
+    """Find the numbers of a stretch as `numbers` does, and mark the `joined` ones, no results by themselves.
+
+    Source: ours.
+    """
+    stretch = text[begin:end]
+    found = numbers(stretch)
+    stretch = narrow(stretch)
+    marked = _related(stretch, found) if len(found) > 1 else found
+    return [
+        one._replace(
+            joined=one.joined
+            or _UNKNOWN_AFTER.match(stretch, one.end) is not None
+            or _UNKNOWN_BEFORE.search(stretch, max(0, one.start - 8), one.start) is not None,
+            start=one.start + begin,
+            end=one.end + begin,
+        )
+        for one in marked
+    ]
+
+
+def _related(text: str, found: Sequence[Number]) -> list[Number]:
+    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
+    marked = list(found)
+    for at, (left, right) in enumerate(pairwise(found)):
+        gap = text[left.end : right.start]
+        if len(gap) > _GAP:
+            continue
+        signed = not gap.strip() and right.start < len(text) and text[right.start] in MINUS
+        alternative = (
+            left.value != right.value
+            and _ALTERNATIVE.fullmatch(gap)
+            and not (_APPOSED.fullmatch(gap) or _same_quantity(text, left, right))
+        )
+        between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
+        if signed or alternative or between or _OPERATOR.fullmatch(gap):
+            marked[at] = marked[at]._replace(joined=True)
+            marked[at + 1] = right._replace(joined=True)
+    return marked
+
+
+def _unit(text: str, number: Number) -> str:
+    """Return the unit of measure that a number has, before or behind it; '' where it has none."""
+    written = text[number.start : number.end]
+    behind = _UNIT.match(text, number.end)
+    return next((word for sign, word in _SIGNS.items() if sign in written), unit(behind[1]) if behind else "")
+
+
+def _same_quantity(text: str, left: Number, right: Number) -> bool:
+    """Say whether two numbers are one quantity in two units: `60 minutes or 1 hour`."""
+    if left.value is None or right.value is None:
+        return False
+    one, other = _unit(text, left), _unit(text, right)
+    shared = (sizes for sizes in dimensions() if one in sizes and other in sizes)
+    return any(left.value * sizes[one] == right.value * sizes[other] for sizes in shared)
 
 
 def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number | None:
@@ -173,7 +252,7 @@ def _narrowed(reading: SearchedText, free: list[Number], begin: int, *, equals: 
         priced = [n for n in free[1:] if is_money(text, n) and _PRICED.search(text, free[0].end, n.start)]
         if priced and not is_money(text, free[0]):
             return priced
-    bare = [n for n in free if not (_is_aside(text, n, begin) or _AND.search(text, begin, n.start))] or free
+    bare = [n for n in free if not (_is_aside(text, n, begin) or _AND_ASIDE.search(text, begin, n.start))] or free
     if computed := [n for n in bare if n.value in ranks]:
         return [max(computed, key=lambda n: ranks[n.value or Fraction(0)])]
     return free if opens else bare
@@ -237,8 +316,8 @@ def results(text: str) -> Results:
         line = max(match.start() - _BEFORE, text.rfind("\n", 0, match.start()) + 1)
         if not _OPERATED.search(text, line, match.start()):
             continue
-        shown = [n for n in candidates(text[match.end() : match.end() + _AFTER]) if n.start <= _MARKUP + 2]
-        if shown and shown[0].value is not None and not shown[0].joined:
+        shown = candidates(text[match.end() : match.end() + _AFTER])[:1]
+        if shown and shown[0].start <= _MARKUP + 2 and shown[0].value is not None and not shown[0].joined:
             found[shown[0].value] = rank
     return found
 
@@ -253,7 +332,7 @@ def unbracketed(text: str, begin: int, end: int) -> str:
         return stretch
     depth, out = 0, list[str]()
     for at, character in enumerate(stretch):
-        if character == "(" and depth == 0 and _APPOSED.match(stretch, at):
+        if character == "(" and depth == 0 and _REWORDED.match(stretch, at):
             out.append(character)
             continue
         depth += character == "("

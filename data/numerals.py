@@ -32,6 +32,10 @@ class Number(NamedTuple):
     percent: bool = False
     joined: bool = False
 
+    def moved(self, by: int) -> "Number":
+        """Return the same number so many characters later."""
+        return self._replace(start=self.start + by, end=self.end + by)
+
 
 _NARROW = "0123456789"
 _ZEROS = {code - unicodedata.decimal(chr(code)) for code in range(130, 0x20000, 10) if chr(code).isdecimal()}
@@ -61,6 +65,8 @@ _WRITTEN = pattern(
 )
 _WRITTEN_ASCII = pattern(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit: found faster
 _PIECE = pattern(r"[0-9]+")
+_MARKS_OF = {".": ".", "'": "'", "’": "'", **dict.fromkeys(" \u00a0\u2007\u2009\u202f", " ")}
+"""What kind a separator is of; all others are commas, as LaTeX writes them too."""
 
 _SCALES = {
     "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
@@ -132,24 +138,18 @@ def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
         elif kind == "vulgar":
             yield Fraction(unicodedata.numeric(match["vulgar"])).limit_denominator(10), start, end
         elif kind == "short":
-            yield _ratio(Fraction(match["short"][0]), Fraction(match["short"][1])), start, end
+            over, under = map(int, match["short"])
+            yield (Fraction(over, under) if under else None), start, end
         else:
-            over, under = exact(match["over"]), exact(match["under"])
-            yield (None if over is None or under is None else _ratio(over, under)), start, end
-
-
-def _ratio(over: Fraction, under: Fraction) -> Fraction | None:
-    return over / under if under else None
+            above, below = exact(match["over"]), exact(match["under"])
+            yield (above / below if above is not None and below else None), start, end
 
 
 def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int, int]]:
     """Yield the numbers of a run of digits; a power of ten belongs to the last, a bare point to the first."""
     run, start = match["run"], match.start()
-    point = (
-        start > 0
-        and text[start - 1] == "."
-        and not (start > 1 and (text[start - 2].isalnum() or text[start - 2] in ".,"))
-    )
+    before = text[start - 2 : start - 1] if start > 1 else ""
+    point = text[start - 1 : start] == "." and not (before and (before.isalnum() or before in ".,"))
     power = next((group for group in match.group("e", "p", "s", "x", "u") if group), "")
     if not (point or power) and run.isdigit():
         yield _decimal(run, ""), start, match.end()
@@ -192,7 +192,7 @@ def _split(run: str, offset: int, *, point: bool) -> Iterator[tuple[Fraction | N
     """Split a run of digits and separators into numbers by the conventions for thousands and decimals."""
     spans = [match.span() for match in _PIECE.finditer(run)]
     digits = [run[a:b] for a, b in spans]
-    marks = [_mark(run[b:a]) for (_, b), (a, _) in pairwise(spans)] + [""]
+    marks = [*(_MARKS_OF.get(run[b:a], ",") for (_, b), (a, _) in pairwise(spans)), ""]
     at = 0
     if point:  # .5
         yield _decimal("0", digits[0]), offset - 1, offset + spans[0][1]
@@ -203,15 +203,6 @@ def _split(run: str, offset: int, *, point: bool) -> Iterator[tuple[Fraction | N
         value = None if part is None else _decimal(whole, part)
         yield value, offset + start, offset + spans[stop - 1][1]
         at = stop
-
-
-def _mark(separator: str) -> str:
-    """Return what kind a separator is of: `.`, `,`, `'` or a space."""
-    if separator in {".", ","}:
-        return separator
-    if separator in {"'", "’"}:
-        return "'"
-    return "," if "," in separator or "\\" in separator else " "
 
 
 def _extent(digits: Sequence[str], marks: Sequence[str], at: int) -> tuple[int, str, str | None]:
@@ -272,9 +263,13 @@ def _in_name(text: str, start: int) -> bool:
 def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     """Add sign, currency, percent sign and scale to a bare number."""
     follows = text[end : end + 2].lstrip(" \u00a0")[:1]
-    if value is not None and follows in _SCALE_INITIALS and (scale := _scale(text, start, end)):
-        value *= 10 ** _SCALES[scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")]
-        end = scale.end()
+    if value is not None and follows in _SCALE_INITIALS:
+        scale = _SCALE.match(text, end) or _SHORT_SCALE.match(text, end)
+        if not scale and text[start - 1 : start] in {*CURRENCIES}:
+            scale = _MONEY_SCALE.match(text, end)
+        if scale:
+            value *= 10 ** _SCALES[scale[scale.lastindex or 0].lower().replace("萬", "万").replace("億", "亿")]
+            end = scale.end()
     percent = follows in _PERCENT_INITIALS and _PERCENT.match(text, end)
     if percent:
         end = percent.end()
@@ -283,17 +278,9 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     at = start
     while at and text[at - 1] in CURRENCIES:
         at -= 2 if at > 1 and text[at - 2] == "\\" else 1
-    negative = _negative(text, at)
-    if negative is not None:
-        return Number(None if value is None else -value, negative, end, bool(percent))
+    if (negative := _negative(text, at)) is not None:
+        value, at = (None if value is None else -value), negative
     return Number(value, at, end, bool(percent))
-
-
-def _scale(text: str, start: int, end: int) -> re.Match[str] | None:
-    """Return the scale that follows a number: `million`, `тыс.`, `万`, `k`, `M`."""
-    if found := _SCALE.match(text, end) or _SHORT_SCALE.match(text, end):
-        return found
-    return _MONEY_SCALE.match(text, end) if text[start - 1 : start] in {*CURRENCIES} else None
 
 
 def _negative(text: str, at: int) -> int | None:
@@ -330,11 +317,10 @@ def _combine(text: str, found: Sequence[Number]) -> list[Number]:
             if clock and (text[number.end] != ":" or text[right.start - 1] != ":"):
                 break
             slashes += 1
-            readable = not clock and slashes == 1 and number.value is not None and right.value is not None
-            value = _ratio(number.value, right.value) if readable and number.value and right.value else None
-            if readable and number.value == 0 and right.value:
-                value = Fraction(0)
-            if clock and slashes == 1 and text[right.start : right.end] == "00" and _is_hour(number):
+            value = None
+            if slashes == 1 and not clock and number.value is not None and right.value:
+                value = number.value / right.value
+            elif slashes == 1 and clock and text[right.start : right.end] == "00" and _is_hour(number):
                 value = number.value  # 2:00 pm
             number = Number(value, number.start, right.end, right.percent)
             at += 1

@@ -25,7 +25,6 @@ _HALF_ABBREVIATIONS = frozenset(
 
 _ENTRY = 8
 """Signs that the number of a list's entry takes at most."""
-
 _ENOUGH = 16
 """Signs of a sentence before a half abbreviation's stop may end it ('В 1912 г. Титаник …' goes on)."""
 
@@ -35,15 +34,8 @@ def count_words(text: str) -> int:
 
     Source: ours (Chinese words are about two characters long).
     """
-    ideographs = 0
-
-    def keep(match: re.Match[str]) -> str:
-        nonlocal ideographs
-        ideographs += len(match[0])
-        return " "
-
-    rest = _CJK.sub(keep, text)
-    return len(_WORD.findall(rest)) + (ideographs + 1) // 2
+    ideographs = sum(map(len, _CJK.findall(text)))
+    return len(_WORD.findall(_CJK.sub(" ", text))) + (ideographs + 1) // 2
 
 
 def _following(text: str, position: int) -> str:
@@ -82,11 +74,8 @@ def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
 
 def _breaks(text: str, match: re.Match[str], *, wrapped: bool) -> bool:
     """Tell whether a line break ends a sentence; in running (wrapped) text it never does by itself."""
-    if wrapped:
-        return False
-    if match[0].count("\n") > 1 or _BULLET.match(text, match.end()):
-        return True
-    return not _following(text, match.end()).islower()
+    apart = match[0].count("\n") > 1 or _BULLET.match(text, match.end())
+    return not wrapped and bool(apart or not _following(text, match.end()).islower())
 
 
 def split_sentences(text: str, *, wrapped: bool = False) -> Iterator[tuple[int, int]]:

@@ -7,20 +7,18 @@ not either: such code is still what the model answered, and fails when it is run
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from data.patterns import pattern
-from data.programs.clean import answer_part
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
-from data.programs.tree import ENTITIES, FUNCTION, Parser, completed, defines, missing
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunks, fenced, indentation, spans
+from data.programs.tree import ENTITIES, FUNCTION, VALUE, Parser, completed, defines, missing
 from data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
 
 TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
 DEEP = 2
 """Wrappings within wrappings that are taken off."""
-
 WRAPPED = 32
 """Wrapped pieces of one text that are tried."""
 
@@ -36,12 +34,23 @@ _START = pattern(
 _ANY_CODE = pattern(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A program, and how it defines the function: see `data.programs.tree.defines`."""
+class _Found(NamedTuple):
+    """A program, how it defines the function (see `data.programs.tree.defines`), and at which place it was."""
 
     source: str
     worth: int
+    place: int = 0
+
+
+def _best(found: Iterable[_Found | None]) -> _Found | None:
+    """Return the first of the best; after one that defines a function no other is looked for."""
+    best: _Found | None = None
+    for one in found:
+        if one and (best is None or one.worth > best.worth):
+            best = one
+            if one.worth == FUNCTION:
+                break
+    return best
 
 
 class _Finder:
@@ -55,29 +64,21 @@ class _Finder:
     def search(self, text: str, deep: int = DEEP) -> _Found | None:
         """Return the best program of a text, the last of the best."""
         blocks, outside = fenced(text)
-        blocks = blocks[-BLOCKS_CAP:]
-        found = self._best_block(blocks, deep)
+        texts = [block.text for block in blocks[-BLOCKS_CAP:]]
+        found = self._best_block(blocks[-BLOCKS_CAP:], deep)
         if found is None or found.worth < FUNCTION:
             prose = self._from_outside(outside, deep)
             if prose and (found is None or prose.worth > found.worth):
-                texts = [block.text for block in blocks]
-                found = _Found(completed(prose.source, texts, self.parser), prose.worth)
+                return _Found(completed(prose.source, texts, self.parser), prose.worth)
         return found
 
     def _best_block(self, blocks: Sequence[Block], deep: int) -> _Found | None:
-        best: _Found | None = None
-        place = -1
-        for n in reversed(range(len(blocks))):
-            if self.function not in blocks[n].text:
-                continue
-            found = self._from_block(blocks[n], deep)
-            if found and (best is None or found.worth > best.worth):
-                best, place = found, n
-                if found.worth == FUNCTION:
-                    break
+        last_first = [n for n in reversed(range(len(blocks))) if self.function in blocks[n].text]
+        tried = ((n, self._from_block(blocks[n], deep)) for n in last_first)
+        best = _best(found and found._replace(place=n) for n, found in tried)
         if best is None:
             return None
-        others = [block.text for n, block in enumerate(blocks) if n != place]
+        others = [block.text for n, block in enumerate(blocks) if n != best.place]
         return _Found(completed(best.source, others, self.parser), best.worth)
 
     def _from_block(self, block: Block, deep: int) -> _Found | None:
@@ -89,9 +90,8 @@ class _Finder:
                 return found
             if self.parser.parse(text):
                 return self._from_pieces(text, deep)
-        nested = (
-            self.search(block.text, deep - 1) if deep and ("```" in block.text or "~~~" in block.text) else None
-        )
+        fences = "```" in block.text or "~~~" in block.text
+        nested = self.search(block.text, deep - 1) if deep and fences else None
         return nested or self._from_pieces(block.text, deep) or self._from_prose(block.text)
 
     def _from_outside(self, text: str, deep: int) -> _Found | None:
@@ -102,65 +102,53 @@ class _Finder:
         return self._from_prose(text) or self._from_pieces(text, deep)
 
     def _from_pieces(self, text: str, deep: int) -> _Found | None:
-        """Return the best program of what stands wrapped in a text."""
-        best: _Found | None = None
-        if deep:
-            for piece in islice(unwrapped(text, self.function), WRAPPED):
-                found = self._whole(piece) or self.search(piece, deep - 1)
-                if found and (best is None or found.worth >= best.worth):
-                    best = found
-        return best
+        """Return the last of the best programs of what stands wrapped in a text."""
+        pieces = islice(unwrapped(text, self.function), WRAPPED) if deep else ()
+        tried = (self._whole(piece) or self.search(piece, deep - 1) for piece in pieces)
+        found = [one for one in tried if one]
+        return max(reversed(found), key=lambda one: one.worth, default=None)
 
     def _whole(self, text: str) -> _Found | None:
         """Return a text that is one program, or is when what a page or a notebook adds is taken off."""
         for source in (text, *repaired(text)):
-            tree = self.parser.parse(source)
-            if tree and (level := defines(tree.body, self.function)) is not None:
+            if tree := self.parser.parse(source):
+                if (level := defines(tree.body, self.function)) is None:
+                    return None
                 escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is Python, and means nothing
                 return _Found(unescaped(source) if escaped else source, level)
-            if tree:
-                return None
         return None
 
     def _from_prose(self, text: str) -> _Found | None:
         """Return the function's definition out of a text with prose, with the statements around that it needs."""
         text = without_prompts(text[-2 * SOURCE_CAP :], self.function)
-        best: _Found | None = None
-        for assigned, head in enumerate(self.heads):
-            starts = [found.start() for found in re.finditer(rf"^[ \t]*{head}", text, re.MULTILINE)]
-            for indent in dict.fromkeys(indentation(text[start : start + 200]) for start in reversed(starts[-8:])):
-                found = self._at_indent(
-                    text, indent, re.compile(rf"^{head}", re.MULTILINE), assigned=bool(assigned)
-                )
-                if found and (best is None or found.worth > best.worth):
-                    best = found
-            if best and best.worth == FUNCTION:
-                return best
-        return best
 
-    def _at_indent(self, text: str, indent: str, head: re.Pattern[str], *, assigned: bool) -> _Found | None:
+        def tried() -> Iterator[_Found | None]:
+            for head in self.heads:
+                starts = [found.start() for found in re.finditer(rf"^[ \t]*{head}", text, re.MULTILINE)]
+                indents = (indentation(text[start : start + 200]) for start in reversed(starts[-8:]))
+                yield from (self._at_indent(text, indent, head) for indent in dict.fromkeys(indents))
+
+        return _best(tried())
+
+    def _at_indent(self, text: str, indent: str, head: str) -> _Found | None:
         """Return the best definition among the statements at an indentation; only a callable can be assigned."""
-        lines = text.split("\n")
+        lines, begins = text.split("\n"), re.compile(rf"^{head}", re.MULTILINE)
         pieces = list(chunks(text, indent, _START, "#"))
-        defining = [n for n, (_, code) in enumerate(pieces) if head.search(code)]
-        best: _Found | None = None
-        for n in reversed(defining[-8:]):
-            found = self._first_parsed(pieces, n)
-            if found is None or (assigned and found.worth < FUNCTION) or _nested(lines, pieces[n][0], indent):
-                continue
-            if best is None or found.worth > best.worth:
-                others = [code for m, (_, code) in enumerate(pieces) if m != n and m not in defining]
-                best = _Found(completed(found.source, others, self.parser), found.worth)
-            if found.worth == FUNCTION:
-                break
-        return best
+        defining = [n for n, (_, code) in enumerate(pieces) if begins.search(code)]
+        least = VALUE if head == self.heads[0] else FUNCTION
 
-    def _first_parsed(self, pieces: Sequence[tuple[int, str]], n: int) -> _Found | None:
-        """Return the definition with as many of the pieces after it as it takes to parse (a long string, say)."""
-        for end in range(n + 1, min(n + 4, len(pieces) + 1)):
-            if found := self._whole("\n".join(code for _, code in pieces[n:end])):
-                return found
-        return None
+        def tried() -> Iterator[_Found]:
+            for n in reversed(defining[-8:]):
+                # With as many of the pieces after it as it takes to parse: a long string, say.
+                ends = range(n + 1, min(n + 4, len(pieces) + 1))
+                wholes = (self._whole("\n".join(code for _, code in pieces[n:end])) for end in ends)
+                found = next((one for one in wholes if one), None)
+                if found and found.worth >= least and not _nested(lines, pieces[n][0], indent):
+                    yield found
+
+        found = _best(tried())
+        others = [code for n, (_, code) in enumerate(pieces) if n not in defining]
+        return found and _Found(completed(found.source, others, self.parser), found.worth)
 
     def amid_line(self, text: str) -> str | None:
         """Return a definition that begins amid a line, after a label or a mark."""

@@ -6,10 +6,9 @@ import textwrap
 from collections.abc import Iterator
 
 from data.patterns import pattern
-from data.programs.clean import answer_part
 from data.programs.python import TAGS, find_python
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, fenced
-from data.programs.tree import FUNCTION, FUTURE, Parser, defines
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, answer_part, fenced
+from data.programs.tree import FUNCTION, Parser, defines, joined
 
 CUTS = 20
 """Paragraphs at the end of an unfenced program that are taken for prose, one by one."""
@@ -41,11 +40,9 @@ def find_script(reply: str) -> str | None:
     blocks = blocks[-BLOCKS_CAP:]
     found: list[tuple[bool, bool, int, str]] = []
     for n, block in enumerate(blocks):
-        if block.tag in TAGS:
-            for source in (block.text, *block.longer):
-                if _program(source, parser):
-                    found.append((_SPEAKS.search(source) is not None, bool(block.tag), n, source))
-                    break
+        texts = (block.text, *block.longer) if block.tag in TAGS else ()
+        if source := next((text for text in texts if _program(text, parser)), ""):
+            found.append((_SPEAKS.search(source) is not None, bool(block.tag), n, source))
     if found:
         return max(found)[-1]
     if unfenced := next((piece for piece in _unfenced(outside) if _program(piece, parser)), None):
@@ -66,13 +63,6 @@ def _unfenced(text: str) -> Iterator[str]:
             return
 
 
-def joined(*sources: str) -> str:
-    """Return programs as one; imports from the future may only stand first."""
-    whole = "\n\n".join(source for source in sources if source.strip())
-    futures = dict.fromkeys(FUTURE.findall(whole))
-    return "\n".join([*futures, FUTURE.sub("", whole)]) if futures else whole
-
-
 def find_completion(reply: str, function: str, head: str) -> str | None:
     """Return the program of a response that defines a function, or that goes on with `head` as its body.
 
@@ -88,7 +78,8 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     bodies = [block.text for block in fenced(text)[0][-2:]] or [text]
     for body in reversed(bodies):
         for whole in _continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
-            if _ends_in(whole, function, parser):
+            tree = parser.parse(whole)
+            if tree and defines(tree.body[-1:], function) == FUNCTION:  # it ends with more than a stub
                 return whole
     return joined(_before(head, function, parser), program) if program else None
 
@@ -116,9 +107,3 @@ def _continued(head: str, body: str) -> Iterator[str]:
         first, *lines = text.split("\n")
         end = next((n for n, line in enumerate(lines) if line.strip() and not line[0].isspace()), len(lines))
         yield start + "\n".join([first, *lines[:end]])
-
-
-def _ends_in(source: str, function: str, parser: Parser) -> bool:
-    """Say whether a program ends with the definition of a function that is more than a stub."""
-    tree = parser.parse(source)
-    return tree is not None and defines(tree.body[-1:], function) == FUNCTION

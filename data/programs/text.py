@@ -1,4 +1,4 @@
-"""Read the pieces of code in a response: fenced blocks, inline spans, chunks of unfenced code.
+"""Read the pieces of code in a response: its answer, fenced blocks, inline spans, chunks of unfenced code.
 
 Responses are hostile: every regular expression here is linear, and what is looked at is bounded.
 """
@@ -9,13 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from data.patterns import pattern
+from data.thinking import split
 
+REPLY_CAP = 1_000_000
+"""Characters of a response that are read: its last ones, since the answer ends it."""
 SOURCE_CAP = 64_000
 """Characters of a program; a longer one is not taken for an answer (parsing 10 MB took 850 MB of memory)."""
-
 BLOCKS_CAP = 64
 """Fenced blocks that are tried, from the last one backwards."""
 
+_UNSEEN = (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+_SPACES = (0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
+_SIGNS = {**dict.fromkeys(_UNSEEN), **dict.fromkeys(_SPACES, " ")}
+"""Zero-width characters go, spaces of other widths become plain: Python reads neither."""
 _FENCE = pattern(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
 _TAG = pattern(r"[ \t]*\{?\.?([\w+#-]*)\}?")
 _CODE_AFTER_TAG = pattern(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
@@ -38,6 +44,12 @@ class Block:
     text: str
     closed: bool
     longer: tuple[str, ...] = ()
+
+
+def answer_part(reply: str) -> str:
+    """Return what a response says beside its thinking, line ends and spaces made plain."""
+    text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n")
+    return split(text.translate(_SIGNS))[0]
 
 
 def fenced(text: str) -> tuple[list[Block], str]:
@@ -88,12 +100,8 @@ def _block(text: str, fences: list[re.Match[str]], opened: int, end: int, *, clo
         inner = _QUOTED.sub("", inner) if quoted else inner
         return first + inner if first else textwrap.dedent(inner)
 
-    longer = (
-        tuple(content(last) for last in range(end + 1, min(end + 3, len(fences))))
-        if len(fences) <= BLOCKS_CAP
-        else ()
-    )
-    return Block(tag[1].lower() if tag else "", content(end), closed, longer)
+    later = range(end + 1, min(end + 3, len(fences))) if len(fences) <= BLOCKS_CAP else ()
+    return Block(tag[1].lower() if tag else "", content(end), closed, tuple(map(content, later)))
 
 
 def spans(text: str, opening: str) -> list[str]:
@@ -111,7 +119,7 @@ def chunks(text: str, indent: str, start: re.Pattern[str], comment: str) -> Iter
     lines = text.split("\n")
     at = 0
     while at < len(lines):
-        if not _begins(lines[at], indent, start):
+        if not (lines[at].startswith(indent) and start.match(lines[at], len(indent))):
             at += 1
             continue
         end = at
@@ -138,10 +146,6 @@ def _quotes(line: str) -> int:
 def _depth(line: str) -> int:
     """Return how many brackets a line leaves open, those in short texts and comments not counted."""
     return sum(bool(mark[1]) - bool(mark[2]) for mark in _MARKS.finditer(line))
-
-
-def _begins(line: str, indent: str, start: re.Pattern[str]) -> bool:
-    return line.startswith(indent) and start.match(line, len(indent)) is not None
 
 
 def _belongs(line: str, indent: str, comment: str) -> bool:

@@ -10,23 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from data.patterns import pattern
 from data.programs.text import SOURCE_CAP
 
-BUDGET = 4 * SOURCE_CAP
-"""Characters that are parsed for one response."""
-
-PIECES = 200
-"""Pieces that are parsed for one response."""
-
+BUDGET, PIECES = 4 * SOURCE_CAP, 200
+"""Characters, and pieces, that are parsed for one response."""
 HELPERS = 4
 """Helpers of helpers that are looked for."""
-
 ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
 """Names that only HTML's entities leave behind."""
-
 FUNCTION, VALUE = 2, 1
 """What a name is bound to: something to call, or something that hardly is."""
 
-FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
-"""Imports that may only stand first."""
+_FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
 _NAME = pattern(r"\w+")
 _BUILTINS = frozenset(dir(builtins))
 
@@ -73,10 +66,15 @@ def completed(source: str, others: Sequence[str], parser: Parser) -> str:
                 needed |= missing(text)
         if len(found) == before:
             break
-    joined = "\n\n".join([*(found[n] for n in sorted(found)), source])
-    if found and (futures := dict.fromkeys(FUTURE.findall(joined))):  # they may only stand first
-        joined = "\n".join([*futures, FUTURE.sub("", joined)])
-    return joined if len(joined) <= SOURCE_CAP else source
+    whole = joined(*(found[n] for n in sorted(found)), source) if found else source
+    return whole if len(whole) <= SOURCE_CAP else source
+
+
+def joined(*sources: str) -> str:
+    """Return programs as one; imports from the future may only stand first."""
+    whole = "\n\n".join(source for source in sources if source.strip())
+    futures = dict.fromkeys(_FUTURE.findall(whole))
+    return "\n".join([*futures, _FUTURE.sub("", whole)]) if futures else whole
 
 
 def missing(source: str) -> set[str]:
@@ -122,11 +120,7 @@ def names_bound(body: Iterable[ast.stmt]) -> set[str]:
 
 def defines(body: Iterable[ast.stmt], name: str) -> int | None:
     """Return what module-level statements bind a name to: FUNCTION, VALUE (or a stub), or None for nothing."""
-    found: int | None = None
-    for node in _statements(body, loops=False):
-        level = _level(node, name)
-        found = max(level, found or 0) if level else found
-    return found
+    return max((_level(node, name) for node in _statements(body, loops=False)), default=0) or None
 
 
 def _level(node: ast.stmt, name: str) -> int:
@@ -154,18 +148,13 @@ def _says_nothing(node: ast.stmt) -> bool:
 
 def _callable(value: ast.expr, name: str) -> int:
     match value:
-        case ast.Lambda() | ast.Attribute():
+        case ast.Lambda() | ast.Attribute() | ast.Call(ast.Attribute(ast.Name("functools")) | ast.Call()):
             return FUNCTION
         case ast.Name(other):
             return FUNCTION if other != name else VALUE
-        case ast.Call(ast.Name(called)) if called == name:  # what it returned, under its own name
-            return VALUE
-        case ast.Call(ast.Name(called), [ast.Name() | ast.Lambda() | ast.Attribute(), *_]) if (
-            called not in _BUILTINS
-        ):
-            return FUNCTION  # partial(g, 1), cache(g)
-        case ast.Call(ast.Attribute(ast.Name("functools")) | ast.Call()):
-            return FUNCTION
+        case ast.Call(ast.Name(called), [ast.Name() | ast.Lambda() | ast.Attribute(), *_]):
+            # partial(g, 1), cache(g); of its own name it is what that returned
+            return VALUE if called == name or called in _BUILTINS else FUNCTION
     return VALUE
 
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from data.patterns import pattern
-from data.programs.clean import answer_part
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, chunks, fenced, indentation, spans
+from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunks, fenced, indentation, spans
 from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})

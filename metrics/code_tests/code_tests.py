@@ -11,7 +11,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from data.options import Frozen
-from data.programs.scripts import find_completion, find_script, joined
+from data.programs.scripts import find_completion, find_script
+from data.programs.tree import joined
 from data.records import Found, Metric, Outcome, Program, Sample, Score
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name

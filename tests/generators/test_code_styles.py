@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from data.programs.clean import answer_part
 from data.programs.python import find_python
+from data.programs.text import answer_part
 from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 

@@ -6,9 +6,8 @@ from random import Random
 
 import pytest
 
-from data.programs.clean import answer_part
 from data.programs.python import find_python
-from data.programs.text import SOURCE_CAP
+from data.programs.text import SOURCE_CAP, answer_part
 from generators.code_gen.code_gen import LEVELS, generate, program, reference, verify
 from generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
