@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
-from types import MappingProxyType, ModuleType
-from typing import Any, TypeVar
+from types import ModuleType
+from typing import Any, ParamSpec, TypeVar
 
 from data.errors import InputError, nearest
 from data.records import Family, Loader, Metric, Provider
@@ -31,8 +31,11 @@ FOLDERS: Mapping[type, str] = {
 VARIABLE = "BASIC_CONTROL_PLUGINS"
 """Files and folders of plug-ins, as the run's worker processes inherit them."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
-_FORGOTTEN: list[None] = []
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 _NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
+_REMEMBERED: list[Callable[[], None]] = []
+_FORGOTTEN: list[None] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class UnitOrigin:
     home: Plugin | None = None
 
 
-Found = tuple[UnitOrigin, object]
+Found = tuple[UnitOrigin, Any]
 """A unit, or what should be one, and where it comes from."""
 
 
@@ -77,13 +80,17 @@ def use(paths: Iterable[str | Path]) -> None:
             _loaded(path)
 
 
+def remembered(told: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Ask once what is known of units, until they are looked for again."""
+    kept: Any = cache(told)
+    _REMEMBERED.append(kept.cache_clear)
+    return kept
+
+
 def forget() -> None:
     """Look for units again at the next question."""
-    _one.cache_clear()
-    _discovered.cache_clear()
-    _loaded.cache_clear()
-    _points.cache_clear()
-    registered.cache_clear()
+    for clear in _REMEMBERED:
+        clear()
     _FORGOTTEN.append(None)
 
 
@@ -106,7 +113,7 @@ def files(ending: str = ".py") -> Iterator[Path]:
             yield path
 
 
-@cache
+@remembered
 def _loaded(path: Path) -> ModuleType:
     """Import a plug-in's file under a name of its own; its folder's other files can be imported by it."""
     name = f"basic_control_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
@@ -134,8 +141,12 @@ def line_in(path: str, error: BaseException) -> str:
 
 
 def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:
-    for unit in [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ()):
-        yield there, unit
+    units = [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ())
+    yield from ((there, unit) for unit in units)
+
+
+def _ours(module: str, path: Path) -> UnitOrigin:
+    return UnitOrigin(f"{module.replace('.', '/')}.py", module, path)
 
 
 def _own(kind: type) -> Iterator[Found]:
@@ -148,44 +159,38 @@ def _own(kind: type) -> Iterator[Found]:
                 yield from _units(importlib.import_module(module), _ours(module, path))
 
 
-def _ours(module: str, path: Path) -> UnitOrigin:
-    return UnitOrigin(f"{module.replace('.', '/')}.py", module, path)
+def _added(kind: type) -> Iterator[Found]:
+    """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
+    for path in files():
+        for there, unit in _units(_loaded(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))):
+            if not isinstance(unit, tuple(FOLDERS)):
+                kinds = ", ".join(one.__name__ for one in FOLDERS)
+                raise InputError(f"{path}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
+            if isinstance(unit, kind):
+                yield there, unit
 
 
-@cache
+@remembered
 def _points() -> Callable[..., EntryPoints]:
     """Read what every installed distribution registers, once for all kinds; return what picks of it."""
     return entry_points().select
 
 
-@cache
+@remembered
 def registered(kind: str) -> EntryPoints:
     """Return the entry points of a kind: `generators`, `metrics`, `loaders`, `providers` or `suites`."""
     return _points()(group=f"basic_control.{kind}")
 
 
-def _part(kind: type) -> str:
-    """Return a kind's name among entry points."""
-    return FOLDERS[kind].rpartition(".")[2]
-
-
-def _kind(package: str) -> type:
-    """Return the kind whose units stand in a package."""
-    return next(one for one, folder in FOLDERS.items() if folder == package)
-
-
 def _registered(kind: type) -> Iterator[Found]:
-    for point in registered(_part(kind)):
+    for point in registered(FOLDERS[kind].rpartition(".")[2]):
         unit = load(point)
         path = Path(sys.modules[point.module].__file__ or "")
         top, *inner = point.module.split(".")
         folder = path.parents[len(inner) + (path.name == "__init__.py")]
         files = (point.dist.files if point.dist else None) or ()
-        names = frozenset({top, *(Path(file.parts[0]).stem for file in files)})
-        yield (
-            UnitOrigin(f"entry point {point.name} = {point.value}", point.module, path, Plugin(folder, names)),
-            unit,
-        )
+        home = Plugin(folder, frozenset({top, *(Path(file.parts[0]).stem for file in files)}))
+        yield UnitOrigin(f"entry point {point.name} = {point.value}", point.module, path, home), unit
 
 
 def load(point: EntryPoint) -> object:
@@ -203,35 +208,20 @@ def load(point: EntryPoint) -> object:
         ) from error
 
 
-def _added(kind: type) -> Iterator[Found]:
-    """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
-    for path in files():
-        for there, unit in _units(_loaded(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))):
-            if isinstance(unit, tuple(FOLDERS)):
-                if isinstance(unit, kind):
-                    yield there, unit
-            else:
-                kinds = ", ".join(one.__name__ for one in FOLDERS)
-                raise InputError(f"{path}: expected UNIT to be one of {kinds}, found {type(unit).__name__}.")
-
-
-@cache
-def _discovered(package: str, plugins: str) -> tuple[Mapping[str, Any], Mapping[str, UnitOrigin]]:
-    """Find a kind's units, and their origins, once for each set of plug-ins: to look for them takes a while."""
-    del plugins
-    kind = _kind(package)
-    units: dict[str, Any] = {}
-    origins: dict[str, UnitOrigin] = {}
+@remembered
+def _discovered(kind: Any, _plugins: str) -> Mapping[str, Found]:
+    """Find a kind's units, once for each set of plug-ins: to look for them takes a while."""
+    found: dict[str, Found] = {}
     for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
             raise InputError(f"{there.named}: expected UNIT to be a {kind.__name__}, found {type(unit).__name__}.")
         name = unit.name
-        if name in units:
+        if name in found:
             raise InputError(
-                f"two units are named {name!r}: {origins[name].named} and {there.named}. Rename or remove one."
+                f"two units are named {name!r}: {found[name][0].named} and {there.named}. Rename or remove one."
             )
-        units[name], origins[name] = unit, there
-    return MappingProxyType(dict(sorted(units.items()))), origins
+        found[name] = there, unit
+    return dict(sorted(found.items()))
 
 
 def discover(kind: type[Unit]) -> Mapping[str, Unit]:
@@ -240,51 +230,43 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
     """
-    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[0]
+    found = _discovered(kind, os.environ.get(VARIABLE, ""))
+    return {name: unit for name, (_, unit) in found.items()}
 
 
-def origin(kind: type[Unit], name: str) -> UnitOrigin:
-    """Return where the unit of that name comes from; see `find`."""
-    if _alone(kind, name) is not None:
-        module = next(one for one in _places(kind, name) if hasattr(sys.modules.get(one), "UNIT"))
-        return _ours(module, Path(sys.modules[module].__file__ or ""))
-    find(kind, name)
-    return _discovered(FOLDERS[kind], os.environ.get(VARIABLE, ""))[1][name]
+def _alone(kind: Any, name: str) -> Found | None:
+    """Return a unit of the project's own without importing the others, where nothing else can have its name.
 
-
-def _module(name: str) -> ModuleType | None:
-    """Return a module of the project's own by its full name, or None where there is none."""
-    if name in sys.modules:
-        return sys.modules[name]
-    try:
-        spec = importlib.util.find_spec(name)
-    except ModuleNotFoundError:  # of a folder that is not there
-        return None
-    there = spec is not None and spec.submodule_search_locations is None
-    return importlib.import_module(name) if there else None
-
-
-def _alone(kind: type[Unit], name: str) -> Unit | None:
-    """Return a unit of the project's own without importing the others, where nothing else can have its name."""
-    if paths() or registered(_part(kind)) or not name.isidentifier() or name.startswith("_"):
-        return None
-    there = (getattr(_module(one), "UNIT", None) for one in _places(kind, name))
-    unit = next((one for one in there if one is not None), None)
-    return unit if isinstance(unit, kind) and unit.name == name else None
-
-
-def _places(kind: type, name: str) -> tuple[str, str]:
-    """Return the modules that a unit of our own may be: a file of its name, alone or in a folder of its name."""
+    It is in a file of its name, alone or in a folder of its name.
+    """
     folder = FOLDERS[kind]
-    return f"{folder}.{name}", f"{folder}.{name}.{name}"
+    if paths() or registered(folder.rpartition(".")[2]) or not name.isidentifier() or name.startswith("_"):
+        return None
+    for module in (f"{folder}.{name}", f"{folder}.{name}.{name}"):
+        try:
+            spec = importlib.util.find_spec(module)
+        except ModuleNotFoundError:  # of a folder that is not there
+            return None
+        if spec is not None and spec.submodule_search_locations is None:
+            unit = getattr(importlib.import_module(module), "UNIT", None)
+            if isinstance(unit, kind) and unit.name == name:
+                return _ours(module, Path(spec.origin or "")), unit
+    return None
 
 
-@cache
-def _one(package: str, name: str, plugins: str) -> Any:
+@remembered
+def _one(kind: Any, name: str, plugins: str) -> Found | None:
     """Look for a unit once for each set of plug-ins: every row asks for one, and there are many entry points."""
-    del plugins
-    kind: Any = _kind(package)
-    return _alone(kind, name) or discover(kind).get(name)
+    return _alone(kind, name) or _discovered(kind, plugins).get(name)
+
+
+def _found(kind: type[Unit], name: str) -> Found:
+    found = _one(kind, name, os.environ.get(VARIABLE, ""))
+    if found is None:
+        there = [one for one, unit in discover(kind).items() if not getattr(unit, "internal", False)]
+        named = f"unknown {kind.__name__.lower()} {name!r}"
+        raise InputError(f"{named}: expected one of {', '.join(there)}.{nearest(name, there)}")
+    return found
 
 
 def find(kind: type[Unit], name: str) -> Unit:
@@ -293,12 +275,13 @@ def find(kind: type[Unit], name: str) -> Unit:
     Raises:
         InputError: there is none, or there are two; the message lists what there is.
     """
-    unit: Unit | None = _one(FOLDERS[kind], name, os.environ.get(VARIABLE, ""))
-    if unit is not None:
-        return unit
-    there = [one for one, unit in discover(kind).items() if not getattr(unit, "internal", False)]
-    kinds = kind.__name__.lower()
-    raise InputError(f"unknown {kinds} {name!r}: expected one of {', '.join(there)}.{nearest(name, there)}")
+    unit: Unit = _found(kind, name)[1]
+    return unit
+
+
+def origin(kind: type[Unit], name: str) -> UnitOrigin:
+    """Return where the unit of that name comes from; see `find`."""
+    return _found(kind, name)[0]
 
 
 def families() -> Mapping[str, Family]:
@@ -327,9 +310,11 @@ def family(name: str) -> Family:
     Raises:
         InputError: there is none; the message lists what there is.
     """
-    named: Family | None = _one(FOLDERS[Family], name, os.environ.get(VARIABLE, ""))
-    for unit in [named] if named else families().values():
-        if name in {unit.name, unit.seed_id}:
+    if found := _one(Family, name, os.environ.get(VARIABLE, "")):
+        named: Family = found[1]
+        return named
+    for unit in families().values():
+        if name and name == unit.seed_id:
             return unit
     known = ", ".join(families())
     raise InputError(f"unknown family {name!r}: expected one of {known} (or a seed id such as t01_simple_logic).")

@@ -11,12 +11,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from data.plugins import Plugin, Unit, find, generation, origin
+from data.plugins import Plugin, Unit, find, origin, remembered
 from data.records import Family
 
 TOP = Path(__file__).parents[1]
@@ -78,31 +77,29 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
     Raises:
         InputError: there is none.
     """
-    unit, key = find(kind, name), cast("Any", kind)
-    return UnitIdentity(unit.name, unit.version, _hash(key, unit.name, generation()))
+    unit = find(kind, name)
+    return UnitIdentity(unit.name, unit.version, _hash(kind, unit.name))
 
 
 def verifier_of(family: Family) -> UnitIdentity:
     """Return the identity of a family's verifier, which has a version of its own."""
-    return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name, generation()))
+    return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name))
 
 
-@cache
-def _hash(kind: Any, name: str, known: int) -> str:
-    del known
+@remembered
+def _hash(kind: Any, name: str) -> str:
     found = origin(kind, name)
     return source_of(Module(found.module, found.path, found.home))
 
 
-def everything(module: Module) -> bool:
+def everything(_module: Module) -> bool:
     """Say that any module counts."""
-    del module
     return True
 
 
 def source_of(module: Module, counts: Callable[[Module], bool] = everything) -> str:
     """Hash a module with all that it imports, as far as that counts; where the files lie does not matter."""
-    told = sorted(f"{path.name} {_digest(path, generation())}" for path in files_of(module, counts))
+    told = sorted(f"{path.name} {_digest(path)}" for path in files_of(module, counts))
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
@@ -111,18 +108,17 @@ def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> l
     found = {module.path: module}
     due = [module]
     while due:
-        for one in _imported(due.pop(), generation()):
+        for one in _imported(due.pop()):
             if one.path not in found and counts(one):
                 found[one.path] = one
                 due.append(one)
-    code = [path for path, one in found.items() if counts(one) and _says_something(path, generation())]
+    code = [path for path, one in found.items() if counts(one) and _says_something(path)]
     return sorted({*code, *_files_named(code)})
 
 
-@cache
-def _digest(path: Path, known: int) -> str:
+@remembered
+def _digest(path: Path) -> str:
     """Hash a file; '' for what is no file, such as a module in an archive, which its version alone tells."""
-    del known
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -130,10 +126,9 @@ def _digest(path: Path, known: int) -> str:
         return ""
 
 
-@cache
-def _read(path: Path, known: int) -> _Source:
+@remembered
+def _read(path: Path) -> _Source:
     """Read a module's file; a compiled one says nothing."""
-    del known
     text = path.read_text("utf-8", "replace") if path.suffix == ".py" and path.is_file() else ""
     imports = [*_imports(text)]
     if "import_module" in text or "__import__" in text:
@@ -149,7 +144,8 @@ def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
             start = text.rfind("\n", 0, start - 1) + 1
         before, after = _BEFORE.search(text[start : found.start()]), _AFTER.match(text, found.end())
         if before and after:
-            names = tuple(_names(after[0]))
+            listed = _BETWEEN.sub(" ", after[0]).split(",")  # a as b, c
+            names = tuple(words[0] for one in listed if (words := one.split()))
             if before["module"]:
                 module = re.sub(_GAP, "", before["module"])
                 absolute = module.lstrip(".")
@@ -158,17 +154,9 @@ def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
                 yield from ((0, name, ()) for name in names)
 
 
-def _names(listed: str) -> Iterator[str]:
-    """Yield the names of `a as b, c`."""
-    for one in _BETWEEN.sub(" ", listed).split(","):
-        if words := one.split():
-            yield words[0]
-
-
-@cache
-def _says_something(path: Path, known: int) -> bool:
+@remembered
+def _says_something(path: Path) -> bool:
     """Say whether a file is more than a package's docstring."""
-    del known
     if path.name != "__init__.py" or path.stat().st_size > _DOCSTRING:
         return True
     try:
@@ -178,43 +166,43 @@ def _says_something(path: Path, known: int) -> bool:
     return not all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in body)
 
 
-@cache
-def _imported(module: Module, known: int) -> tuple[Module, ...]:
+@remembered
+def _imported(module: Module) -> tuple[Module, ...]:
     """Return what a module imports of ours, or of its own plug-in."""
     package = module.name.split(".")
     if module.path.name != "__init__.py":
         package.pop()
     wanted: dict[str, None] = {}
-    for level, name, names in _read(module.path, known).imports:
+    for level, name, names in _read(module.path).imports:
         start = package[: len(package) + 1 - level] if level else []
         parts = [*start, *filter(None, name.split("."))]
         wanted |= {".".join(parts[:n]): None for n in range(1, len(parts) + 1)}
         wanted |= {".".join([*parts, one]): None for one in names}
-    there = (_located(name, module.home, known) for name in wanted)
+    there = (_located(name, module.home) for name in wanted)
     return tuple(one for one in there if one is not None)
 
 
-@cache
-def _located(name: str, home: Plugin | None, known: int) -> Module | None:
+@remembered
+def _located(name: str, home: Plugin | None) -> Module | None:
     """Return the module of that name: one of ours, or else of the plug-in; None where it is somebody else's."""
     *parents, last = name.split(".")
     top = parents[0] if parents else last
-    if "__init__.py" in _entries(f"{TOP}/{top}", known):
+    if "__init__.py" in _entries(f"{TOP}/{top}"):
         home = None
     elif home is None or (home.names is not None and top not in home.names):
         return None
     folder = "/".join([str(home.folder if home else TOP), *parents])
-    if last in _entries(folder, known) and "__init__.py" in _entries(f"{folder}/{last}", known):
+    entries = _entries(folder)
+    if last in entries and "__init__.py" in _entries(f"{folder}/{last}"):
         return Module(name, Path(folder, last, "__init__.py"), home)
     there = (f"{last}{ending}" for ending in (".py", *EXTENSION_SUFFIXES))
-    file = next((one for one in there if one in _entries(folder, known)), None)
+    file = next((one for one in there if one in entries), None)
     return Module(name, Path(folder, file), home) if file else None
 
 
-@cache
-def _entries(folder: str, known: int) -> frozenset[str]:
+@remembered
+def _entries(folder: str) -> frozenset[str]:
     """Return the names of what is in a folder; none where there is no such folder."""
-    del known
     try:
         return frozenset(os.listdir(folder))  # noqa: PTH208 - a path for each of thousands takes far longer
     except OSError:
@@ -226,32 +214,32 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
 
     Of a folder that is named with a slash (`claims/`), or named by a module that lists folders, all count.
     """
-    read = {path: _read(path, generation()) for path in code}
+    read = {path: _read(path) for path in code}
     literals = frozenset[str]().union(*(one.literals for one in read.values()))
     whole_folders = tuple(one for one in literals if one.endswith("/"))
     for folder in {TEMPLATES, *(path.parent for path in read)}:
         own = [one for path, one in read.items() if path.parent == folder]
         listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
-        for below in ("", *_folders(folder, generation())):
+        for below in ("", *_folders(folder)):
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
-            for path, names in _files(folder, below, generation()):
+            for path, names in _files(folder, below):
                 if below in listed or any(one in literals or one.startswith(whole_folders) for one in names):
                     yield path
 
 
-@cache
-def _folders(folder: Path, known: int) -> tuple[str, ...]:
+@remembered
+def _folders(folder: Path) -> tuple[str, ...]:
     """Return the names of the folders in a folder that hold no package."""
-    named = (name for name in _entries(str(folder), known) if not name.startswith((".", "__")))
-    inside = {name: _entries(f"{folder}/{name}", known) for name in named if Path(name).suffix not in _CODE}
+    named = (name for name in _entries(str(folder)) if not name.startswith((".", "__")))
+    inside = {name: _entries(f"{folder}/{name}") for name in named if Path(name).suffix not in _CODE}
     return tuple(sorted(name for name, there in inside.items() if there and "__init__.py" not in there))
 
 
-@cache
-def _files(folder: Path, below: str, known: int) -> tuple[tuple[Path, frozenset[str]], ...]:
+@remembered
+def _files(folder: Path, below: str) -> tuple[tuple[Path, frozenset[str]], ...]:
     """Return the files in a folder, or anywhere below one in it, that are no code, with all their names."""
-    inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder), known))
+    inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder)))
     wanted = (path for path in inside if path.suffix not in _CODE and path.name not in UNREAD and path.is_file())
     return tuple((path, frozenset(names_of(path, folder))) for path in wanted)
 
