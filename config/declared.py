@@ -7,7 +7,7 @@ where it was written.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -75,10 +75,8 @@ class DeclarationError(InputError):
         self.resolved: Resolved | None = None
 
 
-def _unknown(path: Steps, allowed: Iterable[str]) -> DeclarationError:
-    return DeclarationError(
-        {"loc": path, "type": "extra_forbidden", "msg": "unknown key", "allowed": tuple(allowed)}
-    )
+def _wrong(path: Steps, said: str, kind: str = "unit", **more: Any) -> DeclarationError:
+    return DeclarationError({"loc": path, "type": kind, "msg": said, **more})
 
 
 def _declaration(text: str, name: str, origin: str) -> Declaration:
@@ -89,24 +87,15 @@ def _declaration(text: str, name: str, origin: str) -> Declaration:
     if not isinstance(found, dict):
         raise InputError(f"{origin}: expected the keys of a suite, found {type(found).__name__}.")
     keys = found.pop("keys", {})
-    paths = {short: tuple(_steps(path) for path in str(listed).split()) for short, listed in keys.items()}
+    paths = {key: tuple(tuple(path.split(".")) for path in str(listed).split()) for key, listed in keys.items()}
     default = bool(found.pop("default", False))
     return Declaration({"name": name, **found}, paths, default, text, origin)
-
-
-def _steps(dotted: str) -> Steps:
-    return tuple(dotted.split("."))
-
-
-def _files() -> Iterator[Path]:
-    yield from sorted(SHIPPED.glob("*.yaml"))
-    yield from plugins.files(".yaml")
 
 
 @cache
 def _read_declarations(there: tuple[str, ...]) -> Mapping[str, Declaration]:
     found: dict[str, Declaration] = {}
-    for one in (*_of_files(there), *_registered()):
+    for one in (*map(_of_file, there), *_registered()):
         name = str(one.values["name"])
         if name in found:
             raise InputError(
@@ -116,13 +105,12 @@ def _read_declarations(there: tuple[str, ...]) -> Mapping[str, Declaration]:
     return found
 
 
-def _of_files(there: Iterable[str]) -> Iterator[Declaration]:
-    for one in there:
-        try:
-            text = Path(one).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{one}: cannot be read as a suite ({error}).") from error
-        yield _declaration(text, Path(one).stem, one)
+def _of_file(one: str) -> Declaration:
+    try:
+        text = Path(one).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{one}: cannot be read as a suite ({error}).") from error
+    return _declaration(text, Path(one).stem, one)
 
 
 def _registered() -> Iterator[Declaration]:
@@ -136,7 +124,7 @@ def _registered() -> Iterator[Declaration]:
 
 def known() -> Mapping[str, Declaration]:
     """Return every declared suite, by name: shipped, of plug-ins, of other distributions."""
-    return _read_declarations(tuple(map(str, _files())))
+    return _read_declarations(tuple(map(str, (*sorted(SHIPPED.glob("*.yaml")), *plugins.files(".yaml")))))
 
 
 def takes_all(name: str) -> bool:
@@ -154,28 +142,23 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
-def _put(values: dict[str, Any], path: Steps, value: Any) -> dict[str, Any]:
-    for step in reversed(path):
-        value = {step: value}
-    return merged(values, value)  # pyrefly: ignore[bad-argument-type] # the first step is a name
-
-
 def _section(
     values: dict[str, Any], declared: Declaration, section: object, name: str, place: Steps
 ) -> tuple[dict[str, Any], dict[Steps, Steps]]:
     """Lay a section over a suite; return where each of its keys went."""
     written: dict[Steps, Steps] = {}
     if not isinstance(section, Mapping):
-        raise DeclarationError({"loc": (name,), "type": "dict_type", "msg": "", "input": section})
+        raise _wrong((name,), "", "dict_type", input=section)
+    keys = {**{key: ((key,),) for key in Suite.model_fields if key != "name"}, **declared.keys}
     for key, value in section.items():
-        paths = declared.keys.get(key)
-        if paths is None and key in Suite.model_fields and key != "name":
-            paths = ((key,),)
-        if paths is None:
-            own = [one for one in Suite.model_fields if one != "name"]
-            raise _unknown((name, key), dict.fromkeys([*declared.keys, *own]))
-        for path in paths:
-            values = _put(values, path, value)
+        if key not in keys:
+            allowed = tuple(dict.fromkeys([*declared.keys, *keys]))
+            raise _wrong((name, key), "unknown key", "extra_forbidden", allowed=allowed)
+        for path in keys[key]:
+            laid: Any = value
+            for step in reversed(path):
+                laid = {str(step): laid}
+            values = merged(values, laid)
             written[*place, *path] = (name, key)
     return values, written
 
@@ -186,9 +169,7 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
         try:
             metric(str(name))
         except InputError as error:
-            raise DeclarationError(
-                {"loc": (*place, "metrics", str(name)), "type": "unknown", "msg": str(error)}
-            ) from error
+            raise _wrong((*place, "metrics", str(name)), str(error), "unknown") from error
     try:
         suite = Suite.model_validate(values)
     except ValidationError:
@@ -196,9 +177,7 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
     try:
         unit = loader(suite.loader)
     except InputError as error:
-        raise DeclarationError(
-            {"loc": (*place, "items", "loader"), "type": "unknown", "msg": str(error)}
-        ) from error
+        raise _wrong((*place, "items", "loader"), str(error), "unknown") from error
     source = _options(unit, suite.source, (*place, "items"))
     if wrong := list(unit.check(source)) if unit.check else []:
         raise DeclarationError(
@@ -206,24 +185,19 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
         )
     metrics = {}
     for name, given in suite.metrics.items():
-        here = (*place, "metrics", name)
-        measure = metric(name)
-        own = suite.options(name)
-        metrics[name] = {
-            **{key: value for key, value in given.items() if key not in own},
-            **_options(measure, own, here),
-        }
+        here, measure, own = (*place, "metrics", name), metric(name), suite.options(name)
+        shared = {key: value for key, value in given.items() if key not in own}
+        metrics[name] = {**shared, **_options(measure, own, here)}
         _votes(suite, name, measure, place)
         if measure.verifies and unit.units is None and suite.use(name).enabled:
-            said = f"{name} goes by the items' families, and the loader {suite.loader} has none"
-            raise DeclarationError({"loc": here, "type": "unit", "msg": said})
-    prompts: dict[str, Any] = {}
+            raise _wrong(here, f"{name} goes by the items' families, and the loader {suite.loader} has none")
+    whole = {**values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
     if "prompt" in values:
-        prompts["prompt"] = _read(suite.prompt, (*place, "prompt"))
+        whole["prompt"] = _read(suite.prompt, (*place, "prompt"))
     if "prompts" in values:
         read = {name: _read(text, (*place, "prompts", name)) for name, text in suite.prompts.items()}
-        prompts["prompts"] = read
-    return {**values, **prompts, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+        whole["prompts"] = read
+    return whole
 
 
 def _read(prompt: str, place: Steps) -> str:
@@ -235,7 +209,7 @@ def _read(prompt: str, place: Steps) -> str:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         said = f"the prompt's file {prompt} cannot be read ({why}); expected a text file, from where the run starts"
-        raise DeclarationError({"loc": place, "type": "unit", "msg": said}) from error
+        raise _wrong(place, said) from error
 
 
 def _options(unit: Loader | Metric, given: Mapping[str, Any], place: Steps) -> dict[str, Any]:
@@ -255,12 +229,7 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
             f"no majority can be taken of {name}, since each judge makes claims of its own; take mean, median, min "
             f"or max, or set {name}.enabled to false"
         )
-        raise DeclarationError({"loc": (*place, "aggregate"), "type": "unit", "msg": said})
-
-
-def _whole(entry: Mapping[str, Any]) -> bool:
-    """Say whether a declaration is complete, as a manifest holds it, and goes over nothing."""
-    return set(Suite.model_fields) <= set(entry)
+        raise _wrong((*place, "aggregate"), said)
 
 
 def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
@@ -313,18 +282,18 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
     sections = {name: rest.pop(name) for name in dict.fromkeys([*known(), *own]) if name in rest}
     weights = rest.pop("weights", None) or {}
     if unknown := [name for name in weights if name not in known() and name not in own]:
-        raise _unknown(("weights", unknown[0]), dict.fromkeys([*known(), *own]))
+        allowed = tuple(dict.fromkeys([*known(), *own]))
+        raise _wrong(("weights", unknown[0]), "unknown key", "extra_forbidden", allowed=allowed)
     suites: list[Any] = []
     for index, entry in enumerate(entries):
         place: Steps = ("suites", index)
-        name = _name(entry, place)
-        if name is None:
+        if not isinstance(entry, str | Mapping):
             suites.append(entry)  # pydantic says what is wrong with it
             continue
+        name, values = _laid(entry, place)
         declared = known().get(name, Declaration({}, {}))
         if isinstance(entry, str):
             result.declared[place] = declared
-        values = _overlaid(declared, entry)
         values, written = _section(values, declared, sections.pop(name, {}), name, place)
         result.written |= written
         if name in weights:
@@ -339,20 +308,13 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
     rest["suites"] = suites
 
 
-def _name(entry: object, place: Steps) -> str | None:
-    """Return the name of an entry of `suites`; None where it is neither a name nor a declaration."""
-    if isinstance(entry, Mapping):
-        return str(entry.get("name", ""))
-    if not isinstance(entry, str):
-        return None
-    if entry not in known():
-        there = ", ".join(known())
-        said = f"unknown suite {entry!r}: expected one of {there}, or a declaration"
-        raise DeclarationError({"loc": place, "type": "unknown", "msg": said})
-    return entry
-
-
-def _overlaid(declared: Declaration, entry: object) -> dict[str, Any]:
-    if not isinstance(entry, Mapping):
-        return dict(declared.values)
-    return dict(entry) if _whole(entry) else merged(declared.values, entry)
+def _laid(entry: str | Mapping[str, Any], place: Steps) -> tuple[str, dict[str, Any]]:
+    """Return the name of an entry of `suites`, and its keys laid over what is declared under that name."""
+    if isinstance(entry, str):
+        if entry not in known():
+            said = f"unknown suite {entry!r}: expected one of {', '.join(known())}, or a declaration"
+            raise _wrong(place, said, "unknown")
+        return entry, dict(known()[entry].values)
+    name = str(entry.get("name", ""))
+    complete = set(Suite.model_fields) <= set(entry)  # as a manifest holds it: it goes over nothing
+    return name, dict(entry) if complete or name not in known() else merged(known()[name].values, entry)

@@ -19,26 +19,20 @@ SHIPPED = Path(__file__).parent
 DEFAULT = SHIPPED / "default.yaml"
 LARGEST = 1_000_000
 """Bytes: a larger configuration file is a mistake (a data file, most likely)."""
-
 INDEX = re.compile(r"[0-9]{1,6}")
-
 SHOWN = 5
 """Errors shown at once: enough to start with."""
-
 SEED_KEYS = ("models_to_test", "tests_to_run", "runs_per_test")
 SEED_PATHS = {"tests_to_run": "families", "runs_per_test": "n_items"}
 """Keys of the seed's form, and what the section of its suite calls them."""
-
 SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
 """A key whose value is not repeated in a message: somebody may have written the secret itself there."""
-
 SAID = {
     "tuple_type": "expected a list",
     "dict_type": "expected `key: value` pairs",
     "model_type": "expected `key: value` pairs",
 }
 """What pydantic says in Python's terms, in YAML's."""
-
 Path_ = tuple[str | int, ...]
 
 
@@ -96,12 +90,12 @@ def _unquoted(text: str, error: Exception) -> str:
 def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     """Rewrite seed 001's form: its models are Ollama's, its prompts and report Russian, its level easy."""
     rest = {key: value for key, value in raw.items() if key not in SEED_KEYS}
-    if clash := sorted({"models"} & set(rest)):
-        raise InputError(f"{origin}: found {clash[0]!r} beside {SEED_KEYS[0]!r}; use one form or the other.")
+    if "models" in rest:
+        raise InputError(f"{origin}: found 'models' beside {SEED_KEYS[0]!r}; use one form or the other.")
     if missing := [key for key in SEED_KEYS[:2] if key not in raw]:
         raise InputError(f"{origin}: {missing[0]!r} is missing; expected it beside {next(iter(raw))!r}.")
-    listed = {key: raw[key] for key in SEED_KEYS[:2]}
-    for key, value in listed.items():
+    for key in SEED_KEYS[:2]:
+        value = raw[key]
         if not isinstance(value, list) or not value or not all(isinstance(entry, str) for entry in value):
             raise InputError(f"{origin}: {key}: expected a list of names, found {value!r}.")
     suite = _seed_suite()
@@ -112,11 +106,11 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
         "suites": [suite],
         "report": {"language": "ru"},
         **rest,
-        "models": [{"name": name, "provider": "ollama"} for name in listed["models_to_test"]],
+        "models": [{"name": name, "provider": "ollama"} for name in raw["models_to_test"]],
         suite: {
             "languages": ["ru"],
             "levels": ["easy"],
-            "families": listed["tests_to_run"],
+            "families": raw["tests_to_run"],
             "n_items": raw.get("runs_per_test", 10),
             **section,
         },
@@ -177,24 +171,22 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
         key = step if isinstance(here, list) else str(step)
         if last:
             here[key] = value
-        else:
-            here = here[key]
+        here = here[key]
     return steps
 
 
-def _allowed(path: Sequence[str | int]) -> list[str]:
-    """Return the keys that the settings have below a path."""
+def _expected(error: Mapping[str, Any], path: Path_) -> Sequence[str]:
+    """Return the keys that might stand in place of an unknown one, by the error or by the settings."""
+    if told := error.get("allowed") or error.get("ctx", {}).get("allowed"):
+        return tuple(told)
     model: Any = Settings
-    for step in path:
-        if isinstance(step, int):
-            continue
-        field = model.model_fields.get(step) if isinstance(model, type) and issubclass(model, BaseModel) else None
-        if field is None:
-            return []
-        model = field.annotation
-        while get_args(model) and not (isinstance(model, type) and issubclass(model, BaseModel)):
-            model = get_args(model)[0]
-    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+    for step in path[:-1]:
+        if isinstance(step, str):
+            field = getattr(model, "model_fields", {}).get(step)
+            model = field and field.annotation
+            while not hasattr(model, "model_fields") and get_args(model):
+                model = get_args(model)[0]
+    return list(getattr(model, "model_fields", ()))
 
 
 def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapping[Path_, str]) -> str:
@@ -214,7 +206,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     shown = path[:-1] if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int) else path
     dotted = ".".join(map(str, shown))
     if error["type"] == "extra_forbidden":
-        allowed = error.get("allowed") or error.get("ctx", {}).get("allowed") or _allowed(path[:-1])
+        allowed = _expected(error, path)
         hint = nearest(str(path[-1]), allowed)
         return f"{here}: unknown key {dotted[:200]!r}; expected one of {', '.join(allowed)}.{hint}"
     if error["type"] == "missing":
@@ -234,8 +226,7 @@ def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[
     if declared is None:
         return _explain({**error, "loc": origins.origin(path)}, where)
     lines = _parse(declared.text, declared.origin)[1]
-    known = error.get("allowed") or error.get("ctx", {}).get("allowed") or _allowed(path[:-1])
-    here = {**error, "loc": path[2:], "allowed": known}
+    here = {**error, "loc": path[2:], "allowed": _expected(error, path)}
     return _explain(here, lambda steps: _where(steps, declared.origin, lines, {}))
 
 
@@ -278,9 +269,8 @@ def parse(
         if only and (index := _place(raw, only)) is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
         said = [mask(_error_message(e, origins, where)) for e in errors]
-        raise InputError(
-            "\n".join(said[:SHOWN] + ([f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []))
-        ) from error
+        more = [f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
+        raise InputError("\n".join([*said[:SHOWN], *more])) from error
     if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
         lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
         raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
@@ -301,17 +291,14 @@ def _check_keys(raw: Mapping[str, Any]) -> None:
 
 def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
     """Refuse half a price: its costs would look whole. No rule of `Model`: runs recorded before may have one."""
-    for kind, listed in (("models", settings.models), ("judges", settings.judges)):
-        for index, one in enumerate(listed):
-            prices = {name: getattr(one, name) for name in PRICES}
-            lacking = [name for name in ("price_in", "price_out") if prices[name] is None]
-            given = [name for name, price in prices.items() if price is not None]
-            if given and lacking:
-                here = where((kind, index, given[0]))
-                raise InputError(
-                    f"{here}: {kind}.{index}: found {given[0]} without {lacking[0]}; give price_in and price_out "
-                    "(0 where nothing is charged), or neither."
-                )
+    for place, one in settings.entries():
+        given = [name for name in PRICES if getattr(one, name) is not None]
+        lacking = [name for name in ("price_in", "price_out") if name not in given]
+        if given and lacking:
+            raise InputError(
+                f"{where((*_steps(place), given[0]))}: {place}: found {given[0]} without {lacking[0]}; give "
+                "price_in and price_out (0 where nothing is charged), or neither."
+            )
 
 
 def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:

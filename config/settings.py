@@ -5,9 +5,10 @@ variable does (`api_key_env`).
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
@@ -28,8 +29,6 @@ _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 
 USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
 """Variables that keys are read from unless another is named."""
-
-Entry = TypeVar("Entry", bound=Model)
 
 
 class Explainability(Frozen):
@@ -206,11 +205,11 @@ class Settings(Frozen):
 
     def waiting(self) -> Self:
         """Return the same evaluation that waits for all it submits in batches."""
-
-        def wait(listed: Iterable[Entry]) -> tuple[Entry, ...]:
-            return tuple(m.model_copy(update={"batch": "wait"}) if m.batch == "submit" else m for m in listed)
-
-        return self.model_copy(update={"models": wait(self.models), "judges": wait(self.judges)})
+        waits = {
+            kind: tuple(m.model_copy(update={"batch": "wait"}) if m.batch == "submit" else m for m in listed)
+            for kind, listed in (("models", self.models), ("judges", self.judges))
+        }
+        return self.model_copy(update=waits)
 
     def until_decided(self) -> Self:
         """Return the same evaluation with every suite asked until it is decided, as it says or by default.
@@ -264,55 +263,44 @@ class Settings(Frozen):
     @model_validator(mode="after")
     def _names(self) -> Self:
         for kind, listed in (("models", self.models), ("judges", self.judges)):
-            names = [m.name for m in listed]
-            if repeated := sorted({n for n in names if names.count(n) > 1}):
-                raise ValueError(f"{kind}: the name {repeated[0]!r} is given twice; each needs a name of its own")
-            for index, model in enumerate(listed):
-                if holds_user(model.base_url):
-                    raise ValueError(
-                        f"{kind}.{index}.base_url: it holds a user or a password, which would be stored in "
-                        "every manifest; leave that out, and name the variable of a key in `api_key_env` (Ollama: "
-                        "or set OLLAMA_HOST)"
-                    )
-                if scheme := other_scheme(model.base_url):
-                    raise ValueError(
-                        f"{kind}.{index}.base_url: found an address that begins with {scheme}:, expected http:// "
-                        "or https://"
-                    )
-                if named := secret_part(model.base_url):
-                    raise ValueError(
-                        f"{kind}.{index}.base_url: it holds a key ({named!r} of its query), which would be "
-                        f"stored in every manifest; {ADVICE}"
-                    )
-                if named := secret_parameter(model.extra):
-                    raise ValueError(
-                        f"{kind}.{index}.extra: {named} holds a key, which would be stored in every "
-                        f"manifest; {ADVICE}"
-                    )
+            if repeated := _twice(model.name for model in listed):
+                raise ValueError(f"{kind}: the name {repeated!r} is given twice; each needs a name of its own")
+        for place, model in self.entries():
+            stored = "which would be stored in every manifest"
+            if holds_user(model.base_url):
+                raise ValueError(
+                    f"{place}.base_url: it holds a user or a password, {stored}; leave that out, and name the "
+                    "variable of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
+                )
+            if scheme := other_scheme(model.base_url):
+                raise ValueError(
+                    f"{place}.base_url: found an address that begins with {scheme}:, expected http:// or https://"
+                )
+            if named := secret_part(model.base_url):
+                raise ValueError(f"{place}.base_url: it holds a key ({named!r} of its query), {stored}; {ADVICE}")
+            if named := secret_parameter(model.extra):
+                raise ValueError(f"{place}.extra: {named} holds a key, {stored}; {ADVICE}")
         return self
+
+    def entries(self) -> Iterator[tuple[str, Model]]:
+        """Yield models and judges, each with its place."""
+        for kind, listed in (("models", self.models), ("judges", self.judges)):
+            yield from ((f"{kind}.{index}", model) for index, model in enumerate(listed))
 
     @model_validator(mode="after")
     def _texts(self) -> Self:
         """Refuse keys in what is said to models: it stands in manifests, tables and reports."""
         named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
         known = {os.environ.get(name, "").strip() for name in named if name}
-        said = {
-            f"{kind}.{index}.system": one.system
-            for kind, listed in (("models", self.models), ("judges", self.judges))
-            for index, one in enumerate(listed)
-        }
+        said: dict[str, Any] = {f"{place}.system": one.system for place, one in self.entries()}
         for index, suite in enumerate(self.suites):
-            said[f"suites.{index}.system"] = suite.system or ""
-            said[f"suites.{index}.prompt"] = suite.prompt
-            said |= {f"suites.{index}.prompts.{name}": text for name, text in suite.prompts.items()}
-            said |= {
-                f"suites.{index}.metrics.{metric}.{name}": text
-                for metric, options in suite.metrics.items()
-                for name, text in options.items()
-                if isinstance(text, str)
-            }
+            texts = {"system": suite.system, "prompt": suite.prompt}
+            texts |= {f"prompts.{name}": text for name, text in suite.prompts.items()}
+            for name, options in suite.metrics.items():
+                texts |= {f"metrics.{name}.{option}": text for option, text in options.items()}
+            said |= {f"suites.{index}.{path}": text for path, text in texts.items()}
         for place, text in said.items():
-            if holds_key(text, known):
+            if isinstance(text, str) and holds_key(text, known):
                 raise ValueError(
                     f"{place}: it holds a key, which would be sent as text and stored in every manifest and "
                     "report; leave it out, and name the variable that holds it in `api_key_env`"
@@ -321,8 +309,8 @@ class Settings(Frozen):
 
     @model_validator(mode="after")
     def _suites(self) -> Self:
-        if repeated := sorted({name for name in self.named if self.named.count(name) > 1}):
-            raise ValueError(f"suites: {repeated[0]!r} is listed twice; list each once")
+        if repeated := _twice(self.named):
+            raise ValueError(f"suites: {repeated!r} is listed twice; list each once")
         models, judges = {m.name for m in self.models}, {j.name for j in self.judges}
         for index, suite in enumerate(self.suites):
             for path, named, known in (
@@ -350,28 +338,24 @@ class Settings(Frozen):
                 raise ValueError(f"{suite.name}.gate_on is robust, and {lacking}")
             if not suite.of_k:
                 continue
+            gated = f"{suite.name}.gate_on is {suite.gate_on}"
             if suite.stop:
                 raise ValueError(
-                    f"{suite.name}.gate_on is {suite.gate_on}, and {suite.name}.stop asks until a mean is decided; "
-                    "leave one of them out"
+                    f"{gated}, and {suite.name}.stop asks until a mean is decided; leave one of them out"
                 )
             n = self.times(suite)
             if n == 1:
                 raise ValueError(
-                    f"{suite.name}.gate_on is {suite.gate_on}, and each question is asked once (repeats: 1); set "
-                    f"{suite.name}.repeats to 2 or more"
+                    f"{gated}, and each question is asked once (repeats: 1); set {suite.name}.repeats to 2 or more"
                 )
             if suite.k and suite.k > n:
-                raise ValueError(
-                    f"{suite.name}.k is {suite.k}, expected at most as many as each question is asked (repeats: "
-                    f"{n})"
-                )
+                asked = f"as many as each question is asked (repeats: {n})"
+                raise ValueError(f"{suite.name}.k is {suite.k}, expected at most {asked}")
             units = map(metric, suite.scored_by)
             if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
                 raise ValueError(
-                    f"{suite.name}.gate_on is {suite.gate_on}, which needs answers that are right or wrong, and "
-                    f"{', '.join(graded)} grades them; name another metric in {suite.name}.score, or set gate_on: "
-                    "mean"
+                    f"{gated}, which needs answers that are right or wrong, and {', '.join(graded)} grades them; "
+                    f"name another metric in {suite.name}.score, or set gate_on: mean"
                 )
         return self
 
@@ -401,6 +385,12 @@ class Settings(Frozen):
         return f"pass{sign}{suite.k or self.times(suite)}" if sign else "the mean"
 
 
+def _twice(names: Iterable[str]) -> str:
+    """Return the first name that is given more than once, '' where none is."""
+    counts = Counter(names)
+    return min((name for name, n in counts.items() if n > 1), default="")
+
+
 def _lacks_for_robust(suite: Suite) -> str:
     """Say why a suite has no robust share to gate on, '' where it has."""
     if suite.twins is None:
@@ -410,9 +400,6 @@ def _lacks_for_robust(suite: Suite) -> str:
     units = [metric(name) for name in suite.scored_by]
     if len(units) > 1:
         return f"{len(units)} metrics make the score; name one in {suite.name}.score"
-    graded = not (units[0].yes_no or units[0].all_or_none or units[0].right)
-    return (
-        f"{units[0].name} grades answers; name a metric in {suite.name}.score by which they are right or wrong"
-        if graded
-        else ""
-    )
+    if units[0].yes_no or units[0].all_or_none or units[0].right:
+        return ""
+    return f"{units[0].name} grades answers; name a metric in {suite.name}.score by which they are right or wrong"
