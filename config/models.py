@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -101,17 +101,19 @@ class Model(Frozen):
             raise InputError(f"provider {unit.name} declares {min(taken)!r}, which every entry has; rename it.")
         if "url" in own and "base_url" not in kept and "url" not in declared:
             kept["base_url"] = own.pop("url")
-        if unknown := [key for key in own if key not in declared]:
-            allowed = (*(key for key in cls.model_fields if key in ours), *declared)
-            raise _unknown(cls.__name__, {key: own[key] for key in unknown}, allowed)
+        allowed = (*(key for key in cls.model_fields if key in ours), *declared)
+        said = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": allowed})
+        unknown = [key for key in own if key not in declared]
+        errors: list[InitErrorDetails] = [{"type": said, "loc": (key,), "input": own[key]} for key in unknown]
+        if errors:
+            raise ValidationError.from_exception_data(cls.__name__, errors)
         return {**kept, "options": settle(unit.options, own)}
 
     @model_serializer(mode="wrap")
     def _flat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write the provider's keys beside the others, as a configuration has them."""
         told: dict[str, Any] = serialize(self)
-        own = told.pop("options", {})
-        return {**told, **own}
+        return told | told.pop("options", {})
 
     @field_validator("provider")
     @classmethod
@@ -187,10 +189,8 @@ class Model(Frozen):
         again = read if self.price_cached is None else self.price_cached
         thought = written if self.price_thinking is None else self.price_thinking
         cached, thinking = min(cached, tokens_in), min(thinking, tokens_out)
-        whole = (
-            read * (tokens_in - cached) + again * cached + written * (tokens_out - thinking) + thought * thinking
-        )
-        return whole * (self.batch_price if batches else 1.0) / 1e6
+        both = read * (tokens_in - cached) + again * cached, written * (tokens_out - thinking) + thought * thinking
+        return sum(both) * (self.batch_price if batches else 1.0) / 1e6
 
     @property
     def key_place(self) -> str:
@@ -199,25 +199,17 @@ class Model(Frozen):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.key_place:
-            if self.api_key_header and self.api_key_query:
-                raise ValueError("a key goes into `api_key_header` or `api_key_query`, not into both")
-            if not self.api_key_env:
-                raise ValueError(
-                    f"found a place for a key ({self.key_place}) and no key: name its variable in `api_key_env`"
-                )
+        if self.api_key_header and self.api_key_query:
+            raise ValueError("a key goes into `api_key_header` or `api_key_query`, not into both")
+        if self.key_place and not self.api_key_env:
+            raise ValueError(
+                f"found a place for a key ({self.key_place}) and no key: name its variable in `api_key_env`"
+            )
         if self.batch != "off" and self.unit.batches is None:
             raise ValueError(f"batch: provider {self.provider} has no batch endpoint; leave it off")
         if self.unit.check and (wrong := self.unit.check(self)):
             raise ValueError(wrong)
         return self
-
-
-def _unknown(title: str, given: Mapping[str, Any], allowed: Sequence[str]) -> ValidationError:
-    """Return the error of keys that an entry does not have, with those that it may have."""
-    said = PydanticCustomError("extra_forbidden", "unknown key", {"allowed": tuple(allowed)})
-    errors: list[InitErrorDetails] = [{"type": said, "loc": (key,), "input": given[key]} for key in given]
-    return ValidationError.from_exception_data(title, errors)
 
 
 class Judge(Model):

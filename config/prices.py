@@ -37,10 +37,7 @@ class _Price(Frozen):
     reasoning: Number | None = Field(None, ge=0)
 
 
-class _Table(Frozen):
-    date: dt.date
-    currency: str = Field(min_length=1)
-    stale_after_days: int = Field(90, ge=1)
+class _Table(Prices):
     models: dict[str, _Price]
 
 
@@ -60,21 +57,22 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(file, str) or not file:
         return {key: value for key, value in raw.items() if key != "prices" or value}
     table = _read(file)
+    whole = {**raw, "prices": table.model_dump(exclude={"models"})}
+    for kind in ("models", "judges"):
+        if isinstance(listed := raw.get(kind), list):
+            whole[kind] = [
+                {**entry, **_prices(table, entry)} if isinstance(entry, Mapping) else entry for entry in listed
+            ]
+    return whole
 
-    def with_price(entry: Any) -> Any:
-        if not isinstance(entry, Mapping) or {"price_in", "price_out"} & {*entry}:
-            return entry
-        price = table.models.get(str(entry.get("model") or entry.get("name")))
-        if price is None:
-            return entry
-        found = {key: getattr(price, name) for key, name in KEYS.items()}
-        return {**entry, **{key: value for key, value in found.items() if value is not None}}
 
-    entries = {
-        kind: [*map(with_price, raw[kind])] for kind in ("models", "judges") if isinstance(raw.get(kind), list)
-    }
-    about = {"file": file, **table.model_dump(include={"date", "currency", "stale_after_days"})}
-    return {**raw, **entries, "prices": about}
+def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
+    """Return the keys that a table has for an entry without a price of its own."""
+    price = table.models.get(str(entry.get("model") or entry.get("name")))
+    if price is None or {"price_in", "price_out"} & {*entry}:
+        return {}
+    found = {key: getattr(price, name) for key, name in KEYS.items()}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _read(file: str) -> _Table:
@@ -83,7 +81,7 @@ def _read(file: str) -> _Table:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"prices: {file} has more than {LARGEST:,} bytes; expected a table of prices")
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return _Table.model_validate(found)
+        return _Table.model_validate({**found, "file": file} if isinstance(found, dict) else found)
     except OSError as error:
         raise ValueError(
             f"prices: cannot read {file} ({error.strerror}); a path begins where the run starts"

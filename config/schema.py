@@ -27,10 +27,8 @@ class OptionSchemas:
     """The schemas of all that a configuration is made of; `defs` are the definitions that they refer to."""
 
     def __init__(self) -> None:
-        declared = [unit.options for unit in discover(Loader).values()]
-        declared += [unit.options for unit in discover(Provider).values()]
-        declared += [unit.options for unit in metrics().values()]
-        own = [one for one in declared if isinstance(one, type)]
+        units = (*discover(Loader).values(), *discover(Provider).values(), *metrics().values())
+        own = [unit.options for unit in units if isinstance(unit.options, type)]
         listed: list[type[BaseModel]] = list(dict.fromkeys([Settings, Model, Judge, Suite, Use, *own]))
         refs, found = models_json_schema([(one, "validation") for one in listed])
         self.defs: dict[str, Schema] = found["$defs"]
@@ -40,7 +38,8 @@ class OptionSchemas:
         """Return the schemas of options, by name."""
         if isinstance(declared, type):
             return dict(self.defs[self._refs[declared]].get("properties", {}))
-        return {name: _of_default(default) for name, default in declared.items()}
+        kinds = {name: {"type": KINDS[type(one)]} if type(one) in KINDS else {} for name, one in declared.items()}
+        return {name: {**kind, "default": declared[name]} for name, kind in kinds.items()}
 
     def needed(self, declared: Declared) -> list[str]:
         """Return the names of the options that have no default."""
@@ -48,16 +47,9 @@ class OptionSchemas:
 
     def shared(self) -> dict[str, Schema]:
         """Return the definitions that schemas refer to; what is built of a model's keys stands for the model."""
-        built = {
-            name for one, name in self._refs.items() if one.__name__ in {"Options", "Settings", "Suite", "Use"}
-        }
-        built |= {self._refs[Model], self._refs[Judge]}
+        whole = {"Options", "Settings", "Suite", "Use", "Model", "Judge"}
+        built = {name for one, name in self._refs.items() if one.__name__ in whole}
         return {name: schema for name, schema in self.defs.items() if name not in built}
-
-
-def _of_default(default: Any) -> Schema:
-    kind = KINDS.get(type(default))
-    return {"type": kind, "default": default} if kind else {"default": default}
 
 
 def _object(properties: Mapping[str, Schema], **more: Any) -> Schema:
@@ -124,12 +116,6 @@ def _at(source: OptionSchemas, declared: Declaration, steps: Iterable[str | int]
     return schema
 
 
-def _section(source: OptionSchemas, declared: Declaration, keys: Mapping[str, Schema]) -> Schema:
-    """Return the schema of a suite's own section."""
-    short = {key: _at(source, declared, paths[0]) for key, paths in declared.keys.items()}
-    return _object({**{name: one for name, one in keys.items() if name != "name"}, **short})
-
-
 def schema(paths: Iterable[str] = ()) -> Schema:
     """Return the JSON schema (draft 2020-12) of a configuration; `paths` are plug-ins that it may use.
 
@@ -143,7 +129,7 @@ def schema(paths: Iterable[str] = ()) -> Schema:
     every = known()
     parts = {name: keys[name] for name in ("items", "metrics")}
     keys |= {name: {"$ref": f"#/$defs/{name}", "description": one["description"]} for name, one in parts.items()}
-    own = _object({name: one for name, one in keys.items() if name != "name"})
+    unnamed = {name: one for name, one in keys.items() if name != "name"}
     named = {"anyOf": [{"enum": [*every]}, _object(keys, required=["name"])]}
     gate = {key: one for key, one in told["gate"].items() if key != "type"}
     names = {"type": "array", "items": {"type": "string"}}
@@ -153,7 +139,10 @@ def schema(paths: Iterable[str] = ()) -> Schema:
         "judges": {**told["judges"], "items": {"$ref": "#/$defs/judge"}},
         "suites": {**told["suites"], "items": named},
         "gate": {**gate, "enum": [*gate["enum"], False]},  # what YAML reads `off` as
-        **{name: _section(source, one, keys) for name, one in every.items()},
+        **{
+            name: _object({**unnamed, **{key: _at(source, one, paths[0]) for key, paths in one.keys.items()}})
+            for name, one in every.items()
+        },
         "weights": _object(
             {key: {"type": "number", "minimum": 0} for key in every}, description="weights of suites, by name"
         ),
@@ -173,6 +162,6 @@ def schema(paths: Iterable[str] = ()) -> Schema:
         "title": "A configuration of Basic Control",
         "type": "object",
         "properties": properties,
-        "additionalProperties": own,  # the section of a suite that the file itself declares
+        "additionalProperties": _object(unnamed),  # the section of a suite that the file itself declares
         "$defs": {**source.shared(), **entries},
     }
