@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 BLOCK = 1 << 16
 """Bytes read at a time."""
-
 UNKNOWN = 1 << 24
 """Bytes that a file whose size is not known may have."""
-
 MARGIN = 1 << 20
 """Bytes beyond the known size that a server may send before it is cut off."""
 
@@ -39,11 +37,7 @@ def fetch(name: str, *, base: str = "", progress: Progress | None = None) -> lis
     names = GROUPS.get(name, (name,))
     if unknown := [one for one in names if one not in SOURCES]:
         raise InputError(f"no public data set {unknown[0]!r}; expected one of {', '.join((*SOURCES, *GROUPS))}.")
-    return [_fetch(one, SOURCES[one], base, progress or _silent) for one in names]
-
-
-def _silent(name: str, done: int, size: int) -> None:
-    """Say nothing."""
+    return [_fetch(one, SOURCES[one], base, progress or (lambda *_: None)) for one in names]
 
 
 def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path:
@@ -55,7 +49,7 @@ def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path
     part = path.with_name(f"{path.name}.part")
     if part.is_file() and part.stat().st_size >= source.size:
         part.unlink()
-    url = _address(source.url, base)
+    url = _mirrored(source.url, base) if base else source.url
     _download(url, part, source.size, lambda done: progress(name, done, source.size))
     if fault := _fault(part, source):
         part.unlink()
@@ -67,16 +61,13 @@ def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path
     return path
 
 
-def _address(url: str, base: str) -> str:
-    """Return the address to ask: https only, but for the loopback."""
+def _mirrored(url: str, base: str) -> str:
+    """Return the address of a mirror: https only, but for the loopback."""
     from urllib.parse import urlsplit
 
-    if not base:
-        return url
     parts = urlsplit(base)
-    if parts.scheme != "https" and not (
-        parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
-    ):
+    local = parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
+    if parts.scheme != "https" and not local:
         raise InputError(f"base {base!r}: expected an https address (http on the loopback only).")
     return base.rstrip("/") + urlsplit(url).path
 
@@ -88,12 +79,13 @@ def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> N
     from urllib.request import Request, urlopen
 
     there = part.stat().st_size if part.is_file() else 0
-    request = Request(url, headers={"User-Agent": "basic-control", "Accept-Encoding": "identity"})  # noqa: S310 - https, or http on the loopback: see _address
+    request = Request(url, headers={"User-Agent": "basic-control", "Accept-Encoding": "identity"})  # noqa: S310 - https, or http on the loopback: see _mirrored
     if there:
         request.add_header("Range", f"bytes={there}-")
     try:
         with urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310 - as above
-            resumed = response.status == HTTPStatus.PARTIAL_CONTENT and _begins_at(response, there)
+            begins = (response.headers.get("Content-Range") or "").startswith(f"bytes {there}-")
+            resumed = response.status == HTTPStatus.PARTIAL_CONTENT and begins
             _write(response, part, there if resumed else 0, size, told)
     except HTTPError as error:
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and there:
@@ -108,11 +100,6 @@ def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> N
             f"{url}: no connection ({reason}). {got} of {size} bytes are here. Check the network or the proxy "
             f"(HTTPS_PROXY), and run it again: it continues from there. Or put the file at {part.with_suffix('')}."
         ) from error
-
-
-def _begins_at(response: "HTTPResponse", there: int) -> bool:
-    """Say whether a partial answer begins where the file ends."""
-    return (response.headers.get("Content-Range") or "").startswith(f"bytes {there}-")
 
 
 def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Callable[[int], None]) -> None:
@@ -131,11 +118,10 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
 
 def _fault(path: Path, source: PublicFile) -> str:
     """Return what a file hashes to instead of what it should; empty where it is right."""
-    checks = {
-        "sha256": (source.sha256, hashlib.sha256),
-        "git blob id": (source.blob, lambda: hashlib.sha1(b"blob %d\0" % path.stat().st_size)),  # noqa: S324 - git's own
-    }
-    for name, (expected, begin) in checks.items():
+    for name, expected, begin in (
+        ("sha256", source.sha256, hashlib.sha256),
+        ("git blob id", source.blob, lambda: hashlib.sha1(b"blob %d\0" % path.stat().st_size)),  # noqa: S324 - git's own
+    ):
         if expected:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, begin).hexdigest()

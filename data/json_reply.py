@@ -145,7 +145,7 @@ _JSON = Grammar(_SPACE, _STRING, _STRING, _string, _scalar, {":"}, DEPTH, strict
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield every outermost JSON object of a reply, in order; what is broken is passed over."""
-    yield from _outermost(split(text)[0], "{")
+    return _outermost(split(text)[0], "{")
 
 
 def read_object(text: str, *keys: str) -> dict[str, Any]:
@@ -158,26 +158,20 @@ def read_object(text: str, *keys: str) -> dict[str, Any]:
     """
     stripped = text.strip()
     if stripped.startswith("{") and "\\u" not in stripped:
-        try:
-            whole = _DECODER.decode(stripped)
-        except (ValueError, RecursionError):
-            pass
-        else:
+        with suppress(ValueError, RecursionError):
+            whole: dict[str, Any] = _DECODER.decode(stripped)
             if all(key in whole for key in keys):
-                return dict(whole)
-    seen: dict[str, Any] | None = None
-    last: dict[str, Any] | None = None
-    for seen in objects(text):
-        if all(key in seen for key in keys):
-            last = seen
-    if last is not None:
-        return last
+                return whole
+    seen = [*objects(text)]
+    for one in reversed(seen):
+        if all(key in one for key in keys):
+            return one
     if not stripped:
         raise Unparsable("the reply is empty")
     wanted = ", ".join(f'"{key}"' for key in keys)
-    if seen is None:
+    if not seen:
         raise Unparsable(f"no complete JSON object in the reply; expected one with {wanted}")
-    missing = ", ".join(f'"{key}"' for key in keys if key not in seen)
+    missing = ", ".join(f'"{key}"' for key in keys if key not in seen[-1])
     raise Unparsable(f"the JSON object lacks {missing}; expected one with {wanted}")
 
 
@@ -203,11 +197,8 @@ def read_value(text: str) -> Any:
     said = split(text)[0].strip()
     fenced = re.fullmatch(r"```\w*[ \t]*\n(.*?)\n?[ \t]*```", said, re.DOTALL)
     body = (fenced[1] if fenced else said).strip()
-    try:
+    with suppress(NotJson):
         value, end = _JSON.value(body, 0)
-    except NotJson:
-        pass
-    else:
         if not body[end:].strip():
             return value
     for opening in ("{", "["):

@@ -59,8 +59,11 @@ def read_wice(path: Path) -> Iterator[Question]:
         gathered.setdefault(str(meta.get("id", number)), []).append({**told, "label": label})
     for listed in gathered.values():
         label = str(listed[0]["label"])
-        truth = _ENTAILED if label == "supported" else _NOT_ENTAILED
-        yield label, truth, [_claim(row["claim"], row["source"]) for row in listed]
+        yield (
+            label,
+            _ENTAILED if label == "supported" else _NOT_ENTAILED,
+            [_claim(row["claim"], row["source"]) for row in listed],
+        )
 
 
 def read_begin(path: Path) -> Iterator[Question]:
@@ -69,13 +72,9 @@ def read_begin(path: Path) -> Iterator[Question]:
         where = f"{path}, line {number}"
         label = _one_of(row, "begin_label", ("Fully attributable", "Not fully attributable", "Generic"), where)
         if label != "Generic":
-            contexts = [_text(row, "knowledge", where)]
-            values = {
-                "question": str(row["message"]),
-                "response": _text(row, "response", where),
-                "contexts": contexts,
-            }
-            yield label, "2" if label.startswith("Fully") else _LESS, [values]
+            told = {"response": _text(row, "response", where), "contexts": [_text(row, "knowledge", where)]}
+            truth = "2" if label.startswith("Fully") else _LESS
+            yield label, truth, [{"question": str(row["message"]), **told}]
 
 
 def read_llmbar(path: Path) -> Iterator[Question]:

@@ -22,6 +22,7 @@ _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
 _REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated"})
 _EXPECTED = ("answer", "reference", "tests", "outputs")
 _RETRIEVED = "retrieved_contexts"
+_NOTHING = canonical(None)
 
 
 class Identity(NamedTuple):
@@ -84,10 +85,8 @@ def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
     if isinstance(own := facts.get("question"), str):
         return own
     content = question_content("", facts) or {}
-    texts = [value if isinstance(value, str) else canonical(value) for value in content.values()]
-    if len(texts) == 1:
-        return texts[0]
-    return "\n".join(f"{name}: {text}" for name, text in zip(content, texts, strict=True))
+    texts = {name: value if isinstance(value, str) else canonical(value) for name, value in content.items()}
+    return "\n".join(text if len(texts) == 1 else f"{name}: {text}" for name, text in texts.items())
 
 
 def shown_answer(answer: str, facts: Mapping[str, Any]) -> str:
@@ -118,11 +117,8 @@ def _contexts(value: Any) -> Any:
 def _others(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
     """Return the other columns that the prompts read."""
     aside = _STANDARD | _REPLY | {"language"}
-    if WHOLE in read:
-        names = [name for name in facts if name not in aside and name not in _EXPECTED]
-    else:
-        names = [name for name in facts if name in read and name not in aside]
-    found = {name: _tidy(facts[name]) for name in names}
+    names = (name for name in facts if (name not in _EXPECTED if WHOLE in read else name in read))
+    found = {name: _tidy(facts[name]) for name in names if name not in aside}
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -135,9 +131,6 @@ def _expected(item: Item) -> str:
     found |= {name: canonical(_tidy(facts[name])) for name in _EXPECTED[1:] if facts.get(name) is not None}
     said = {name: value for name, value in found.items() if value != _NOTHING}
     return content_id("answer", canonical(said)) if said else ""
-
-
-_NOTHING = canonical(None)
 
 
 def _tidy(value: Any) -> Any:

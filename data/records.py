@@ -7,7 +7,7 @@ families and metrics are made of. All are frozen, so that they can be hashed, ca
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from data.options import Declared
 from data.shown import Shown
@@ -15,14 +15,7 @@ from data.shown import Shown
 Status = Literal["scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable"]
 """How an item x model x metric ends: exactly one of these (SPEC 1)."""
 
-STATUSES: tuple[Status, ...] = (
-    "scored",
-    "no_answer",
-    "truncated",
-    "model_error",
-    "judge_failed",
-    "not_applicable",
-)
+STATUSES: tuple[Status, ...] = get_args(Status)
 VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated")
 """The states that count as scored; without a value of the metric's own the last two are 0."""
 
@@ -108,18 +101,8 @@ class Outcome:
     classes: tuple[str, ...] = ()
 
 
-def _unmarked(item: Item, reply: str) -> Verdict:
-    del item, reply
+def _unmarked(_item: Item, _reply: str) -> Verdict:
     return Verdict(None, "a judge's reply: the exam's metric marks it")
-
-
-def _reply(item: Item) -> str:
-    return f"ANSWER: {item.answer}"
-
-
-def _no_luck(value: int) -> float:
-    del value
-    return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +115,7 @@ class Scale:
 
     unit: Mapping[str, str]
     rungs: Mapping[int, Mapping[str, Any]]
-    chance: Callable[[int], float] = _no_luck
+    chance: Callable[[int], float] = lambda _value: 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +144,7 @@ class Family:
     titles: Mapping[str, str] = field(default_factory=dict)
     options: Declared = field(default_factory=dict)
     program: Callable[[Item, str], Program | None] | None = None
-    reference: Callable[[Item], str] = _reply
+    reference: Callable[[Item], str] = lambda item: f"ANSWER: {item.answer}"
     near_misses: Callable[[Item], Sequence[str]] | None = None
     verifier_version: int = 1
     scale: Scale | None = None
@@ -173,11 +156,6 @@ class Family:
         if self.scale is None:
             return self.levels
         return {str(value): parameters for value, parameters in self.scale.rungs.items()}
-
-
-def _no_files(options: Mapping[str, Any]) -> Iterable[Path]:
-    del options
-    return ()
 
 
 def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
@@ -207,7 +185,7 @@ class Loader:
     version: int
     load: Callable[[Mapping[str, Any], Sequence[str]], Iterable[Item]]
     options: Declared
-    files: Callable[[Mapping[str, Any]], Iterable[Path]] = _no_files
+    files: Callable[[Mapping[str, Any]], Iterable[Path]] = lambda _options: ()
     generated: bool = False
     units: Callable[[Mapping[str, Any]], Mapping[str, Family]] | None = None
     check: Callable[[Mapping[str, Any]], Iterable[tuple[tuple[str | int, ...], str]]] | None = None

@@ -187,8 +187,14 @@ class Suite(Frozen):
     @property
     def asked_by(self) -> dict[str, str]:
         """The prompts by short names, '' for the only one; `{option}` in a template's name is the loader's."""
+        named = re.compile(r"[\w/-]+(?:\{\w+\}[\w/-]*)+")
         listed = self.prompts or {"": self.prompt}
-        return {name: self._named_prompt(prompt) for name, prompt in listed.items()}
+        return {
+            name: re.sub(r"\{(\w+)\}", lambda found: str(self.items.get(found[1], found[0])), prompt)
+            if named.fullmatch(prompt)
+            else prompt
+            for name, prompt in listed.items()
+        }
 
     def targets(self, models: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         """Yield what is under test, by name: each of the suite's models by each of its prompts' short names."""
@@ -200,11 +206,6 @@ class Suite(Frozen):
     def first_prompt(self) -> str:
         """The prompt that the items are stored with."""
         return next(iter(self.asked_by.values()))
-
-    def _named_prompt(self, prompt: str) -> str:
-        if re.fullmatch(r"[\w/-]+(?:\{\w+\}[\w/-]*)+", prompt):
-            return re.sub(r"\{(\w+)\}", lambda found: str(self.items.get(found[1], found[0])), prompt)
-        return prompt
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -223,8 +224,7 @@ class Suite(Frozen):
 
     def use(self, metric: str) -> Use:
         """Return how a metric is used."""
-        own = {key: value for key, value in self.metrics[metric].items() if key in Use.model_fields}
-        return Use.model_validate(own)
+        return Use(**{key: value for key, value in self.metrics[metric].items() if key in Use.model_fields})
 
     def options(self, metric: str) -> dict[str, Any]:
         """Return a metric's own options."""

@@ -37,8 +37,9 @@ def equal(expected: Any, got: Any) -> bool:
     The walk follows `expected`, so that a huge or deep `got` costs no more than comparing its size.
     """
     kind = type(expected)
-    if kind is float:
-        return _close(expected, got)
+    if kind is float and type(got) in {int, float}:
+        fits = type(got) is float or abs(got) < 1 << 1000  # else it would not fit a float
+        return fits and math.isclose(expected, got, rel_tol=REL_TOL, abs_tol=ABS_TOL)
     if type(got) is not kind:
         return False
     if kind is list or kind is tuple:
@@ -46,19 +47,9 @@ def equal(expected: Any, got: Any) -> bool:
     if kind is set:
         return len(expected) == len(got) and _paired(expected, got) is not None
     if kind is dict:
-        return len(expected) == len(got) and _equal_dicts(expected, got)
+        pairs = _paired(expected, got) if len(expected) == len(got) else None
+        return pairs is not None and all(equal(expected[key], got[other]) for key, other in pairs)
     return bool(expected == got)
-
-
-def _close(expected: float, got: Any) -> bool:
-    if type(got) is int and abs(got) >= 1 << 1000:  # would not fit a float
-        return False
-    return type(got) in {int, float} and math.isclose(expected, got, rel_tol=REL_TOL, abs_tol=ABS_TOL)
-
-
-def _equal_dicts(expected: dict[Any, Any], got: dict[Any, Any]) -> bool:
-    pairs = _paired(expected, got)
-    return pairs is not None and all(equal(expected[key], got[other]) for key, other in pairs)
 
 
 def _paired(expected: Iterable[Any], got: Iterable[Any]) -> list[tuple[Any, Any]] | None:
@@ -76,9 +67,7 @@ def _paired(expected: Iterable[Any], got: Iterable[Any]) -> list[tuple[Any, Any]
         else:
             inexact.append(member)
     for member in inexact:
-        if not _has_float(member):
-            return None
-        near = next((other for other in own if equal(member, other)), _NOTHING)
+        near = next((other for other in own if equal(member, other)), _NOTHING) if _has_float(member) else _NOTHING
         if near is _NOTHING:
             return None
         pairs.append((member, own.pop(near)))
