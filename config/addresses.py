@@ -35,7 +35,6 @@ _QUERY = pattern(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+"
 
 _LEAST = 16
 """Characters of a key: shorter values of its variable, such as EMPTY, are none."""
-
 ADVICE = (
     "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "
     "`api_key_header`"

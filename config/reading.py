@@ -118,7 +118,6 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
 
 
 def _seed_suite() -> str:
-    """Return the suite that seed 001 had alone: what runs where a configuration names none."""
     return next(name for name, one in known().items() if one.default)
 
 
@@ -131,7 +130,6 @@ def _seeded(path: Path_) -> Path_:
 
 
 def _steps(dotted: str) -> Path_:
-    """Return the path that is written with dots."""
     return tuple(int(step) if INDEX.fullmatch(step) else step for step in dotted.split("."))
 
 

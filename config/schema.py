@@ -80,7 +80,6 @@ def _metric(source: OptionSchemas, declared: Declared) -> Schema:
 
 
 def _suite(source: OptionSchemas) -> dict[str, Schema]:
-    """Return the keys of a suite."""
     keys = source.of(Suite)
     loaders = discover(Loader)
     named = {"loader": {"enum": [*loaders], "default": "table", "description": "what the items come from"}}

@@ -26,7 +26,6 @@ __all__ = ["Judge", "Model", "Settings", "Suite"]
 
 _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 """A configuration names the file; what was read of it stands in its place afterwards."""
-
 USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
 """Variables that keys are read from unless another is named."""
 
@@ -50,8 +49,7 @@ class StoreSettings(Frozen):
 
     root: str = Field("artifacts/store", min_length=1, description="a folder or an fsspec URL (s3://…)")
     cache: str = Field(
-        "",
-        description="an SQLAlchemy URL of the reply cache, with no password; default: replies.sqlite in `root`",
+        "", description="an SQLAlchemy URL of the reply cache, with no password; default: replies.sqlite in `root`"
     )
     runs: str = Field("artifacts/runs", min_length=1, description="the folder where reports land")
 
@@ -159,8 +157,7 @@ class Settings(Frozen):
         "undecided", description="how an undecided gate counts: exit code 3, or 0"
     )
     judges_must_have: Literal["nothing", "passport", "labels"] = Field(
-        "nothing",
-        description="what a judged suite needs to be decided: its judges' passports, or people's labels",
+        "nothing", description="what a judged suite needs to be decided: its judges' passports, or people's labels"
     )
     baseline: str = Field("", description="the baseline to compare the run with; the same as --baseline NAME")
     fail_on: Literal["threshold", "regression"] = Field(

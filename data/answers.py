@@ -61,7 +61,6 @@ _MOST = 200
 """Numbers at the end of a sentence that are looked at."""
 _TRIES = 50
 """Markers, boxes or cues that are tried, from the last one backwards."""
-
 _MARKER = pattern(r"(?<!#)#{4,}(?!#)")
 _BOX = pattern(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
 _CUES = {  # a word in lower case, and the cues that hold it

@@ -111,7 +111,6 @@ def asked_quantity(question: str) -> AskedQuantity:
 
 
 def _things(clause: str) -> frozenset[str]:
-    """Return the words that name what is counted or measured."""
     if chinese := _THING_ZH.search(clause):
         word = chinese["words"]
         return frozenset() if word[0] in "钱錢元美欧" else frozenset({word})

@@ -32,7 +32,6 @@ class SearchedText(NamedTuple):
 
 _GAP = 70
 """Characters between two numbers beyond which they are not related."""
-
 _OPERATOR = pattern(
     r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
     r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
@@ -49,11 +48,9 @@ _BETWEEN = pattern(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*
 _AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
 _MARKUP = 3
 """Characters of markup that may stand between a cue and its number."""
-
 _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
 """Characters before an equals sign that are searched for an operator, and after it for the result; equals signs
 and characters before the answer that are looked at."""
-
 _EQUALITY = pattern(r"=|≈|\bequals\b|\bравно\b|等于", re.IGNORECASE)
 _OPERATED = pattern(
     r"[0-9)}%].{0,20}(?:[-+*/×÷·−–]|\b[xXхХ]\b|\\times|\\cdot|\\div|\\frac|\b(?:times|plus|minus)\b)|\\frac"
@@ -285,7 +282,6 @@ def _is_beside(text: str, clause: tuple[int, int], *, named: bool) -> bool:
 
 
 def _clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """Return where the clauses of a sentence begin and end."""
     flat = unbracketed(text, begin, end)
     cuts = [begin, *(begin + found.start() for found in _CLAUSE.finditer(flat)), end]
     return [(a, b) for a, b in pairwise(cuts) if a < b]
@@ -296,7 +292,6 @@ def _clause_of(clauses: Sequence[tuple[int, int]], number: Number) -> tuple[int,
 
 
 def _is_result(text: str, number: Number, begin: int) -> bool:
-    """Tell whether an equals sign stands right before a number."""
     return text[max(begin, number.start - 8) : number.start].rstrip(" $*_\\({")[-1:] in {"=", "≈"}
 
 

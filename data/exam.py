@@ -13,16 +13,13 @@ from typing import Any
 
 PLAIN, AGAIN, REWORDED = "plain", "again", "reworded"
 """The forms of a probed question beside the probes themselves."""
-
 EXAM, QUESTIONS, TRUTH, KIND = "exam", "questions", "truth", "kind"
 FOLDED, WANTED = "folded", "wanted"
 
 JUDGE = "{judge}"
 """Stands in a question for the judge's own name."""
-
 FAMILIES = {"entails": "exam_entailment", "split": "exam_splitting"}
 """The exam's families where they are named otherwise than the step that they examine."""
-
 ORDER = "/"
 """Between the form of a probed question and the order in which two responses stand in it."""
 

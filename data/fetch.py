@@ -19,7 +19,6 @@ UNKNOWN = 1 << 24
 """Bytes that a file whose size is not known may have."""
 MARGIN = 1 << 20
 """Bytes beyond the known size that a server may send before it is cut off."""
-
 Progress = Callable[[str, int, int], None]
 """Told of a data set's name, the bytes that are here, and the bytes that there are."""
 
@@ -73,7 +72,6 @@ def _mirrored(url: str, base: str) -> str:
 
 
 def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> None:
-    """Download to a file, from where it ends."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen

@@ -18,7 +18,6 @@ from data.thinking import split
 
 DEPTH = 48
 """How deep objects and arrays may nest; replies need three."""
-
 _SPACE = pattern(r"[ \t\r\n\u00a0\ufeff]*+")
 _STRING = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NUMBER = pattern(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")

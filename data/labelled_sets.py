@@ -23,7 +23,6 @@ from data.sources import GROUPS, SOURCES, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each question put for it."""
-
 _NOT = "not SUPPORTED"
 _LESS = "less than 2"
 _ENTAILED = {"1": "SUPPORTED"}

@@ -45,10 +45,7 @@ def families_of(suite: Suite) -> tuple[Family, ...]:
 
 def makers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
     """Return what makes a suite's items: the loader, and the families that it draws from."""
-    return (
-        identity_of(Loader, suite.loader),
-        *(identity_of(Family, family.name) for family in families_of(suite)),
-    )
+    return (identity_of(Loader, suite.loader), *(identity_of(Family, family.name) for family in families_of(suite)))
 
 
 def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:

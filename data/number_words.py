@@ -53,7 +53,6 @@ def words(text: str) -> list[Word]:
 
 
 def _grouped(lowered: str, cardinals: Sequence[re.Match[str]]) -> list[Word]:
-    """Join the cardinals of a text that are one number."""
     out: list[Word] = []
     group: list[re.Match[str]] = []
     for match in cardinals:
@@ -298,7 +297,6 @@ def _give_halves(text: str, ends: Mapping[int, Number | Word], given: Given) -> 
 
 
 def _give_han(text: str, given: Given) -> None:
-    """Give the numbers in Chinese characters."""
     for match in _HAN_FRACTION.finditer(text):
         under, over = (F(int(g[:20])) if g[0].isdigit() else _han_value(g[:40]) for g in match.groups())
         _give(given, match[0], under, over)

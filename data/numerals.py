@@ -13,7 +13,6 @@ from data.patterns import pattern
 
 MOST_DIGITS = 1000
 """A number with more digits is not read: exact arithmetic on it would take unbounded time."""
-
 MOST_EXPONENT = 400
 """The largest power of ten of the scientific notation that is read."""
 
@@ -67,7 +66,6 @@ _WRITTEN_ASCII = pattern(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit
 _PIECE = pattern(r"[0-9]+")
 _MARKS_OF = {".": ".", "'": "'", "’": "'", **dict.fromkeys(" \u00a0\u2007\u2009\u202f", " ")}
 """What kind a separator is of; all others are commas, as LaTeX writes them too."""
-
 _SCALES = {
     "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
     "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
@@ -90,16 +88,13 @@ _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
 """Signs that belong to the number which they stand at."""
-
 _DEGREES = pattern(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset(f"^{_UP}")
 _LOWERED = str.maketrans(f"{_UP}⁻", "0123456789-")
 MINUS = "-−–‐‑﹣"
 """Signs that may stand for a minus."""
-
 _HAN = "⺀"
 """Letters from here on are Chinese, which leaves no space between a word and a number."""
-
 _COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 
 _CODE = pattern(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
@@ -126,7 +121,6 @@ def numbers(text: str) -> list[Number]:
 
 
 def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
-    """Yield the unsigned numbers of the text: value, start, end."""
     pattern = _WRITTEN_ASCII if "\\" not in text and text.isascii() else _WRITTEN
     for match in pattern.finditer(text):
         start, end = match.span()

@@ -15,7 +15,6 @@ from data.records import Item
 
 WHOLE = "*"
 """Stands among the columns that a prompt reads where it takes the row as a whole."""
-
 _CONTEXTS = ("contexts", "passages", "retrieved_contexts")
 _OPTIONS = ("options", "choices")
 _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
@@ -115,7 +114,6 @@ def _contexts(value: Any) -> Any:
 
 
 def _others(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
-    """Return the other columns that the prompts read."""
     aside = _STANDARD | _REPLY | {"language"}
     names = (name for name in facts if (name not in _EXPECTED if WHOLE in read else name in read))
     found = {name: _tidy(facts[name]) for name in names if name not in aside}

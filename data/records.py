@@ -14,7 +14,6 @@ from data.shown import Shown
 
 Status = Literal["scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable"]
 """How an item x model x metric ends: exactly one of these (SPEC 1)."""
-
 STATUSES: tuple[Status, ...] = get_args(Status)
 VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated")
 """The states that count as scored; without a value of the metric's own the last two are 0."""
@@ -269,7 +268,6 @@ class Score:
 Sample = Mapping[str, Any]
 """What a metric sees: an item's columns with `facts` decoded, `response`, and `response_cut`, whether its tokens
 ran out; data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
-
 Found = Mapping[str, Mapping[str, Any]]
 """What earlier steps found: step name -> question key -> parsed reply."""
 

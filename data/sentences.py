@@ -17,12 +17,10 @@ _ABBREVIATIONS = frozenset(
     нем фр итал рус исп кит яп руб коп тыс млн млрд трлн кв куб гр док ист""".split()  # noqa: SIM905 - words read as words
 )
 """Words after which a full stop does not end a sentence, even before a capital."""
-
 _HALF_ABBREVIATIONS = frozenset(
     "г гг в вв др п д р э т.д т.п н.э u.s u.k a.m p.m etc d.c ph.d b.c a.d".split()  # noqa: SIM905 - as above
 )
 """Words after which a full stop ends a sentence where a capital follows and enough stands before it."""
-
 _ENTRY = 8
 """Signs that the number of a list's entry takes at most."""
 _ENOUGH = 16

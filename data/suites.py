@@ -81,8 +81,7 @@ class Suite(Frozen):
         "", description="the text itself (Jinja2), a file (.j2, .jinja, .txt or .md), or a shipped template's name"
     )
     prompts: dict[str, str] = Field(
-        default_factory=dict,
-        description="several prompts by short names; each model × prompt is a target",
+        default_factory=dict, description="several prompts by short names; each model × prompt is a target"
     )
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
     score: tuple[str, ...] = Field((), description="the metrics that make the score; default: all")

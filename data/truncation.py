@@ -6,10 +6,8 @@ from typing import Any
 
 CUT = "response_cut"
 """A sample's column: whether its reply was cut. Of such a reply only what it has said is an answer."""
-
 LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
 """What servers call the token limit as the reason why a reply ended."""
-
 NAMES = ("max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens")
 """What the parameter of the token limit is called; where there are several, the first is the one that is sent."""
 

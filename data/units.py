@@ -168,7 +168,6 @@ def _says_something(path: Path) -> bool:
 
 @remembered
 def _imported(module: Module) -> tuple[Module, ...]:
-    """Return what a module imports of ours, or of its own plug-in."""
     package = module.name.split(".")
     if module.path.name != "__init__.py":
         package.pop()

@@ -122,7 +122,6 @@ def gaps(text: str) -> set[str]:
 
 
 def _form(pattern: str) -> re.Pattern[str]:
-    """Return what matches a reason with gaps."""
     parts = re.split(r"\{(\w+)\}", pattern)
     return re.compile("".join(f"(?P<{part}>.*)" if at % 2 else re.escape(part) for at, part in enumerate(parts)))
 

@@ -21,7 +21,6 @@ SAMPLE = SAMPLES / "nq.jsonl"
 """The sample that ships: facts in the project's own words, English and Russian."""
 DISTRACTORS = 9
 """Paragraphs of the same page that accompany the gold one, where a page is given whole."""
-
 _FEWEST_TOKENS, _MOST_TOKENS = 20, 300
 _FORMS = (
     "columns question, short_answers, passages or contexts (the shipped sample, nq_dev.parquet); "
@@ -238,7 +237,6 @@ def _distracts(span: Row, tokens: Sequence[str], gold: Row, wanted: Sequence[str
 
 
 def _title(url: str) -> str:
-    """Return a page's title from its URL."""
     from urllib.parse import parse_qs, unquote, urlsplit
 
     parts = urlsplit(url)

@@ -19,7 +19,6 @@ from data.sources import SAMPLES, given_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
 """The sample that ships: English and Russian, without responses."""
-
 REQUIRED = ("question", "reference", "retrieved_contexts")
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("user_input", "query"),

@@ -17,11 +17,9 @@ from data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
 """The sample that ships: the project's own problems, English and Russian."""
-
 FORMS = "columns question and answer (GSM8K), or question and answer_number (MGSM)"
 MGSM = ("question", "answer_number")
 """The columns of MGSM's own TSV, which has no header."""
-
 _MARKER = "####"
 _NAMED = pattern(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
 

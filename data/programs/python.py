@@ -21,7 +21,6 @@ DEEP = 2
 """Wrappings within wrappings that are taken off."""
 WRAPPED = 32
 """Wrapped pieces of one text that are tried."""
-
 _NESTED = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
 _TAIL = pattern(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
 _START = pattern(
@@ -54,8 +53,6 @@ def _best(found: Iterable[_Found | None]) -> _Found | None:
 
 
 class _Finder:
-    """The search for one function in one response."""
-
     def __init__(self, function: str) -> None:
         self.function = function
         self.parser = Parser()
@@ -161,7 +158,6 @@ class _Finder:
 
 
 def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
-    """Say whether a line stands inside a class or a function."""
     above = (line for line in reversed(lines[:place]) if line.strip() and len(indentation(line)) < len(indent))
     return bool(indent) and _NESTED.match(next(above, "")) is not None
 

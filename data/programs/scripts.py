@@ -12,7 +12,6 @@ from data.programs.tree import FUNCTION, Parser, defines, joined
 
 CUTS = 20
 """Paragraphs at the end of an unfenced program that are taken for prose, one by one."""
-
 _WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
 _SPEAKS = pattern(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
 _BEGINS = pattern(
@@ -85,7 +84,6 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
 
 
 def _before(head: str, function: str, parser: Parser) -> str:
-    """Return what stands before a function's own signature."""
     tree = parser.parse(f"{head.rstrip()}\n    pass\n") or parser.parse(head)
     for node in tree.body if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:

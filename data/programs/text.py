@@ -17,7 +17,6 @@ SOURCE_CAP = 64_000
 """Characters of a program; a longer one is not taken for an answer (parsing 10 MB took 850 MB of memory)."""
 BLOCKS_CAP = 64
 """Fenced blocks that are tried, from the last one backwards."""
-
 _UNSEEN = (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 _SPACES = (0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
 _SIGNS = {**dict.fromkeys(_UNSEEN), **dict.fromkeys(_SPACES, " ")}

@@ -18,7 +18,6 @@ ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
 """Names that only HTML's entities leave behind."""
 FUNCTION, VALUE = 2, 1
 """What a name is bound to: something to call, or something that hardly is."""
-
 _FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
 _NAME = pattern(r"\w+")
 _BUILTINS = frozenset(dir(builtins))

@@ -14,10 +14,8 @@ from data.patterns import pattern
 
 WRAPPED_CAP = 256_000
 """Characters of a text that are searched for wrappings."""
-
 TRIES = 8
 """Places at which a JSON value is looked for, and elements of HTML that are read."""
-
 _VALUES = 10_000
 _ELEMENT = pattern(
     r"<(pre|code|xmp|textarea|samp|script|answer|solution|python|kotlin)\b[^<>]{0,300}>", re.IGNORECASE
@@ -29,7 +27,6 @@ _INNER = pattern(
 _BREAK = pattern(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
 _BEGUN = pattern(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
 """Where a string begins that holds a definition; the quote that ends an attribute begins none."""
-
 _ENTITY = pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _ADDED = pattern(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
 _HUNK = pattern(r"^(?:@@|\+\+\+ )", re.MULTILINE)
