@@ -43,7 +43,10 @@ def mark_split(facts: Sequence[Mapping[str, Any]], claims: Sequence[str]) -> dic
     `alone`: in a claim of their own; `joined`: in a claim with other facts; `missing`; `repeated`: claims that say
     a fact once more; `extra`: claims that hold no fact, of all `claims`.
     """
-    held = [[place for place, fact in enumerate(facts) if _says(fact, claim)] for claim in claims]
+    held = [
+        [place for place, fact in enumerate(facts) if any(matches(claim, one) for one in fact["surfaces"])]
+        for claim in claims
+    ]
     alone = {found[0] for found in held if len(found) == 1}
     joined = {place for found in held if len(found) > 1 for place in found} - alone
     return {
@@ -55,7 +58,3 @@ def mark_split(facts: Sequence[Mapping[str, Any]], claims: Sequence[str]) -> dic
         "extra": sum(not found for found in held),
         "claims": len(claims),
     }
-
-
-def _says(fact: Mapping[str, Any], claim: str) -> bool:
-    return any(matches(claim, surface) for surface in fact["surfaces"])

@@ -83,14 +83,8 @@ def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
         InputError: an unknown type, or a row that cannot be read.
     """
     name = path.name.lower().removesuffix(".gz")
-    readers = {
-        ".parquet": _parquet,
-        ".csv": _csv,
-        ".tsv": _csv,
-        ".jsonl": _jsonl,
-        ".ndjson": _jsonl,
-        ".json": _jsonl,
-    }
+    readers = {".parquet": _parquet, **dict.fromkeys((".csv", ".tsv"), _csv)}
+    readers |= dict.fromkeys((".jsonl", ".ndjson", ".json"), _jsonl)
     reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
     if reader is None:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
@@ -100,8 +94,7 @@ def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def _first_line(path: Path) -> list[str]:
-    line = next(_lines(path), b"")
-    return line.decode("utf-8-sig", "replace").rstrip("\r\n").split("\t")
+    return next(_lines(path), b"").decode("utf-8-sig", "replace").rstrip("\r\n").split("\t")
 
 
 def plain_tsv(path: Path, names: Sequence[str] = ()) -> Iterator[Row]:
@@ -122,9 +115,8 @@ def plain_tsv(path: Path, names: Sequence[str] = ()) -> Iterator[Row]:
             continue
         cells = text.split("\t")
         if len(cells) != len(names):
-            raise InputError(
-                f"{path}, line {number}: found {len(cells)} columns, expected {len(names)} ({', '.join(names)})."
-            )
+            expected = f"expected {len(names)} ({', '.join(names)})"
+            raise InputError(f"{path}, line {number}: found {len(cells)} columns, {expected}.")
         yield dict(zip(names, cells, strict=True))
 
 
@@ -202,8 +194,9 @@ def _json(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        said = f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."
-        raise InputError(said) from error
+        raise InputError(
+            f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."
+        ) from error
 
 
 def _object(row: Any, where: str) -> Row:

@@ -45,7 +45,7 @@ def families_of(suite: Suite) -> tuple[Family, ...]:
 
 def makers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
     """Return what makes a suite's items: the loader, and the families that it draws from."""
-    return (identity_of(Loader, suite.loader), *(identity_of(Family, family.name) for family in families_of(suite)))
+    return (identity_of(Loader, suite.loader), *(identity_of(Family, one.name) for one in families_of(suite)))
 
 
 def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
@@ -61,11 +61,11 @@ def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
 
 def needs_of(suite: Suite) -> tuple[str, ...]:
     """Return the facts that the suite's metrics need."""
-    needs: list[str] = []
+    needs: dict[str, None] = {}
     for name in suite.used:
         own = metric(name).needs
-        needs += [*(own(suite.options(name)) if callable(own) else own), *compared(suite, name)]
-    return tuple(dict.fromkeys(needs))
+        needs |= dict.fromkeys([*(own(suite.options(name)) if callable(own) else own), *compared(suite, name)])
+    return tuple(needs)
 
 
 def compared(suite: Suite, name: str) -> tuple[str, ...]:
@@ -103,6 +103,4 @@ def responses_of(suite: Suite) -> str:
             f"{source}: found a response in {sum(there)} of {len(there)} rows, expected one in all or in none. "
             "Fill the others (an empty text is a response), or drop the column to have the models asked."
         )
-    if not any(there):
-        return ""
-    return suite.responses_of or f"responses of {name_of(source)}"
+    return (suite.responses_of or f"responses of {name_of(source)}") if any(there) else ""

@@ -73,11 +73,9 @@ def _continues(text: str, group: Sequence[re.Match[str]], match: re.Match[str]) 
         return False
     if value >= 1000 or value == 100:
         return last not in {value, 0}
-    if last >= 1000:
-        return True
     if last >= 100:
-        return value < 100
-    return 20 <= last < 100 and last % 10 == 0 and 0 < value < 10
+        return last >= 1000 or value < 100
+    return last >= 20 and last % 10 == 0 and 0 < value < 10
 
 
 def _word(group: Sequence[re.Match[str]]) -> Word:
@@ -122,12 +120,10 @@ def _han_value(run: str) -> Fraction:
             section += (digit or 1) * _UNITS[c]
             unit, digit = _UNITS[c], 0
         else:
-            total = (
-                (total + section + digit or 1) * _MYRIADS[c]
-                if _MYRIADS[c] > 10**4
-                else (total + (section + digit or 1) * _MYRIADS[c])
-            )
-            unit, section, digit = _MYRIADS[c], 0, 0
+            unit = _MYRIADS[c]
+            larger = unit > 10**4
+            total = (total + section + digit or 1) * unit if larger else total + (section + digit or 1) * unit
+            section, digit = 0, 0
         if total > 10**40:
             return F(total)
     short = digit and unit > 10 and run[-2] not in "零〇"  # 一百二 is 120
@@ -140,11 +136,8 @@ def han(text: str) -> list[Word]:
     Source: ours.
     """
     skipped = {at for m in _NOT_COUNTED.finditer(text) for at in range(m.start(), m.end())}
-    return [
-        Word(_han_value(m[0]), m.start(), m.end())
-        for m in _HAN.finditer(text)
-        if m.start() not in skipped and m[0][:40] == m[0]
-    ]
+    runs = (m for m in _HAN.finditer(text) if m.start() not in skipped and len(m[0]) <= 40)
+    return [Word(_han_value(m[0]), *m.span()) for m in runs]
 
 
 _NOT_NOUNS = frozenset(
@@ -170,11 +163,7 @@ def worded(text: str) -> list[Number]:
     lowered = text[:_TOLD].lower().replace("ё", "е")
     found = [one for word in words(lowered) if (one := _stated(lowered, word)) is not None]
     if not text.isascii() and _HAN_ANY.search(lowered):
-        found += [
-            Number(word.value, word.start, word.end)
-            for word in han(lowered)
-            if lowered[word.start : word.end] != "一"
-        ]
+        found += [Number(*word) for word in han(lowered) if lowered[word.start : word.end] != "一"]
     return sorted(found, key=lambda number: number.start)
 
 
@@ -191,7 +180,7 @@ def _stated(text: str, word: Word) -> Number | None:
     if after and follows in _PARTS:
         return Number(word.value / _PARTS[follows], word.start, after.end(1))
     half = _AND_HALF.match(text, word.end)
-    return Number(word.value + _HALF, word.start, half.end()) if half else Number(word.value, word.start, word.end)
+    return Number(word.value + _HALF, word.start, half.end()) if half else Number(*word)
 
 
 def spelled(text: str) -> Fraction | None:

@@ -49,14 +49,9 @@ Declared = Mapping[str, Any] | type[Frozen]
 """Options as a unit declares them: a model, or names and defaults."""
 
 
-def _kind(default: Any) -> Any:
-    """Return the type that an option's default stands for; what holds others is for the unit to check."""
-    return type(default) if isinstance(default, bool | int | float | str) else Any
-
-
 @cache
-def _model(names: tuple[tuple[str, Any], ...]) -> type[Frozen]:
-    fields: dict[str, Any] = {name: (kind, ...) for name, kind in names}
+def _model(kinds: tuple[tuple[str, Any], ...]) -> type[Frozen]:
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in kinds}
     return create_model("Options", __base__=Frozen, **fields)
 
 
@@ -74,8 +69,12 @@ def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
         ValidationError: an option that is not declared, or a value that does not fit (pydantic's, with its path).
     """
     if isinstance(declared, Mapping):
-        kinds = tuple((name, _kind(default)) for name, default in declared.items())
-        return _model(kinds).model_validate({**declared, **given}).model_dump()
+        # What holds others is for the unit to check.
+        kinds = (
+            (name, type(one) if isinstance(one, bool | int | float | str) else Any)
+            for name, one in declared.items()
+        )
+        return _model(tuple(kinds)).model_validate({**declared, **given}).model_dump()
     return declared.model_validate(dict(given)).model_dump(by_alias=True)
 
 

@@ -75,16 +75,14 @@ def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
     import yaml
 
     told = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
-    crossings = told.pop("crossings", {})
+    crossings, distributions = told.pop("crossings", {}), told.pop("distributions", {})
     for one in crossings.values():
-        reasons = one.pop("reasons", {})
-        one["reasons"] = {(row, column): text for row, cells in reasons.items() for column, text in cells.items()}
+        cells = one.get("reasons", {}).items()
+        one["reasons"] = {(row, column): text for row, texts in cells for column, text in texts.items()}
         one["alert"] = tuple(one["alert"])
     return Shown(
         headline=tuple(told.pop("headline", ())),
         crossings=tuple(Crossing(name, of[name], **one) for name, one in crossings.items()),
-        distributions=tuple(
-            Distribution(name, of[name], **one) for name, one in told.pop("distributions", {}).items()
-        ),
+        distributions=tuple(Distribution(name, of[name], **one) for name, one in distributions.items()),
         **told,
     )

@@ -68,12 +68,14 @@ def _languages(name: str, there: tuple[Path, ...]) -> tuple[str, ...]:
     return tuple(sorted({path.relative_to(one).parts[0] for one in there for path in one.glob(f"*/{name}.j2")}))
 
 
+def _text(name: str, language: str) -> str:
+    return Path(str(template(name, language).filename)).read_bytes().decode()
+
+
 def digest(name: str, language: str) -> str:
     """Return the SHA-256 of a template's text; of a text that is no template's name, its own."""
-    if not shipped(name):
-        return hashlib.sha256(name.encode()).hexdigest()
-    content = Path(str(template(name.strip(), language).filename)).read_bytes()
-    return hashlib.sha256(content).hexdigest()
+    text = _text(name.strip(), language) if shipped(name) else name
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digests(*prompts: str | None) -> tuple[str, ...]:
@@ -105,10 +107,8 @@ def own(text: str) -> Template:
     try:
         return environment.from_string(text)
     except TemplateError as error:
-        at = getattr(error, "lineno", None)
-        raise InputError(
-            f"prompt{f', line {at}' if at else ''}: not valid Jinja2 ({error.message or error})."
-        ) from error
+        where = f", line {at}" if (at := getattr(error, "lineno", None)) else ""
+        raise InputError(f"prompt{where}: not valid Jinja2 ({error.message or error}).") from error
 
 
 @cache
@@ -118,11 +118,10 @@ def reads(prompt: str) -> frozenset[str]:
     Raises:
         InputError: it is not valid Jinja2.
     """
-    named = prompt.strip()
-    if shipped(named):
-        texts = [Path(str(template(named, language).filename)).read_text("utf-8") for language in languages(named)]
+    if shipped(prompt):
+        texts = [_text(prompt.strip(), language) for language in languages(prompt.strip())]
     else:
-        own(prompt)
+        own(prompt)  # is it valid?
         texts = [prompt]
     found: set[str] = set()
     for text in texts:
@@ -131,8 +130,9 @@ def reads(prompt: str) -> frozenset[str]:
         found |= free - {"row"}
         if "row" in free:
             columns = [*_columns_of_row(parsed)]
-            whole = sum(one.name == "row" for one in parsed.find_all(nodes.Name)) > len(columns)
-            found |= {*columns, *([WHOLE] if whole else [])}
+            found.update(columns)
+            if sum(one.name == "row" for one in parsed.find_all(nodes.Name)) > len(columns):
+                found.add(WHOLE)
     return frozenset(found)
 
 

@@ -49,20 +49,16 @@ class Catalogue:
     forms: tuple[tuple[re.Pattern[str], str], ...]
 
 
-def _paths() -> Mapping[str, Path]:
-    """Return the catalogues by language; the project's own stand before those of plug-ins."""
-    return _catalogue_files(folders())
-
-
 @cache
-def _catalogue_files(there: tuple[Path, ...]) -> Mapping[str, Path]:
+def _paths(there: tuple[Path, ...]) -> Mapping[str, Path]:
+    """Return the catalogues in folders by language; the project's own stand before those of plug-ins."""
     found = [path for folder in there for path in sorted(folder.glob(f"*/{_FILE}"))]
     return {path.parent.name: path for path in reversed(found) if _NAME.fullmatch(path.parent.name)}
 
 
 def languages() -> list[str]:
     """Return the languages that reports can be written in."""
-    return sorted(_paths())
+    return sorted(_paths(folders()))
 
 
 def catalogue(language: str) -> Catalogue:
@@ -71,11 +67,10 @@ def catalogue(language: str) -> Catalogue:
     Raises:
         InputError: there is none, or it is not valid; the message says where and why.
     """
-    path = _paths().get(language)
-    if path is None:
-        there = ", ".join(languages())
-        raise InputError(f"no catalogue of phrases in language {language!r}; expected one of {there}.")
-    return _read(path)
+    if path := _paths(folders()).get(language):
+        return _read(path)
+    there = ", ".join(languages())
+    raise InputError(f"no catalogue of phrases in language {language!r}; expected one of {there}.")
 
 
 @cache
@@ -85,15 +80,12 @@ def _read(path: Path) -> Catalogue:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML ({error}).") from error
     sections = raw if isinstance(raw, dict) else {}
+    phrases: dict[str, str] = {}
     for name, section in sections.items():
         if not isinstance(section, dict) or not all(isinstance(text, str) for text in section.values()):
             raise InputError(f"{path}: {name}: expected texts by name.")
-    phrases = {
-        f"{section}.{name}": text
-        for section, named in sections.items()
-        if section not in _APART
-        for name, text in named.items()
-    }
+        if name not in _APART:
+            phrases |= {f"{name}.{key}": text for key, text in section.items()}
     if path.parent != _FOLDER / ENGLISH:
         _check(phrases, path)
     reasons = sections.get("reasons", {})
@@ -144,8 +136,7 @@ def _agreeing(found: re.Match[str], values: Mapping[str, object]) -> str:
 
 def section(name: str, language: str) -> dict[str, str]:
     """Return all phrases of a section by their names, gaps unfilled; English where the language lacks one."""
-    own = catalogue(language).phrases
-    english = catalogue(ENGLISH).phrases
+    own, english = catalogue(language).phrases, catalogue(ENGLISH).phrases
     return {
         key.partition(".")[2]: own.get(key, text) for key, text in english.items() if key.startswith(f"{name}.")
     }
