@@ -187,27 +187,18 @@ def read_set(name: str) -> list[Item]:
 
 def _item(name: str, told: LabelledSet, kind: str, truth: Any, listed: Sequence[Mapping[str, Any]]) -> Item:
     """Make an item; its own prompt, for people, is the questions' texts."""
-    questions = [
-        {"key": told.keys[place] if told.keys else str(place + 1), "values": dict(values)}
-        for place, values in enumerate(listed)
-    ]
-    facts = {
-        EXAM: told.exam,
-        QUESTIONS: questions,
-        TRUTH: truth,
-        KIND: kind,
-        "response": "",
-        FOLDED: dict(told.folded),
-    }
+    keys = told.keys or map(str, range(1, len(listed) + 1))
+    questions = [{"key": key, "values": dict(values)} for key, values in zip(keys, listed, strict=True)]
+    facts = {EXAM: told.exam, QUESTIONS: questions, TRUTH: truth, KIND: kind, "response": ""}
+    facts[FOLDED] = dict(told.folded)
     texts = [text for values in listed for text in _texts(values)]
     answer = truth if isinstance(truth, str) else truth["1"]
     return Item("\n\n".join(dict.fromkeys(texts)), answer, facts, kind, family=name, language=told.language)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        if len(value) > 1:
-            yield value
-    else:
+    if not isinstance(value, str):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(one)
+    elif len(value) > 1:
+        yield value

@@ -33,20 +33,16 @@ class Frozen(BaseModel):
         return value
 
 
-class Unit(Protocol):
-    """What has a name and declares options."""
-
-    @property
-    def name(self) -> str:
-        """The unit's name."""
-
-    @property
-    def options(self) -> "Declared":
-        """The options with their defaults."""
-
-
 Declared = Mapping[str, Any] | type[Frozen]
 """Options as a unit declares them: a model, or names and defaults."""
+
+
+class _Unit(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def options(self) -> Declared: ...
 
 
 @cache
@@ -78,7 +74,7 @@ def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
     return declared.model_validate(dict(given)).model_dump(by_alias=True)
 
 
-def options_of(unit: Unit, given: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(unit: _Unit, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return every option of a unit: the given ones, checked, and the defaults of the rest.
 
     Raises:
@@ -93,7 +89,7 @@ def options_of(unit: Unit, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def explained(error: ValidationError, declared: Declared) -> str:
     """Say in a sentence which option is wrong, what was found and what is expected."""
-    said = []
+    said: list[str] = []
     for one in error.errors(include_url=False):
         path = ".".join(map(str, one["loc"]))
         if one["type"] == "extra_forbidden" and len(one["loc"]) == 1:

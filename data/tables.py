@@ -35,22 +35,19 @@ class TableSchema:
         """
         expected = dict(self.columns)
         if lacks := [name for name in self.added if name not in frame.columns]:
-            missing = (pl.lit(None, expected[name]).alias(name) for name in lacks)
-            frame = frame.with_columns(*missing).select(
-                *(n for n in expected if n in {*frame.columns, *self.added})
-            )
+            order = [name for name in expected if name in {*frame.columns, *lacks}]
+            frame = frame.with_columns(pl.lit(None, expected[name]).alias(name) for name in lacks).select(order)
         found = dict(frame.schema)
+        here = f"table {self.name}{where and f' in {where}'}"
         if found != expected:
             wrong = [
                 f"{name}: {found.get(name, 'missing')} instead of {expected.get(name, 'nothing')}"
-                for name in [*expected, *(n for n in found if n not in expected)]
+                for name in {**expected, **found}
                 if found.get(name) != expected.get(name)
             ]
-            if not wrong:
-                wrong = [f"columns in the order {list(found)} instead of {list(expected)}"]
-            raise InputError(f"table {self.name}{where and f' in {where}'}: {'; '.join(wrong)}.")
+            raise InputError(f"{here}: {'; '.join(wrong)}.")
         if self.key and frame.select(pl.struct(self.key).is_duplicated().any()).item():
-            raise InputError(f"table {self.name}{where and f' in {where}'}: rows repeat in {', '.join(self.key)}.")
+            raise InputError(f"{here}: rows repeat in {', '.join(self.key)}.")
         return frame
 
 

@@ -36,8 +36,6 @@ _COUNTED = re.compile(
 _OF_ONE = {" are": " is", " have": " has", " were": " was"}
 _NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
-Sections = Mapping[str, Mapping[str, str]]
-
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:

@@ -5,6 +5,7 @@ No model is asked.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, cast
 
 from pydantic import Field, field_validator
@@ -80,14 +81,14 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield the questions; the response of each is empty, since it is the judge that is asked."""
     sets = [read_set(name) for name in options["data"]]  # first of all: what was not fetched is told at once
+    seed = options["seed"]
     for unit in units(options).values():
         seen: set[str] = set()
-        for language in options["languages"]:
-            for level, given in plan(unit, options):
-                yield from draw(unit, level=level, language=language, seed=options["seed"], given=given, seen=seen)
+        for language, (level, given) in product(options["languages"], plan(unit, options)):
+            yield from draw(unit, level=level, language=language, seed=seed, given=given, seen=seen)
     for every in sets:
-        for place in choose(len(every), method="random", n=options["n_data"], seed=options["seed"]):
-            yield replace(every[place], index=place, seed=options["seed"])
+        for place in choose(len(every), method="random", n=options["n_data"], seed=seed):
+            yield replace(every[place], index=place, seed=seed)
 
 
 def plan(unit: Family, options: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:

@@ -5,8 +5,7 @@ from fractions import Fraction
 import pytest
 
 from data.answers import final_number, search
-from data.asked import AskedQuantity, asked_quantity
-from data.choosing import results
+from data.choosing import AskedQuantity, asked_quantity, results
 from tests.helpers.bounds import bounded
 
 DOLLARS = "How much does Kylar need to pay for them?"
