@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     Field,
@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from data.errors import InputError
-from data.options import Frozen, Number, Seed, names, settle
+from data.options import OFF, Frozen, Number, Seed, names, settle
 from data.plugins import discover, find
 from data.records import Provider
 
@@ -69,7 +69,7 @@ class Model(Frozen):
         None, ge=0, description="of 1 000 000 output tokens of thinking; default: price_out"
     )
 
-    batch: Literal["off", "submit", "wait"] = Field(
+    batch: Annotated[Literal["off", "submit", "wait"], OFF] = Field(
         "off",
         description="submit: ask through the server's batch endpoint, end the run undecided and collect later; "
         "wait: stay until all is there",
@@ -123,12 +123,6 @@ class Model(Frozen):
         except InputError as error:
             listed = ", ".join(map(repr, discover(Provider)))
             raise ValueError(f"expected one of {listed}") from error
-
-    @field_validator("batch", mode="before")
-    @classmethod
-    def _off(cls, value: object) -> object:
-        """Take what YAML reads an unquoted `off` as."""
-        return "off" if value is False else value
 
     @field_validator("api_key_env")
     @classmethod

@@ -17,7 +17,7 @@ from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from config.prices import Prices, priced
 from data.loading import offered
-from data.options import Frozen, Share
+from data.options import OFF, Frozen, Share
 from data.plugins import loader, metric
 from data.suites import MAX_DROP, Stop, Suite
 
@@ -149,7 +149,7 @@ class Settings(Frozen):
         description="what the overall score of several suites must reach; by default 0.8, if each suite with a "
         "weight has a threshold",
     )
-    gate: Literal["point", "interval", "off"] = Field(
+    gate: Annotated[Literal["point", "interval", "off"], OFF] = Field(
         "point",
         description="point: the score decides; interval: its whole interval; off: nothing, and the exit code is 0",
     )
@@ -250,12 +250,6 @@ class Settings(Frozen):
             return resolve(priced(raw)).raw
         except DeclarationError as error:
             raise ValueError(str(error)) from error
-
-    @field_validator("gate", mode="before")
-    @classmethod
-    def _off(cls, gate: object) -> object:
-        """Take what YAML reads an unquoted `off` as."""
-        return "off" if gate is False else gate
 
     @model_validator(mode="after")
     def _names(self) -> Self:

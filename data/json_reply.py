@@ -5,11 +5,12 @@ substance stays refused: NaN and Infinity, cut objects, a key given twice.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from data.characters import storable
 from data.patterns import pattern
@@ -34,14 +35,10 @@ class NotJson(Exception):  # noqa: N818 - says where reading ended, not an error
         self.position = position
 
 
-def _refuse(_: str) -> NoReturn:
-    raise ValueError("a number that is not finite")
-
-
 def _finite(text: str) -> float:
     value = float(text)
-    if value in {float("inf"), float("-inf")}:
-        _refuse(text)
+    if not math.isfinite(value):
+        raise ValueError("a number that is not finite")
     return value
 
 
@@ -52,7 +49,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(strict=False, parse_constant=_finite, parse_float=_finite, object_pairs_hook=_unique)
 
 
 def _string(token: str) -> str:

@@ -335,9 +335,8 @@ def _is_mixed(text: str, whole: Number, part: Number) -> bool:
     """Say whether a whole number and a proper fraction after it are one mixed number."""
     if whole.value is None or part.value is None or whole.value.denominator != 1 or whole.percent:
         return False
-    if part.value.denominator == 1:  # nearly always; comparing fractions takes longer
+    if part.value.denominator == 1 or not 0 < part.value < 1:  # the first nearly always; comparing takes longer
         return False
-    written = text[part.start : part.end]
-    if not 0 < part.value < 1 or not ("/" in written or "⁄" in written or "frac" in written or len(written) == 1):
-        return False
-    return text[whole.end : part.start] in {"", " ", "\u00a0", " and ", " и ", "又"}
+    written, between = text[part.start : part.end], text[whole.end : part.start]
+    divided = len(written) == 1 or any(sign in written for sign in ("/", "⁄", "frac"))
+    return divided and between in {"", " ", "\u00a0", " and ", " и ", "又"}

@@ -8,13 +8,24 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, create_model, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+)
 
 from data.errors import InputError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
+OFF = BeforeValidator(lambda value: "off" if value is False else value)
+"""Takes what YAML reads an unquoted `off` as."""
 NUMBERS = (int, float, int | None, float | None, Seed | None)
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from data.patterns import pattern
@@ -69,25 +70,16 @@ def _elements(text: str) -> Iterator[str]:
 def _strings(text: str) -> Iterator[str]:
     """Yield the strings of JSON in a text; where it cannot be read as a whole, those that a definition begins."""
     decoder = json.JSONDecoder(strict=False)
-    whole = False
-    places = [place for mark in "{[" if (place := text.find(mark)) >= 0]
-    for place in sorted(places):
-        try:
+    for place in sorted(place for mark in "{[" if (place := text.find(mark)) >= 0):
+        with suppress(ValueError, RecursionError):
             value, _ = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            continue
-        for found in _walked(value):
-            whole = True
-            yield _lined(found)
-        if whole:
-            return
+            if found := [*map(_lined, _walked(value))]:
+                yield from found
+                return
     for begun in list(_BEGUN.finditer(text))[-TRIES:]:
-        end = re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL).match(text, begun.start() + 1)
-        if end:
-            try:
+        if end := re.compile(r'(?:[^"\\]|\\.)*+', re.DOTALL).match(text, begun.start() + 1):
+            with suppress(ValueError):
                 yield _lined(json.loads(f'"{end[0]}"', strict=False))
-            except ValueError:
-                continue
 
 
 def _walked(value: Any) -> Iterator[str]:
