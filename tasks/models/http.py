@@ -13,15 +13,13 @@ import httpx
 from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Reply
-from tasks.models import paths
-from tasks.models.answers import FIELDS, read_answer
 from tasks.models.bodies import ACCEPTED, bound
 from tasks.models.errors import classify_error, read_error, refusal, tls_error
 from tasks.models.ollama import UNBOUNDED, BoundedStream, Spread
-from tasks.models.protocol import CallError, ErrorKind
-from tasks.models.replies import read_reply
+from tasks.models.protocol import CallError
+from tasks.models.replies import FIELDS, offered, read_answer, read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
-from tasks.models.templates import BodyError, fill
+from tasks.models.templates import BodyError, PathError, fill, find
 
 _CONNECT_S = 30.0
 _QUOTED = 300
@@ -41,7 +39,9 @@ class HttpClient:
             carrying = {"Authorization": f"Bearer {key}"}
         self._model = model
         self._options = model.options
-        self._url, self._query = _exact(model.base_url), query | asking
+        parts = urlsplit(model.base_url)  # unlike `url`, its path as it was written
+        self._url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+        self._query = query | asking
         self._where = bare(url)
         said = {name: value for name, value in self._options.items() if value}
         self._asks = hashlib.sha256(canonical([said, query]).encode()).hexdigest()
@@ -63,24 +63,15 @@ class HttpClient:
             CallError: nothing does.
         """
         if not getproxies():
-            await self._knock()
-        return {
-            "provider": "http",
-            "model": self._model.served,
-            "base_url": self._where,
-            "asks": self._asks,
-        }
-
-    async def _knock(self) -> None:
-        parts = urlsplit(self._url)
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        context = httpx.create_ssl_context() if parts.scheme == "https" else None
-        try:
-            async with asyncio.timeout(_CONNECT_S):
-                _, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
-        except (OSError, TimeoutError) as error:
-            raise self._unreached(error) from None
-        writer.close()
+            parts = urlsplit(self._url)
+            port, context = (443, httpx.create_ssl_context()) if parts.scheme == "https" else (80, None)
+            try:
+                async with asyncio.timeout(_CONNECT_S):
+                    _, writer = await asyncio.open_connection(parts.hostname, parts.port or port, ssl=context)
+            except (OSError, TimeoutError) as error:
+                raise self._unreached(error) from None
+            writer.close()
+        return {"provider": "http", "model": self._model.served, "base_url": self._where, "asks": self._asks}
 
     async def ask(self, call: Call) -> Reply:
         """Ask once.
@@ -106,18 +97,8 @@ class HttpClient:
 
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the body, or for a GET the query, that puts a call to the application."""
-        spoken = {role: [m.content for m in call.messages if m.role == role] for role in ("system", "user")}
-        values = {
-            "prompt": spoken["user"][-1] if spoken["user"] else "",
-            "system": "\n\n".join(spoken["system"]),
-            "messages": [{"role": m.role, "content": m.content} for m in call.messages],
-            "parameters": dict(call.parameters),
-            "schema": call.schema,
-            "item_id": call.item_id,
-            "item": dict(call.item),
-        }
         try:
-            body = fill(self._options["body"], values)
+            body = fill(self._options["body"], {**offered(call), "schema": call.schema, "item_id": call.item_id})
         except BodyError as error:
             raise CallError(
                 "invalid", self._secrets.clean(f"body cannot be filled for this item: {error}")
@@ -125,11 +106,9 @@ class HttpClient:
         if self._options["method"] == "GET":
             query = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
             return {"params": self._query | query}
+        content, kind = json.dumps(body).encode(), "application/json"
         if isinstance(self._options["body"], str):
-            return self._sent(str(body).encode("utf-8", "replace"), "text/plain; charset=utf-8")
-        return self._sent(json.dumps(body).encode(), "application/json")
-
-    def _sent(self, content: bytes, kind: str) -> dict[str, Any]:
+            content, kind = str(body).encode("utf-8", "replace"), "text/plain; charset=utf-8"
         own = any(name.lower() == "content-type" for name in self._options["headers"])
         return {"params": self._query, "content": content, "headers": {} if own else {"Content-Type": kind}}
 
@@ -142,16 +121,13 @@ class HttpClient:
         except (ValueError, RecursionError):
             raise CallError("server", f"{self._where} sent a body that is not JSON: {self._quoted(text)}") from None
         given = {}
-        named = {name: str(self._options[name]) for name in FIELDS if self._options[name]}
-        for name, path in named.items():
+        places = {name: f"{self._where}: {name} ({self._options[name]})" for name in FIELDS}
+        for name, path in ((name, self._options[name]) for name in FIELDS if self._options[name]):
             try:
-                given[name] = paths.find(body, path)
-            except paths.PathError as error:
+                given[name] = find(body, path)
+            except PathError as error:
                 said = self._secrets.clean(str(error))
-                raise CallError(
-                    "invalid", f"{self._where}: {name} ({path}): {said}: {self._quoted(text)}"
-                ) from None
-        places = {name: f"{self._where}: {name} ({named.get(name, '')})" for name in FIELDS}
+                raise CallError("invalid", f"{places[name]}: {said}: {self._quoted(text)}") from None
         return read_answer(given, places)
 
     def _refusal(self, answer: httpx.Response, text: str) -> CallError:
@@ -161,15 +137,11 @@ class HttpClient:
             said = self._secrets.clean(f"it redirects to {target}, which is not followed")
             return CallError("invalid", f"HTTP {status}: {said}; set `base_url` to the address that answers")
         message, code, _ = read_error(text)
-        kind = classify_error(status, message, code)
-        advice = self._advice(kind)
-        return refusal(status, answer.headers, text, told=self._secrets.clean(message), advice=advice, kind=kind)
-
-    def _advice(self, kind: ErrorKind) -> str:
+        kind, variable = classify_error(status, message, code), self._model.api_key_env
+        advice = f"; check the address {self._where}" if kind == "unknown_model" else ""
         if kind == "auth":
-            variable = self._model.api_key_env
-            return f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
-        return f"; check the address {self._where}" if kind == "unknown_model" else ""
+            advice = f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
+        return refusal(status, answer.headers, text, told=self._secrets.clean(message), advice=advice, kind=kind)
 
     def _quoted(self, text: str) -> str:
         return self._secrets.clean(text[:20_000])[:_QUOTED] or "nothing"
@@ -181,12 +153,6 @@ class HttpClient:
         return CallError(
             "connection", f"no answer from {self._where}: {said}; check that the application runs there"
         )
-
-
-def _exact(url: str) -> str:
-    """Return an address without user, query and fragment, its path as it was written."""
-    parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def _decoded(body: bytes, charset: str | None) -> str:

@@ -1,28 +1,244 @@
-"""A function of the user's own in place of a model."""
+"""A function of the user's own in place of a model, in a process of its own: started again where it has ended."""
 
 import asyncio
+import atexit
+import contextlib
+import itertools
+import json
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from config.settings import Model
+from data.characters import visible
 from data.errors import InputError
 from data.records import Call, Reply
-from tasks.models.answers import FIELDS, read_answer
 from tasks.models.protocol import CallError
-from tasks.models.python_process import Application, Message, ProcessEnded, application, interpreter_of, said_of
+from tasks.models.python_child import STRANGE
+from tasks.models.replies import FIELDS, offered, read_answer
+from tasks.models.secrets import Secrets
 from tasks.models.threads import in_thread
+from tasks.runtime.logs import LOGGER, structured
+
+OURS = Path(__file__).parents[2]
+"""The folder of our own modules, which an application must not find in place of its own."""
+NAME = "basic_control_application"
+START = f"import sys; exec(compile(open(sys.argv[1], 'rb').read(), sys.argv[1], 'exec'), {{'__name__': '{NAME}'}})"
+END_S = 2.0
+"""How long a process may take to end once there is nothing more to ask."""
+LINE = 64 * 1024
+"""Bytes of what an application prints that are shown as one line."""
+
+Message = Mapping[str, Any]
+
+
+class ProcessEnded(Exception):  # noqa: N818 - said of a process, which may be started again
+    """The application's process ended; the text says how."""
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment, keys included, without what has a Python process find our own modules."""
+    known = dict(os.environ)
+    listed = known.get("PYTHONPATH", "").split(os.pathsep)
+    others = [path for path in listed if path and Path(path).resolve() != OURS.resolve()]
+    if len(others) < len([*filter(None, listed)]):
+        known["PYTHONPATH"] = os.pathsep.join(others)
+        known.pop("PYTHONSAFEPATH", None)
+    return known
+
+
+def _raised(message: Message) -> str:
+    """Return what an application raised, in one line."""
+    return f"{Secrets().clean(message['raised'])}{visible(message['at'])}"
+
+
+def _strange(found: dict[str, Any]) -> Any:
+    """Return in place of what JSON cannot hold an object of a class of the same name."""
+    return type(found[STRANGE], (), {})() if STRANGE in found else found
+
+
+class Process:
+    """A running application. What it prints is shown on standard error; it ends with this process."""
+
+    def __init__(self, interpreter: str, module: str, place: str) -> None:
+        child = Path(__file__).with_name("python_child.py")
+        self._numbers = itertools.count(1)
+        self.ended = ""
+        self._lock = threading.Lock()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting: dict[int, Future[Message]] = {0: Future()}
+        self.ready = self._waiting[0]
+        self._popen = subprocess.Popen(  # noqa: S603 - the user's own interpreter, and their own code
+            [interpreter, "-u", "-c", START, str(child), module, place, str(OURS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            # The terminal's Ctrl-C is the run's: calls on their way may still end.
+            start_new_session=True,
+        )
+        reader = self._begin(self._read, self._popen.stdout)
+        self._begin(self._write, self._popen.stdin)
+        self._begin(self._show, self._popen.stderr)
+        self._begin(self._wait, reader)
+
+    @staticmethod
+    def _begin(act: Any, *given: Any) -> threading.Thread:
+        thread = threading.Thread(target=act, args=given, name="application", daemon=True)
+        thread.start()
+        return thread
+
+    def ask(self, **message: Any) -> tuple[int, "Future[Message]"]:
+        """Send a message; return its number, and what will be its answer or `ProcessEnded`."""
+        number, answer = next(self._numbers), Future[Message]()
+        with self._lock:
+            if self.ended:
+                answer.set_exception(ProcessEnded(self.ended))
+                return number, answer
+            self._waiting[number] = answer
+        self._lines.put(json.dumps({"id": number, **message}).encode() + b"\n")
+        return number, answer
+
+    def stop(self, number: int) -> None:
+        """Have a question be given up; a function that runs in a thread goes on, unheard."""
+        if self._waiting.pop(number, None):
+            self._lines.put(json.dumps({"id": number, "stop": True}).encode() + b"\n")
+
+    def close(self) -> None:
+        """End it: by closing what it reads, and if that is not enough, at once."""
+        self._lines.put(None)
+        try:
+            self._popen.wait(END_S)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+
+    def _write(self, to: IO[bytes]) -> None:
+        with contextlib.suppress(OSError), to:
+            while line := self._lines.get():
+                to.write(line)
+                to.flush()
+
+    def _read(self, lines: IO[bytes]) -> None:
+        for line in lines:
+            message = json.loads(line, object_hook=_strange)
+            answer = self._waiting.pop(message.pop("id"), None)
+            if answer and answer.set_running_or_notify_cancel():
+                answer.set_result(message)
+
+    def _show(self, printed: IO[bytes]) -> None:
+        while line := printed.readline(LINE):
+            text = visible(line.decode("utf-8", "replace").rstrip("\r\n"))
+            if structured():
+                LOGGER.info("%s", text)
+            else:
+                # In one piece: others write in between. Looked up each time: a run's bars take the place of stderr.
+                sys.stderr.write(f"{text}\n")
+
+    def _wait(self, reader: threading.Thread) -> None:
+        code = self._popen.wait()
+        reader.join(END_S)  # processes that it forked may hold the other end open
+        with self._lock:
+            self.ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+            left = [self._waiting.pop(number) for number in list(self._waiting)]
+        for answer in left:
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(ProcessEnded(self.ended))
+
+
+class Application:
+    """An application as it is configured, and its process, where there is one."""
+
+    def __init__(self, interpreter: str, module: str, place: str) -> None:
+        self._started = (interpreter, module, place)
+        self._starting = threading.Lock()
+        self._process: Process | None = None
+        self._functions: dict[str, Message] = {}
+
+    @property
+    def running(self) -> Process | None:
+        """The process that can be asked at once, if there is one."""
+        process = self._process
+        return process if process and not process.ended and process.ready.done() else None
+
+    def process(self, where: str) -> Process:
+        """Return the application's process, started if it is not there; that takes as long as its import.
+
+        `where`, in messages, says whose it is.
+
+        Raises:
+            InputError: it cannot be started, or the application cannot be loaded.
+        """
+        with self._starting:
+            if running := self.running:
+                return running
+            interpreter = self._started[0]
+            try:
+                process = self._process = Process(*self._started)
+                said = process.ready.result()
+            except OSError as error:
+                raise InputError(f"{where}: {interpreter} cannot be started ({error.strerror}).") from error
+            except ProcessEnded as error:
+                raise InputError(
+                    f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected a Python "
+                    "from 3.8 on, and a module that does not end it). Fix it first."
+                ) from error
+            if "raised" in said:
+                raise InputError(f"{where}: cannot be loaded ({_raised(said)}). Fix it first.")
+            if "refused" in said:
+                raise InputError(f"{where}: {said['refused']}")
+            return process
+
+    def function(self, name: str, where: str) -> Message:
+        """Return what a function takes, and the digest of its file; asked once. `where`: as `process`.
+
+        Raises:
+            InputError: as `process`; or there is no such function, or it asks for other arguments.
+        """
+        if name not in self._functions:
+            try:
+                found = self.process(where).ask(function=name)[1].result()
+            except ProcessEnded as error:
+                raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
+            if "refused" in found:
+                raise InputError(f"{where}: {found['refused']}")
+            self._functions[name] = found
+        return self._functions[name]
+
+    def close(self) -> None:
+        """End the application's process; it is started again where it is asked again."""
+        process, self._process = self._process, None
+        if process:
+            process.close()
+
+
+_APPLICATIONS: dict[tuple[int, str, str, str], Application] = {}
+_OPENING = threading.Lock()
 
 
 def load(model: Model) -> tuple[Application, Message]:
     """Load a model's function; return its application, and what it takes, with the digest of its file.
 
+    All functions of a module share an application; a fork of this process has its own.
+
     Raises:
         InputError: there is no such interpreter, file, module or function, it cannot be loaded, or asks for other
             arguments.
     """
-    where = _where(model)
+    where, given = _where(model), str(model.options["python"])
+    interpreter = (
+        shutil.which(str(Path(given).expanduser()) if os.sep in given else given) if given else sys.executable
+    )
+    if interpreter is None:
+        raise InputError(f"{where}: there is no interpreter {given}; expected a Python such as ../venv/bin/python.")
     module, _, name = str(model.options["function"]).rpartition(":")
     place = Path.cwd()
     if module.endswith(".py"):
@@ -30,8 +246,12 @@ def load(model: Model) -> tuple[Application, Message]:
         if not path.is_file():
             raise InputError(f"{where}: there is no file {path}; expected a Python file and a function in it.")
         module, place = str(path), path.parent
-    home = application(interpreter_of(str(model.options["python"]), where), module, str(place))
-    return home, home.function(name, where)
+    key = (os.getpid(), interpreter, module, str(place))
+    with _OPENING:
+        if key not in _APPLICATIONS:
+            _APPLICATIONS[key] = opened = Application(*key[1:])
+            atexit.register(opened.close)
+    return _APPLICATIONS[key], _APPLICATIONS[key].function(name, where)
 
 
 def _where(model: Model) -> str:
@@ -101,7 +321,7 @@ class PythonClient:
                 process = await in_thread(partial(home.process, _where(self._model)), "python")
             except InputError as error:
                 raise CallError("invalid", str(error)) from None
-        number, answer = process.ask(function=self._reference.rpartition(":")[2], offered=_offered(call))
+        number, answer = process.ask(function=self._reference.rpartition(":")[2], offered=offered(call))
         try:
             return await asyncio.wrap_future(answer)
         except asyncio.CancelledError:
@@ -110,7 +330,7 @@ class PythonClient:
 
     def _read(self, said: Message) -> Reply:
         if "raised" in said:
-            raise CallError("invalid", f"{self._reference} raised {said_of(said)}")
+            raise CallError("invalid", f"{self._reference} raised {_raised(said)}")
         if "returned" in said:
             raise CallError(
                 "invalid",
@@ -122,14 +342,3 @@ class PythonClient:
                 "invalid", f"{self._reference} returned the key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
             )
         return read_answer(answer, {name: f"{self._reference} returned {name}" for name in FIELDS})
-
-
-def _offered(call: Call) -> dict[str, Any]:
-    """Return what a function may take of a call."""
-    return {
-        "prompt": next((m.content for m in reversed(call.messages) if m.role == "user"), ""),
-        "system": "\n\n".join(m.content for m in call.messages if m.role == "system"),
-        "messages": [{"role": m.role, "content": m.content} for m in call.messages],
-        "parameters": dict(call.parameters),
-        "item": dict(call.item),
-    }

@@ -1,6 +1,6 @@
 """A user's application in a process of its own: what runs there. Only Python's own library, from 3.8 on.
 
-`tasks.models.python_process` starts it with a module, or a file, the folder that this is imported from, which
+`tasks.models.python` starts it with a module, or a file, the folder that this is imported from, which
 goes first on the path, and the folder of Basic Control's own modules, which must not be on it. Questions come as
 JSON lines on standard input, and answers go as JSON lines to standard output; what the application itself prints
 goes to standard error, and what it reads is empty. It ends with its standard input.
@@ -67,11 +67,21 @@ class Channel:
 
 
 def find_module(module: str, place: str, ours: str) -> Any:
-    """Import the application with its own folder first on the path, and ours not on it."""
+    """Import the application with its own folder first on the path, and ours not on it.
+
+    Raises:
+        NotCallable: there is none of that name.
+    """
     kept = [path for path in sys.path if path and os.path.realpath(path) != os.path.realpath(ours)]
     sys.path[:] = [place, *(path for path in kept if path != place)]
     if not module.endswith(".py"):
-        return importlib.import_module(module)
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            if module == missing or module.startswith(missing + "."):
+                raise NotCallable(f"there is no module {missing!r}; install it, or name a file.") from None
+            raise
     name = Path(module).stem
     if name in sys.modules:  # one of Python's own that this file needs: it keeps its name
         name = "application_" + name
@@ -83,26 +93,11 @@ def find_module(module: str, place: str, ours: str) -> Any:
     return loaded
 
 
-def loaded_from(module: str, place: str, ours: str) -> Any:
-    """Return the application's module.
-
-    Raises:
-        Refused: there is none of that name.
-    """
-    try:
-        return find_module(module, place, ours)
-    except ModuleNotFoundError as error:
-        missing = error.name or ""
-        if module == missing or module.startswith(missing + "."):
-            raise NotCallable(f"there is no module {missing!r}; install it, or name a file.") from None
-        raise
-
-
 def function_of(module: Any, name: str) -> Found:
     """Return the function of that name in a module, and how it is called.
 
     Raises:
-        Refused: there is none, or it asks for other arguments.
+        NotCallable: there is none, or it asks for other arguments.
     """
     source = Path(getattr(module, "__file__", None) or "").name
     found = module
@@ -193,6 +188,8 @@ class LoadedApplication:
     def __init__(self, module: Any, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
         self.module = module
         self.source = getattr(module, "__file__", None) or ""
+        source = Path(self.source)
+        self.digest = hashlib.sha256(source.read_bytes() if source.is_file() else b"").hexdigest()
         self.channel = channel
         self.loop = loop
         self.functions: dict[str, Found] = {}
@@ -218,7 +215,7 @@ class LoadedApplication:
             if "offered" in message:
                 said = answered(await self.called(found, message["offered"]))
             else:
-                said = {"takes": sorted(found[1]), "digest": self.digest()}
+                said = {"takes": sorted(found[1]), "digest": self.digest}
         except NotCallable as error:
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
@@ -227,11 +224,6 @@ class LoadedApplication:
             error = error.error if isinstance(error, ApplicationError) else error
             said = told_of(error, self.source)
         self.channel.send(id=number, **said)
-
-    def digest(self) -> str:
-        """Return the SHA-256 of the application's own file."""
-        source = Path(self.source)
-        return hashlib.sha256(source.read_bytes() if source.is_file() else b"").hexdigest()
 
     def function(self, name: str) -> Found:
         """Return a function by its name in the module, looked up once."""
@@ -244,26 +236,19 @@ class LoadedApplication:
         function, takes, by_position = found
         given = [offered["prompt"]] if by_position else []
         named = {name: offered[name] for name in takes}
-        if not inspect.iscoroutinefunction(function):
-            answer = await self.in_thread(lambda: function(*given, **named))
-            if not inspect.isawaitable(answer):
-                return answer
-            return await answer
-        return await function(*given, **named)
-
-    async def in_thread(self, act: Callable[[], Any]) -> Any:
-        """Act in a thread, beside others; what it raises is wrapped."""
+        if inspect.iscoroutinefunction(function):
+            return await function(*given, **named)
 
         def run() -> tuple[Any, BaseException | None]:
             try:
-                return act(), None
+                return function(*given, **named), None
             except BaseException as raised:  # noqa: BLE001 - handed on, whatever it is
                 return None, raised
 
         result, error = await self.loop.run_in_executor(self.threads, run)
         if error is not None:
             raise ApplicationError(error)
-        return result
+        return await result if inspect.isawaitable(result) else result
 
 
 def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[LoadedApplication]) -> None:
@@ -281,7 +266,7 @@ def main(module: str, place: str, ours: str) -> None:
     sys.argv[:] = [module]
     threading.Thread(target=listen, args=(channel, loop, applications), daemon=True).start()
     try:
-        applications.append(LoadedApplication(loaded_from(module, place, ours), channel, loop))
+        applications.append(LoadedApplication(find_module(module, place, ours), channel, loop))
     except NotCallable as error:
         channel.send(id=0, refused=str(error))
     except BaseException as error:  # noqa: BLE001 - whatever an import may raise, it is told

@@ -1,7 +1,18 @@
-"""A reply as every client hands it on."""
+"""A reply as every client hands it on; what an application is told of a call, and its answer, checked."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from data import characters, thinking
-from data.records import Reply
+from data.records import Call, Reply
+from tasks.models.protocol import CallError
+
+FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
+"""What an application may answer with."""
+_MOST = 2**63
+_KINDS = {type(None): "nothing", str: "a text", bool: "true or false", dict: "a mapping", list: "a list"}
 
 
 def read_reply(
@@ -19,16 +30,93 @@ def read_reply(
     `thinking_tokens` (of those written) and `cached_tokens` (of those read) stand in `extra["usage"]`, if any.
     What is no text (half of a surrogate pair, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
-    text, aloud = thinking.split(storable(answer))
-    reasoning = "\n".join(part for part in (storable(thought), aloud) if part)
+    text, aloud = thinking.split(_storable(answer))
+    reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
     usage = {name: n for name, n in (("thinking", thinking_tokens), ("cached", cached_tokens)) if n and n > 0}
     return Reply(text, reasoning, finish_reason, tokens_in, tokens_out, {"usage": usage} if usage else {})
 
 
-def storable(text: str) -> str:
+def _storable(text: str) -> str:
     """Return a text that UTF-8 and databases can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
         text = characters.storable(text)
     return text.replace("\x00", "\ufffd")
+
+
+def offered(call: Call) -> dict[str, Any]:
+    """Return what an application is told of a call."""
+    spoken = {role: [m.content for m in call.messages if m.role == role] for role in ("system", "user")}
+    return {
+        "prompt": spoken["user"][-1] if spoken["user"] else "",
+        "system": "\n\n".join(spoken["system"]),
+        "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+        "parameters": dict(call.parameters),
+        "item": dict(call.item),
+    }
+
+
+def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
+    """Return an application's answer as a reply; `where` says for messages where each field was found.
+
+    Contexts and citations become `extra["retrieved_contexts"]` and `extra["citations"]`.
+
+    Raises:
+        CallError: a field has another type than it must have.
+    """
+    extra: dict[str, Any] = {}
+    if given.get("contexts") is not None:
+        contexts = _listed(given["contexts"], where["contexts"], "a list of texts")
+        if others := [one for one in contexts if not isinstance(one, str)]:
+            raise _wrong(where["contexts"], "a list of texts", others[0])
+        extra["retrieved_contexts"] = [_storable(one) for one in contexts]
+    if given.get("citations") is not None:
+        citations = _listed(given["citations"], where["citations"], "a list")
+        try:
+            extra["citations"] = json.loads(_storable(json.dumps(citations, ensure_ascii=False, allow_nan=False)))
+        except (TypeError, ValueError, RecursionError) as error:
+            said = f"{where['citations']}: expected what JSON can hold ({error})"
+            raise CallError("invalid", said) from None
+    ended = given.get("finish_reason")
+    if ended is not None and not isinstance(ended, str):
+        raise _wrong(where["finish_reason"], "a text", ended)
+    reply = read_reply(
+        _text(given.get("text"), where["text"]),
+        finish_reason=_storable(ended or ""),
+        tokens_in=_count(given.get("tokens_in"), where["tokens_in"]),
+        tokens_out=_count(given.get("tokens_out"), where["tokens_out"]),
+    )
+    return replace(reply, extra=extra)
+
+
+def _text(value: Any, where: str) -> str:
+    """Return a text, a number as a text, or the parts of a text put together."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return "".join(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise _wrong(where, "a text", value)
+
+
+def _count(value: Any, where: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+        raise _wrong(where, "a number of tokens from 0", value)
+    return value
+
+
+def _listed(value: Any, where: str, expected: str) -> list[Any]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list | tuple):
+        raise _wrong(where, expected, value)
+    return [*value]
+
+
+def _wrong(where: str, expected: str, found: Any) -> CallError:
+    kind = _KINDS.get(type(found), f"a {type(found).__name__}")
+    return CallError("invalid", f"{where}: expected {expected}, found {kind}")

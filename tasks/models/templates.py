@@ -1,10 +1,15 @@
-"""A request's body as a configuration writes it: any JSON whose strings are Jinja2.
+"""How a configuration writes what an application is sent, and where its JSON answer holds what.
 
-What is filled in is data: it is never read as a template. A string that is one expression and nothing else
-(`{{ messages }}`) becomes the value itself, a list or a number; in all others values are written as text.
+A body is any JSON whose strings are Jinja2. What is filled in is data: it is never read as a template. A string
+that is one expression and nothing else (`{{ messages }}`) becomes the value itself, a list or a number; in all
+others values are written as text.
+
+A path is dotted: `choices.0.message.content`, `documents.*.text`, `usage.input?`. A step is a key, an index of a
+list (from the end with a minus), or `*` for all entries of a list. One that ends in `?` may lead to nothing.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -32,8 +37,17 @@ class _Missing(StrictUndefined):
 _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=_Missing, keep_trailing_newline=True)
 
 
+_INDEX = re.compile(r"-?[0-9]{1,6}")
+_SHOWN = 8
+_KINDS = {str: "a text", bool: "true or false", type(None): "null"}
+
+
 class BodyError(ValueError):
     """What is wrong with a template, or with filling it; the text says where."""
+
+
+class PathError(ValueError):
+    """A path that leads nowhere; the text says how far it went and what was there."""
 
 
 def strings(body: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
@@ -48,6 +62,7 @@ def strings(body: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from strings(value, (*path, index))
 
 
+@lru_cache(maxsize=1024)
 def _named(source: str) -> frozenset[str]:
     return frozenset(meta.find_undeclared_variables(_ENVIRONMENT.parse(source)))
 
@@ -73,10 +88,7 @@ def check(body: Any) -> None:
 
 def names_item(body: Any) -> bool:
     """Say whether a checked body names the item."""
-    return any(_named_in(source) & OF_ITEM for _, source in strings(body))
-
-
-_named_in = lru_cache(maxsize=1024)(_named)
+    return any(_named(source) & OF_ITEM for _, source in strings(body))
 
 
 def fill(body: Any, values: Mapping[str, Any], path: Path = ()) -> Any:
@@ -127,3 +139,47 @@ def _compiled(source: str) -> tuple[Any, Any]:
 
 def _at(path: Path) -> str:
     return f"{'.'.join(map(str, path))}: " if path else ""
+
+
+def check_path(path: str) -> str:
+    """Return a path if it is one.
+
+    Raises:
+        ValueError: it has an empty step.
+    """
+    if path and not all(step.strip() for step in path.removesuffix("?").split(".")):
+        raise ValueError("expected a dotted path such as choices.0.message.content or documents.*.text")
+    return path
+
+
+def find(answer: Any, path: str) -> Any:
+    """Return what stands at a path; with `*`, a flat list of all that do; None where an optional path ends early.
+
+    Raises:
+        PathError: nothing stands there.
+    """
+    steps = path.removesuffix("?").split(".")
+    found = [answer]
+    for number, step in enumerate(steps):
+        after: list[Any] = []
+        for value in found:
+            if isinstance(value, list) and step == "*":
+                after += value
+            elif isinstance(value, dict) and step in value:
+                after.append(value[step])
+            elif isinstance(value, list) and _INDEX.fullmatch(step) and -len(value) <= int(step) < len(value):
+                after.append(value[int(step)])
+            elif not path.endswith("?"):
+                there = ".".join(steps[:number]) or "the answer"
+                raise PathError(f"no {step!r} in {there}, which {_describe(value)}")
+        found = after
+    return found if "*" in steps else next(iter(found), None)
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, dict):
+        shown = ", ".join(str(key)[:40] for key in list(value)[:_SHOWN])
+        return f"has {shown}{', …' if len(value) > _SHOWN else ''}" if value else "is an empty object"
+    if isinstance(value, list):
+        return f"is a list of {len(value)}"
+    return f"is {_KINDS.get(type(value), 'a number')}"

@@ -11,9 +11,10 @@ Source: OpenTelemetry's semantic conventions for generative AI (`gen_ai.*`); wha
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from data.batches import Cell, QueryResult
@@ -36,48 +37,22 @@ _CHUNK = 500
 _NANO = 1_000_000_000
 
 
-def check(endpoint: str) -> None:
-    """Check that what is asked for is installed.
-
-    Raises:
-        InputError: the extra `otel` is missing.
-    """
-    if endpoint:
-        import importlib.util
-
-        if importlib.util.find_spec("opentelemetry.exporter") is None:
-            raise InputError(
-                "telemetry.endpoint is set, and the extra for OpenTelemetry is not installed: "
-                f"{installing('otel')}; or leave the key out."
-            )
-
-
 def _named(cell: Cell) -> dict[str, Any]:
-    told = {
-        "evaluation.suite": cell.suite,
-        "evaluation.model": cell.model,
-        "evaluation.batch": cell.batch,
-        "evaluation.metric": cell.metric,
-        "evaluation.judge": cell.judge,
-    }
-    return {key: value for key, value in told.items() if value not in {"", None}}
+    told = {name: getattr(cell, name) for name in ("suite", "model", "batch", "metric", "judge")}
+    return {f"evaluation.{name}": value for name, value in told.items() if value not in {"", None}}
 
 
-def _work(cell: Cell) -> Cell:
-    """Return the cell of a stage whose calls may be its own or those of the queries inside of it."""
-    return replace(cell, judge="")
+def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResult]]]:
+    """Return what is counted of each stage's calls, so that each is once: a judge's stand at its queries.
 
-
-def _queries(stages: Iterable[Execution]) -> frozenset[Cell]:
-    """Return whose queries are stages of their own here; those inside of a stage on another machine are not."""
-    return frozenset(_work(one.cell) for one in stages if one.stage == QUERY)
-
-
-def _asked(one: Execution, queries: Collection[Cell]) -> tuple[QueryResult, ...]:
-    """Return what is counted of a stage's calls, so that each is once: a judge's stand at its queries."""
-    if one.stage != QUERY and _work(one.cell) in queries:
-        return ()
-    return tuple(each for each in one.asked if each.model)
+    Queries inside of a stage on another machine are no stages here: that stage tells of them.
+    """
+    works = [replace(one.cell, judge="") for one in stages]
+    queries = {work for one, work in zip(stages, works, strict=True) if one.stage == QUERY}
+    return [
+        (one, [each for each in one.asked if each.model and (one.stage == QUERY or work not in queries)])
+        for one, work in zip(stages, works, strict=True)
+    ]
 
 
 def _path(cell: Cell) -> tuple[str, ...]:
@@ -87,10 +62,10 @@ def _path(cell: Cell) -> tuple[str, ...]:
     return (cell.suite,) if cell.suite else ()
 
 
-def _told(stage: Execution, queries: Collection[Cell]) -> dict[str, Any]:
+def _told(stage: Execution, asked: Sequence[QueryResult]) -> dict[str, Any]:
     """Return what a stage's span says."""
     told = {"evaluation.stage": stage.stage, "evaluation.cached": stage.cached, **_named(stage.cell)}
-    if asked := _asked(stage, queries):
+    if asked:
         told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}
         told["evaluation.calls.asked"] = sum(each.total for each in asked)
         told |= {f"gen_ai.usage.{kind}_tokens": sum(getattr(each, name) for each in asked) for kind, name in TOKENS}
@@ -111,11 +86,10 @@ def _spans(
     tracer = TracerProvider(resource=resource, shutdown_on_exit=False).get_tracer("basic-control")
     made: list[Any] = []
 
-    def span(name: str, times: tuple[float, float], attributes: Mapping[str, Any], above: Any = None) -> Any:
+    def span(name: str, times: tuple[float, float], attributes: dict[str, Any], above: Any = None) -> Any:
         context = None if above is None else set_span_in_context(above)
-        first, last = (int(time_s * _NANO) for time_s in times)
-        one = tracer.start_span(name, context=context, start_time=first, attributes=dict(attributes))
-        one.end(last)
+        one = tracer.start_span(name, context=context, start_time=int(times[0] * _NANO), attributes=attributes)
+        one.end(int(times[1] * _NANO))
         made.append(one)
         return one
 
@@ -123,8 +97,7 @@ def _spans(
     opened: dict[tuple[str, ...], Any] = {
         (): span(f"run {run}", (began, time.time()), {"evaluation.run": run, **code})
     }
-    queries = _queries(stages)
-    for stage in stages:
+    for stage, asked in _calls(stages):
         path = _path(stage.cell)
         for here in (path[: n + 1] for n in range(len(path))):
             if here not in opened:
@@ -134,7 +107,7 @@ def _spans(
                 times = min(one.ended - one.seconds for one in own), max(one.ended for one in own)
                 name = f"batch {cell}" if len(here) > 1 else f"suite {cell.suite}"
                 opened[here] = span(name, times, _named(cell), opened[here[:-1]])
-        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, queries), opened[path])
+        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, asked), opened[path])
     return made
 
 
@@ -150,14 +123,13 @@ def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -
     meter = provider.get_meter("basic-control")
     calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by what became of them")
     tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of calls made now")
-    queries = _queries(stages)
-    for stage in stages:
-        for asked in _asked(stage, queries):
-            named = {**_named(stage.cell), "gen_ai.request.model": asked.model}
+    for stage, asked in _calls(stages):
+        for each in asked:
+            named = {**_named(stage.cell), "gen_ai.request.model": each.model}
             for name in OUTCOMES:
-                calls.add(getattr(asked, name), {**named, "evaluation.outcome": name})
+                calls.add(getattr(each, name), {**named, "evaluation.outcome": name})
             for kind, name in TOKENS:
-                tokens.add(getattr(asked, name), {**named, "gen_ai.token.type": kind})
+                tokens.add(getattr(each, name), {**named, "gen_ai.token.type": kind})
     taken = provider.force_flush(int(PATIENCE_S * 1000))
     provider.shutdown()
     return taken
@@ -190,35 +162,31 @@ class ExitStatus:
 def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
     """Trace the run inside, whose stages are entered in `stages`: sent when it has ended, however it did.
 
-    Nothing is sent to the endpoint ''.
+    Its end waits at most `PATIENCE_S`; what fails is an event, never an error. Nothing is sent to the endpoint ''.
 
     Raises:
         InputError: the extra `otel` is missing.
     """
-    check(endpoint)
-    began, how = time.time(), ExitStatus()
-    try:
-        yield how
-    finally:
-        _export(endpoint, run, stages, began=began, exit_code=how.exit_code)
-
-
-def _export(endpoint: str, run: str, stages: Sequence[Execution], *, began: float, exit_code: int | None) -> None:
-    """Send a run's spans and counts, waiting at most `PATIENCE_S`; what fails is an event, never an error."""
-    if not endpoint:
-        return
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr
-    said: list[str] = []
+    if endpoint and find_spec("opentelemetry.exporter") is None:
+        raise InputError(
+            "telemetry.endpoint is set, and the extra for OpenTelemetry is not installed: "
+            f"{installing('otel')}; or leave the key out."
+        )
+    began, how, said = time.time(), ExitStatus(), list[str]()
 
     def work() -> None:
         try:
-            said.append(_send(endpoint, run, exit_code, began, stages))
+            said.append(_send(endpoint, run, how.exit_code, began, stages))
         except Exception as error:  # noqa: BLE001 - whatever a collector does, the run's results stand
             said.append(f"{type(error).__name__}: {error}")
 
-    thread = threading.Thread(target=work, name="telemetry", daemon=True)
-    thread.start()
-    thread.join(PATIENCE_S)
-    why = said[0] if said else f"no answer within {PATIENCE_S:g} s"
-    if why:
-        event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)
+    try:
+        yield how
+    finally:
+        if endpoint:
+            logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr
+            thread = threading.Thread(target=work, name="telemetry", daemon=True)
+            thread.start()
+            thread.join(PATIENCE_S)
+            if why := said[0] if said else f"no answer within {PATIENCE_S:g} s":
+                event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)

@@ -23,11 +23,4 @@ def _unready(model: Any) -> str:
     return lacking(model, model.base_url, "AZURE_OPENAI_API_KEY", needed=True)
 
 
-UNIT = Provider(
-    name="azure",
-    version=1,
-    open=_open,
-    unready=_unready,
-    options=Options,
-    check=_check,
-)
+UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, options=Options, check=_check)

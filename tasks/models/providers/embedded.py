@@ -17,13 +17,13 @@ def _check(model: Any) -> str:
 
 
 def _at_once(model: Any) -> int:
-    from tasks.models.weights import engines
+    from tasks.models.embedded import engines
 
     return engines(model)
 
 
 def _unready(model: Any) -> str:
-    from tasks.models.weights import find_weights
+    from tasks.models.embedded import find_weights
 
     try:
         find_weights(model)
@@ -32,11 +32,4 @@ def _unready(model: Any) -> str:
     return ""
 
 
-UNIT = Provider(
-    name="embedded",
-    version=1,
-    open=_open,
-    unready=_unready,
-    check=_check,
-    at_once=_at_once,
-)
+UNIT = Provider(name="embedded", version=1, open=_open, unready=_unready, check=_check, at_once=_at_once)

@@ -58,9 +58,9 @@ class Options(Frozen):
     @field_validator(*_PATHS)
     @classmethod
     def _path(cls, value: str) -> str:
-        from tasks.models.paths import check
+        from tasks.models.templates import check_path
 
-        return check(value)
+        return check_path(value)
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

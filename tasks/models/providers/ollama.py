@@ -32,10 +32,4 @@ def _unready(model: Any) -> str:
     return lacking(model, url if "://" in url else f"http://{url}" if ":" in url else f"http://{url}:11434")
 
 
-UNIT = Provider(
-    name="ollama",
-    version=1,
-    open=_open,
-    unready=_unready,
-    check=_check,
-)
+UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)

@@ -47,11 +47,5 @@ def _unready(model: Any) -> str:
 
 
 UNIT = Provider(
-    name="openai",
-    version=1,
-    open=_open,
-    unready=_unready,
-    options=Options,
-    check=check,
-    batches=_batches,
+    name="openai", version=1, open=_open, unready=_unready, options=Options, check=check, batches=_batches
 )

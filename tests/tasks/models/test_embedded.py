@@ -18,8 +18,8 @@ from config.settings import Model
 from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models import open_client
+from tasks.models.embedded import BUNDLED_SHA256, engines_that_fit
 from tasks.models.protocol import CallError, Client
-from tasks.models.weights import BUNDLED_SHA256, engines_that_fit
 from tasks.runtime import machine
 from tests.tasks.models.asking import ask, using
 
