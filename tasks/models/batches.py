@@ -51,20 +51,8 @@ SOUGHT = "their batch may be there, and is looked for in the server's list"
 HELD_S = 0.5
 """Between two looks at what others are just asking or submitting."""
 
-Ended = Callable[[str, Remembered | CallError], None]
-"""Called with what became of a request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What has become of requests already: replies of whatever run, and failures of this one."""
-
-    replies: Mapping[str, Remembered]
-    failures: Mapping[str, FailedCall]
-
-    def __contains__(self, request_id: str) -> bool:
-        """Say whether a request has ended."""
-        return request_id in self.replies or request_id in self.failures
+Known = Mapping[str, Remembered | FailedCall]
+"""What has become of requests already: replies of whatever run, and failures of this one."""
 
 
 @dataclass
@@ -81,7 +69,7 @@ class BatchQueue:
     endpoint: str
     writer: Writer
     known: Callable[[Sequence[str]], Awaitable[Known]]
-    ended: Ended
+    ended: Callable[[str, Remembered | CallError], None]
     awaiting: Callable[[int, Sequence[str]], None]
     lasting: Callable[[], AbstractContextManager[None]]
     _lost: set[str] = field(default_factory=set)  # requests whose batch is lost, and the tokens of such batches
@@ -94,7 +82,7 @@ class BatchQueue:
         What still waits when this returns has ended with the error `submitted`.
         """
         left = dict(calls)
-        self.server.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
+        self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
         while left:
             with self.lasting():
                 held = await self._submit(left)
@@ -111,11 +99,17 @@ class BatchQueue:
                 self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
             elif left:
-                if self.model.batch != "wait" or self._given_up(waiting):
-                    self._leave(left)
-                    return
+                # It makes no sense to wait on for a server that is away, or never comes to an end.
+                away = any(time.monotonic() - since > OUTAGE_S for since, _ in self._silent.values())
+                endless = any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
+                if self.model.batch != "wait" or away or endless:
+                    break
                 self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
                 await asyncio.sleep(self.model.batch_poll_s)
+        why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
+        said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
+        for request_id in left:
+            self.ended(request_id, CallError("submitted", said))
 
     async def _settle(self, left: dict[str, Call]) -> None:
         """Take out what has ended elsewhere."""
@@ -126,18 +120,6 @@ class BatchQueue:
     async def _waiting(self, request_ids: Iterable[str]) -> list[Submitted]:
         found = await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
         return [batch for batch in found if batch.token not in self._dead]
-
-    def _given_up(self, waiting: Iterable[Submitted]) -> bool:
-        """Say whether it makes no sense to wait on: for a server that is away, or never comes to an end."""
-        silent = any(time.monotonic() - since > OUTAGE_S for since, _ in self._silent.values())
-        return silent or any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
-
-    def _leave(self, left: Iterable[str]) -> None:
-        """End what waits at the server; a later run collects it."""
-        why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
-        said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
-        for request_id in left:
-            self.ended(request_id, CallError("submitted", said))
 
     async def _submit(self, left: dict[str, Call]) -> list[str]:
         """Submit what is in no batch yet, and bring batches to an end that somebody was killed at making.
@@ -191,7 +173,7 @@ class BatchQueue:
         """Make a batch; what cannot be submitted ends with the reason."""
         token = uuid.uuid4().hex
         begun, names = self.submissions.begin, list(portion)
-        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.form, again=again)
+        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.client.learned, again=again)
         maybe = False
         try:
             file = await self._trying(lambda: self.server.upload(portion, token))
@@ -200,12 +182,11 @@ class BatchQueue:
         except CallError as error:
             if not maybe or error.kind not in RETRIED:  # else it may be there, which the next run finds out
                 await asyncio.to_thread(self.submissions.end, names)
-            await self._refuse(
-                dict.fromkeys(names, CallError(error.kind, f"no batch was made: {error.message}")), left
-            )
-            return
+            none = CallError(error.kind, f"no batch was made: {error.message}")
+            return await self._refuse(dict.fromkeys(names, none), left)
         await asyncio.to_thread(self.submissions.submitted, token, batch_id)
         event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
+        return None
 
     async def _created(self, file: str, token: str, n: int) -> str:
         """Make a batch of a file; where the answer to that is lost, look for it before it is made again."""
@@ -228,34 +209,37 @@ class BatchQueue:
     async def _collect(self, batch: Submitted, batch_id: str, left: dict[str, Call]) -> None:
         """Remember the results of a batch that is over, and take it out of what is left."""
         calls = {one: left[one] for one in batch.request_ids if one in left}
+
+        async def results() -> dict[str, Reply | CallError]:
+            return {one: end async for one, end in self.server.results(state, calls, batch.form)}
+
         try:
             state = await self._trying(lambda: self.server.look(batch_id))
-            found = dict(await self._trying(lambda: self._results(state, calls, batch.form))) if state.over else {}
+            found = await self._trying(results) if state.over else {}
         except CallError as error:
-            await self._unsaid(batch, batch_id, error, left)
-            return
+            return await self._unsaid(batch, batch_id, error, left)
         self._silent.pop(batch_id, None)
         if not state.over:
-            return
+            return None
         # Of others in the same batch, the runs that want them collect them.
         own = {one: found.get(one) or _unanswered(batch_id, state) for one in batch.request_ids}
         kept = [
-            Remembered(request_id, reply, state.seconds, self.model.name)
+            Remembered(request_id, masked(reply), state.seconds, self.model.name)
             for request_id, reply in own.items()
             if isinstance(reply, Reply)
         ]
         for start in range(0, len(kept), CHUNK):
             await asyncio.to_thread(self.writer.cache.remember, kept[start : start + CHUNK])
         refused = {one: error for one, error in own.items() if isinstance(error, CallError)}
-        if self.server.form != batch.form:  # those who were refused for it are submitted in the new one
-            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.form)
+        if self.server.client.learned != batch.form:  # those who were refused for it are submitted in the new one
+            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.client.learned)
             refused = {one: error for one, error in refused.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(own))
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))
         for entry in kept:
             left.pop(entry.request_id, None)
             self.ended(entry.request_id, entry)
-        await self._refuse(refused, left)
+        return await self._refuse(refused, left)
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
         """End requests with errors, for all who want them in this run."""
@@ -289,12 +273,6 @@ class BatchQueue:
             said = f"batch {batch_id}, in which it was submitted once more, is lost as well: {error.message}"
             error = CallError("missing", f"{said}; run again to resubmit it, or with batch: off to ask directly")
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
-
-    async def _results(
-        self, state: BatchState, calls: Mapping[str, Call], form: str
-    ) -> list[tuple[str, Reply | CallError]]:
-        found = [line async for line in self.server.results(state, calls, form)]
-        return [(one, masked(end) if isinstance(end, Reply) else end) for one, end in found]
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do a piece of work at the server, again while that is away."""

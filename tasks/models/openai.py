@@ -48,7 +48,7 @@ class _Stream(BoundedBody, httpx2.AsyncByteStream):
 
 
 class OpenAIClient:
-    """A model behind an OpenAI-compatible server, asked through the openai package.
+    """A model behind an OpenAI-compatible server, asked through the openai package, whose own client is `api`.
 
     What a server refuses by name (max_tokens, a sampling parameter, structured output) is renamed or left out
     from then on, with a warning in the log: some models take no temperature, for one. `key` is given for a
@@ -68,9 +68,8 @@ class OpenAIClient:
         without = [_leaving_out(_KEYS - {name.lower() for name in carrying})] if elsewhere else []
         held = bound(_Stream, model.max_response_bytes, bare(url) or "the server")
         common: dict[str, Any] = {
-            "api_key": "none"
-            if elsewhere
-            else key or "none",  # the package wants one; servers without keys ignore it
+            # The package wants one; servers without keys ignore it.
+            "api_key": "none" if elsewhere else key or "none",
             "default_headers": {"Accept-Encoding": ACCEPTED, **(carrying if key else headers)},
             "default_query": query | asking,
             "max_retries": 0,
@@ -84,18 +83,18 @@ class OpenAIClient:
                 event_hooks={"request": without, "response": [held]},
             ),
         }
-        self._client: AsyncOpenAI
+        self.api: AsyncOpenAI
         if azure:
-            self._client = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
+            self.api = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
         else:
-            self._client = AsyncOpenAI(base_url=url or None, **common)
+            self.api = AsyncOpenAI(base_url=url or None, **common)
         # Whole, since a relative address is parsed again for each call; Azure's is put together by the package.
-        base = "" if azure else str(self._client.base_url).rstrip("/")
+        base = "" if azure else str(self.api.base_url).rstrip("/")
         self.form: Form = Responses() if model.options.get("api") == "responses" else Chat()
         self._address = f"{base}{self.form.path}"
         self._variable = model.api_key_env or (usual if key else "")
-        self._secrets = Secrets(key, model.base_url or str(self._client.base_url))
-        self._where = bare(str(self._client.base_url))
+        self._secrets = Secrets(key, model.base_url or str(self.api.base_url))
+        self._where = bare(str(self.api.base_url))
         self._model = model
         self._renamed = dict(self.form.names)
         self._left_out: set[str] = set()
@@ -111,7 +110,7 @@ class OpenAIClient:
         """
         if self._model.provider != "azure":  # its listing names base models, not deployments
             try:
-                await self._client.with_options(timeout=_CONNECT_S).get("/models", cast_to=httpx2.Response)
+                await self.api.with_options(timeout=_CONNECT_S).get("/models", cast_to=httpx2.Response)
             except openai.AuthenticationError as error:
                 raise self._status(error) from None
             except (openai.APIConnectionError, CallError) as error:
@@ -129,11 +128,11 @@ class OpenAIClient:
             CallError: no usable reply came; its kind says whether another try makes sense.
         """
         while True:
-            request = self._request(call)
+            request = self.body_of(call)
             try:
                 # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
                 with self.raising_call_errors(passing=_REFUSING):
-                    answer = await self._client.post(
+                    answer = await self.api.post(
                         self._address, cast_to=httpx2.Response, body=request, options=_OPTIONS
                     )
                     return self._read(answer.content)
@@ -148,21 +147,12 @@ class OpenAIClient:
             CallError: it refuses, or cannot be reached.
         """
         with self.raising_call_errors():
-            answer = await self._client.post(address, cast_to=httpx2.Response, body=dict(body), options=_OPTIONS)
+            answer = await self.api.post(address, cast_to=httpx2.Response, body=dict(body), options=_OPTIONS)
         return json.loads(answer.content)
 
     async def close(self) -> None:
         """Let go of the connections."""
-        await self._client.close()
-
-    @property
-    def api(self) -> AsyncOpenAI:
-        """The package's own client."""
-        return self._client
-
-    def body_of(self, call: Call) -> dict[str, Any]:
-        """Return the body of a call's request, as a batch's file holds it."""
-        return self._request(call)
+        await self.api.close()
 
     @property
     def learned(self) -> str:
@@ -190,7 +180,7 @@ class OpenAIClient:
         Raises:
             CallError: it refuses a parameter that `extra` sets.
         """
-        self._adapt(HTTPStatus.BAD_REQUEST, json.dumps(told), self._request(call))
+        self._adapt(HTTPStatus.BAD_REQUEST, json.dumps(told), self.body_of(call))
 
     def read_line(self, response: Any, error: Any) -> Reply:
         """Read a line of a batch's results: the response of one request, or its error.
@@ -217,13 +207,11 @@ class OpenAIClient:
             raise
         except openai.APIStatusError as error:
             raise self._status(error) from None
-        except openai.APIConnectionError as error:
-            raise self._broken(error) from None
         except (openai.OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError) as error:
             raise self._broken(error) from None
 
-    def _request(self, call: Call) -> dict[str, Any]:
-        """Return the request's body; parameters of which we know nothing go into it as they are."""
+    def body_of(self, call: Call) -> dict[str, Any]:
+        """Return the body of a call's request; parameters of which we know nothing go into it as they are."""
         given = {n: value for n, value in {**self._model.extra, **call.parameters}.items() if value is not None}
         if any(name in given for name in _LIMITS):
             given.pop("max_tokens", None)  # under its other name; servers refuse both together
@@ -250,10 +238,7 @@ class OpenAIClient:
         refused = self.form.constrained(request)
         if refused and any(mark in said for mark in _STRUCTURED):
             # Never back up: of many in flight, one may hear of the first refusal after another heard of the second.
-            if refused == "json_object" or self._structured == "off":
-                self._structured = "off"
-            else:
-                self._structured = "json"
+            self._structured = "off" if self._structured == "off" or refused == "json_object" else "json"
             self._warn(f"refuses {self.form.structured} {refused}; going on with {self._structured!r}")
             return True
         if "max_tokens" in request and (param == "max_tokens" or "max_completion_tokens" in said):

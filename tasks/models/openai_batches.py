@@ -17,21 +17,11 @@ _OPEN = {"validating", "in_progress", "finalizing", "cancelling"}
 
 
 class OpenAIBatches:
-    """The batches of a client's server."""
+    """The batches of a client's server; the form in which requests are written is what the client has `learned`."""
 
     def __init__(self, client: OpenAIClient) -> None:
-        self._client = client
-        self._api = client.api
+        self.client = client
         self._address: Any = f"/v1{client.form.path}"
-
-    @property
-    def form(self) -> str:
-        """In which form requests are written now, by what the server has refused so far."""
-        return self._client.learned
-
-    def learn(self, form: str) -> None:
-        """Write requests in a form of which another process has learned."""
-        self._client.learn(form)
 
     async def upload(self, calls: Mapping[str, Call], token: str) -> str:
         """Upload calls as a file; return its id.
@@ -39,11 +29,15 @@ class OpenAIBatches:
         Raises:
             CallError: the server refuses, or cannot be reached.
         """
+        told = {"method": "POST", "url": self._address}
         lines = "".join(
-            f"{json.dumps(self._line(name, call), ensure_ascii=False)}\n" for name, call in calls.items()
+            json.dumps({"custom_id": name, **told, "body": self.client.body_of(call)}, ensure_ascii=False) + "\n"
+            for name, call in calls.items()
         )
-        with self._client.raising_call_errors():
-            file = await self._api.files.create(file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch")
+        with self.client.raising_call_errors():
+            file = await self.client.api.files.create(
+                file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch"
+            )
         return file.id
 
     async def create(self, file: str, token: str) -> str:
@@ -52,17 +46,11 @@ class OpenAIBatches:
         Raises:
             CallError: the server refuses, or cannot be reached; then the batch may have been made.
         """
-        with self._client.raising_call_errors():
-            batch = await self._api.batches.create(
-                input_file_id=file,
-                endpoint=self._address,
-                completion_window="24h",
-                metadata={TOKEN: token},
+        with self.client.raising_call_errors():
+            batch = await self.client.api.batches.create(
+                input_file_id=file, endpoint=self._address, completion_window="24h", metadata={TOKEN: token}
             )
         return batch.id
-
-    def _line(self, name: str, call: Call) -> dict[str, Any]:
-        return {"custom_id": name, "method": "POST", "url": self._address, "body": self._client.body_of(call)}
 
     async def find(self, token: str) -> str | None:
         """Return the batch that was made under a token; None where the server lists none.
@@ -72,7 +60,7 @@ class OpenAIBatches:
         """
         try:
             with self._missing("the list of batches"):
-                async for batch in self._api.batches.list(limit=100):
+                async for batch in self.client.api.batches.list(limit=100):
                     if (batch.metadata or {}).get(TOKEN) == token:
                         return batch.id
         except CallError as error:
@@ -87,15 +75,17 @@ class OpenAIBatches:
             CallError: the server refuses, cannot be reached, or does not know the batch (`missing`).
         """
         with self._missing(f"batch {batch_id}"):
-            batch = await self._api.batches.retrieve(batch_id)
+            batch = await self.client.api.batches.retrieve(batch_id)
         faults = tuple(fault.model_dump() for fault in (batch.errors.data or () if batch.errors else ()))
         files = tuple(one for one in (batch.output_file_id, batch.error_file_id) if one)
         counts = batch.request_counts
+        times = (batch.completed_at, batch.expired_at, batch.cancelled_at, batch.failed_at)
+        ended = next((one for one in times if one), batch.created_at)
         return BatchState(
             status=batch.status,
             over=batch.status not in _OPEN,
             files=files,
-            seconds=float(max(0, _ended(batch) - batch.created_at)),
+            seconds=float(max(0, ended - batch.created_at)),
             done=counts.completed + counts.failed if counts else 0,
             message="; ".join(str(fault.get("message")) for fault in faults[:3]),
             faults=faults,
@@ -109,7 +99,7 @@ class OpenAIBatches:
             CallError: what goes wrong inside; `missing` where the server itself does not know it.
         """
         try:
-            with self._client.raising_call_errors(passing=(openai.NotFoundError,)):
+            with self.client.raising_call_errors(passing=(openai.NotFoundError,)):
                 yield
         except openai.NotFoundError as error:
             if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is being put up
@@ -124,14 +114,13 @@ class OpenAIBatches:
         Raises:
             CallError: a file cannot be had; `missing`: it, or all of them, are gone.
         """
-        for fault in state.faults:
-            for call in list(calls.values())[:1]:  # a whole file is refused for what all of its calls have
-                self._heed({"error": fault}, call, form)
+        for fault in state.faults if calls else ():  # a whole file is refused for what all of its calls have
+            self._heed({"error": fault}, next(iter(calls.values())), form)
         if state.done and not state.files:
             raise CallError("missing", "the server has kept none of the batch's files")
         for name in state.files:
             with self._missing(f"file {name} of the batch"):
-                content = await self._api.files.content(name)
+                content = await self.client.api.files.content(name)
             for line in self._lines(content.content, calls, form):
                 yield line
 
@@ -145,7 +134,7 @@ class OpenAIBatches:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # whose line it is cannot be told: its request is missing, and says so
             try:
-                yield name, self._client.read_line(response, error)
+                yield name, self.client.read_line(response, error)
             except CallError as refused:
                 told = response.get("body") if isinstance(response, dict) else None
                 heard = self._heed(told, calls[name], form) if refused.kind == "invalid" and name in calls else None
@@ -153,15 +142,9 @@ class OpenAIBatches:
 
     def _heed(self, told: Any, call: Call, form: str) -> CallError | None:
         """Learn one thing from a refusal; return what it says of a parameter that the configuration sets."""
-        if self._client.learned == form:  # later lines of the same batch are told of the form that was
+        if self.client.learned == form:  # later lines of the same batch are told of the form that was
             try:
-                self._client.heed(told, call)
+                self.client.heed(told, call)
             except CallError as error:
                 return error
         return None
-
-
-def _ended(batch: Any) -> int:
-    """Return when a batch ended, as the server says; its beginning where it does not."""
-    times = (batch.completed_at, batch.expired_at, batch.cancelled_at, batch.failed_at)
-    return next((int(one) for one in times if one), int(batch.created_at))

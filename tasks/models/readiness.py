@@ -25,17 +25,13 @@ def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) ->
     except InputError as error:
         return str(error)
     if url and _refused(url):
+        named = "provider" in model.model_fields_set
+        assumed = "" if named else f", or name its `provider`: without one it is {model.provider}"
         return (
             f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
-            f"correct its address (`base_url` or `url`){_assumed(model)}."
+            f"correct its address (`base_url` or `url`){assumed}."
         )
     return ""
-
-
-def _assumed(model: Model) -> str:
-    """Say where the provider of a model comes from that names none."""
-    named = "provider" in model.model_fields_set
-    return "" if named else f", or name its `provider`: without one it is {model.provider}"
 
 
 def _refused(url: str) -> bool:
@@ -45,22 +41,12 @@ def _refused(url: str) -> bool:
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
-    except ValueError:
-        return False
-    if host != "localhost":
-        with contextlib.suppress(ValueError):
+        if host != "localhost":
             ipaddress.ip_address(host)
-            return _knocked(host, port)
-        return False
-    return _knocked(host, port)
-
-
-def _knocked(host: str, port: int) -> bool:
-    try:
         socket.create_connection((host, port), timeout=KNOCK_S).close()
     except ConnectionRefusedError:
         return True
-    except OSError:
+    except (ValueError, OSError):
         return False
     return False
 

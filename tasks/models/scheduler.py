@@ -12,10 +12,9 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, TypeVar, cast
 
 import stamina
@@ -95,11 +94,7 @@ class EventLoopThread:
         self.endpoints: dict[str, Endpoint] = {}
         self.batches: set[_Batch] = set()
         self.stopping = threading.Event()
-        threading.Thread(target=self._run, name="asking", daemon=True).start()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        threading.Thread(target=self.loop.run_forever, name="asking", daemon=True).start()
 
     def forgive(self) -> None:
         """Let the next run find out anew which endpoints are of use."""
@@ -126,29 +121,23 @@ class EventLoopThread:
                         return future.result()
         finally:
             if not future.done():
-                self._end(future)
+                # Whoever was interrupted by a signal may be here before another thread has noted it as a stop.
+                if self.stopping.wait(NOTED_S) and self.batches:
+                    wait([future], GRACE_S + 1.0)
+                future.cancel()
         raise Stopped
-
-    def _end(self, future: "Future[Any]") -> None:
-        """Have a coroutine end: by itself where calls in flight may, else by force."""
-        # Whoever was interrupted by a signal may be here before another thread has noted it as a stop.
-        if self.stopping.wait(NOTED_S) and self.batches:
-            wait([future], GRACE_S + 1.0)
-        future.cancel()
 
 
 _starting = threading.Lock()
-
-
-@cache
-def _event_loop_thread() -> EventLoopThread:
-    return EventLoopThread()
+_started: list[EventLoopThread] = []
 
 
 def event_loop_thread() -> EventLoopThread:
     """Return the process's asking thread, started at first use."""
     with _starting:  # two who come first at once would each start one, and share clients between two loops
-        return _event_loop_thread()
+        if not _started:
+            _started.append(EventLoopThread())
+    return _started[0]
 
 
 def stop() -> int:
@@ -332,14 +321,15 @@ class _Batch:
         """Return what has become of requests already; in a thread of its own."""
         replies = self.cache.lookup(request_ids)
         left = [one for one in request_ids if one not in replies]
-        return Known(replies, self.cache.failures(left, run=self.writer.run, way=self.writer.way))
+        return {**replies, **self.cache.failures(left, run=self.writer.run, way=self.writer.way)}
 
     def _recall(self, known: Known) -> None:
         """Take over what has become of requests already."""
-        for entry in known.replies.values():
-            self._count(CallResult(entry.request_id, entry.reply, entry.latency_s, cached=True))
-        for failure in known.failures.values():
-            self._count_failed(failure.request_id, CallError(cast("ErrorKind", failure.kind), failure.message))
+        for request_id, end in known.items():
+            if isinstance(end, Remembered):
+                self._count(CallResult(request_id, end.reply, end.latency_s, cached=True))
+            else:
+                self._count_failed(request_id, CallError(cast("ErrorKind", end.kind), end.message))
 
     def _count_failed(self, request_id: str, error: CallError) -> None:
         self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
