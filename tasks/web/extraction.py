@@ -1,22 +1,29 @@
-"""Have pages read in a process that is ended when it takes too long."""
+"""Fetch cited pages, and have them read in a process that is ended when it takes too long."""
 
 import asyncio
 import contextlib
+import hashlib
 import json
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Self
 
 from metrics.citation.sources import judge_outcome
-from metrics.citation.urls import Finding
+from metrics.citation.urls import Finding, Url
 from tasks.sandbox import child
+from tasks.web.fetching import Fetcher, FetchFailure, Page
+from tasks.web.policy import NetworkPolicy
 
 START_S = 60.0
 """Seconds that the process may take for its imports, on top of the first page."""
 
 _REPLY = 16_000_000
+_TOGETHER = 16
+"""Citations of one page that are judged in one go."""
+_SILENT = {"time-out", "no connection", "too many requests"}
 
 
 @dataclass(slots=True)
@@ -47,7 +54,11 @@ class Reader:
                 process = await self._start()
                 # The first page waits for imports as well.
                 async with asyncio.timeout(self.limit_s + (START_S if self._fresh else 0.0)):
-                    rows = await _converse(process, json.dumps(job).encode() + b"\n" + body)
+                    if process.stdin is None or process.stdout is None:
+                        raise OSError("the reading process has no pipes")  # noqa: TRY301 - as where it is gone
+                    process.stdin.write(json.dumps(job).encode() + b"\n" + body)
+                    await process.stdin.drain()
+                    rows = json.loads(await process.stdout.readline())
                 self._fresh = False
                 found = [Finding(**row) for row in rows or ()]
             except (OSError, ValueError, TypeError):
@@ -84,15 +95,59 @@ class Reader:
             process.stdin.close()
 
 
-async def _converse(process: Process, job: bytes) -> Any:
-    """Send a job and return its reply.
+Asked = tuple[Url, Mapping[str, Any]]
+"""A page, and what one citation asks of it (`quote`, `claims`, `title`)."""
 
-    Raises:
-        ValueError: what came back is no JSON, or nothing came.
-        OSError: the process is gone.
-    """
-    if process.stdin is None or process.stdout is None:
-        raise OSError("the reading process has no pipes")
-    process.stdin.write(job)
-    await process.stdin.drain()
-    return json.loads(await process.stdout.readline())
+
+async def fetch_all(asked: Mapping[int, Asked], net: NetworkPolicy) -> dict[int, dict[str, Any]]:
+    """Fetch every page once, site by site beside each other; return by its number what each citation comes to."""
+    sites: dict[str, dict[str, tuple[Url, dict[int, Mapping[str, Any]]]]] = {}
+    for place, (url, ask) in asked.items():
+        sites.setdefault(url.site, {}).setdefault(url.text, (url, {}))[1][place] = ask
+    turn = asyncio.Semaphore(net.limits.at_once)
+    found: dict[int, dict[str, Any]] = {}
+    async with Reader(net.limits.extraction_s) as reader, Fetcher(net) as fetcher, asyncio.TaskGroup() as group:
+        for pages in sites.values():
+            group.create_task(_visit(pages.values(), fetcher, reader, turn, found))
+    return found
+
+
+async def _visit(
+    pages: Iterable[tuple[Url, Mapping[int, Mapping[str, Any]]]],
+    fetcher: Fetcher,
+    reader: Reader,
+    turn: asyncio.Semaphore,
+    found: dict[int, dict[str, Any]],
+) -> None:
+    """Fetch a site's pages one after the other, leaving time between; give up on a site that does not answer."""
+    failures = 0
+    for count, (url, asks) in enumerate(pages):
+        if failures >= fetcher.net.limits.failures_per_site:
+            found |= dict.fromkeys(asks, asdict(judge_outcome("the site does not answer")))
+            continue
+        if count:
+            await asyncio.sleep(fetcher.delay_of(url))
+        async with turn:
+            came = await fetcher.fetch(url)
+        told = await _judge(came, list(asks.values()), reader)
+        found |= dict(zip(asks, told, strict=True))
+        failures = failures + 1 if told[0]["reason"] in _SILENT else 0
+
+
+async def _judge(
+    came: Page | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
+) -> list[dict[str, Any]]:
+    """Return what each of a page's citations comes to."""
+    facts = {
+        "final_url": came.url.text,
+        "http_status": came.status,
+        "fetched_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    if isinstance(came, FetchFailure):
+        return [asdict(came.finding) | facts] * len(asks)
+    facts["digest"] = hashlib.sha256(came.body).hexdigest()
+    findings: list[Finding] = []
+    for start in range(0, len(asks), _TOGETHER):
+        together = asks[start : start + _TOGETHER]
+        findings += await reader.read(came.body, kind=came.kind, charset=came.charset, asks=together)
+    return [asdict(finding) | facts for finding in findings]

@@ -1,13 +1,16 @@
-"""Fetch a page: hop by hop, each checked, with caps on size and time."""
+"""Fetch a page: hop by hop, each checked and dialled as it was checked, with caps on size and time.
+
+Source: RFC 9309 for robots.txt, as protego reads it.
+"""
 
 import asyncio
 import re
 import ssl
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 from urllib.parse import urljoin
 
 import httpcore
@@ -16,13 +19,14 @@ from protego import Protego
 from metrics.citation.sources import judge_outcome, judge_status
 from metrics.citation.urls import Finding, Url, read_url
 from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
-from tasks.web.guard import GuardedBackend, MeteredStream
 from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
-from tasks.web.robots import read_robots
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
+_AGENT = re.compile(r"\s*user[\s-]*agent[\s:]+([^#]*)", re.IGNORECASE)
+_ROBOTS_LINES = 5000
+"""Lines of robots.txt that are read; more are none that people wrote."""
 _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x28\xb5\x2f\xfd", b"BZh")
 
 
@@ -53,31 +57,141 @@ class _Reply:
     body: bytes = b""
 
 
-@dataclass(slots=True)
+class MeteredStream(httpcore.AsyncNetworkStream):
+    """A connection that is over when more has come than is allowed, whatever it is: headers, hints, body."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream, most: int) -> None:
+        self._stream = stream
+        self._left = most
+
+    def allow(self, more: int) -> None:
+        """Let more bytes come."""
+        self._left += more
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's
+        """Read what has come.
+
+        Raises:
+            TooLarge: it is more than is allowed.
+        """
+        data = await self._stream.read(max_bytes, timeout)
+        self._left -= len(data)
+        if self._left < 0:
+            raise TooLarge("larger than is read")
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's
+        """Send."""
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """Close."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's
+    ) -> "MeteredStream":
+        """Begin TLS with the name that was asked for."""
+        return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
+
+    def get_extra_info(self, info: str) -> Any:
+        """Return what is known of the connection."""
+        return self._stream.get_extra_info(info)
+
+
+class GuardedBackend(httpcore.AsyncNetworkBackend):
+    """Look a host up, check every address of it, and dial one of those: no other lookup follows.
+
+    TLS keeps the name (SNI and certificate), as the request's Host does.
+    """
+
+    def __init__(self, net: NetworkPolicy) -> None:
+        self._net = net
+        self._dialler: httpcore.AsyncNetworkBackend = httpcore.AnyIOBackend()  # pyrefly: ignore[bad-assignment] # anyio is here
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's interface
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect to a host that is allowed.
+
+        Raises:
+            HostRefused: its port or one of its addresses is not allowed, or it has none.
+        """
+        limits = self._net.limits
+        if port not in self._net.ports:
+            raise HostRefused("a port that is not fetched")
+        tried = (await self._net.addresses(host))[: limits.addresses]
+        for address in tried:
+            try:
+                stream = await self._dialler.connect_tcp(
+                    address, self._net.ports[port], timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if address == tried[-1]:
+                    raise
+            else:
+                return MeteredStream(stream, limits.head_bytes)
+        raise HostRefused("no connection")
+
+    async def connect_unix_socket(
+        self,
+        path: str,  # noqa: ARG002 - httpcore's interface
+        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - httpcore's interface
+        socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - httpcore's interface
+    ) -> httpcore.AsyncNetworkStream:
+        """Refuse: no page stands behind a Unix socket."""
+        raise HostRefused("not a public address")
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+def read_robots(text: str, product: str) -> Protego:
+    """Read the groups of robots.txt that name the product, and those of `*`; groups of one name are joined.
+
+    All other agents get one name: a part of our name is not ours, and rules times agents would be too many.
+    """
+    lines = text.splitlines()[:_ROBOTS_LINES]
+    named = [found[1].strip().lower() if (found := _AGENT.match(line)) else "*" for line in lines]
+    return Protego.parse(
+        "\n".join(
+            line if name in {"*", product} else "User-agent: other" for line, name in zip(lines, named, strict=True)
+        )
+    )
+
+
 class Fetcher:
     """Fetch pages within a policy; robots.txt is read once for each origin. No cookies, no proxies, no retries."""
 
-    net: NetworkPolicy
-    _robots: dict[str, Protego | Finding] = field(default_factory=dict)
-    _pool: httpcore.AsyncConnectionPool | None = None
-    _online: asyncio.Task[bool] | None = None
-
-    async def __aenter__(self) -> Self:
+    def __init__(self, net: NetworkPolicy) -> None:
+        self.net = net
+        self._robots: dict[str, Protego | Finding] = {}
+        self._online: asyncio.Task[bool] | None = None
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=self.net.tls,
-            network_backend=GuardedBackend(self.net),
-            max_connections=self.net.limits.at_once,
+            ssl_context=net.tls,
+            network_backend=GuardedBackend(net),
+            max_connections=net.limits.at_once,
             max_keepalive_connections=0,
             retries=0,
             http2=False,
         )
+
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool:
-            await self._pool.aclose()
+        await self._pool.aclose()
 
     async def fetch(self, url: Url) -> Page | FetchFailure:
         """Fetch a page; whatever happens, one of the two comes back within `total_s`."""
@@ -128,8 +242,7 @@ class Fetcher:
                 return Protego()
             reply = await self._get(at, self.net.limits.robots_bytes, pages=False)
             if isinstance(reply, Finding):
-                unread = reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}
-                if unread:
+                if reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}:
                     return Protego()
                 # What is wrong with a host that only robots.txt leads to says nothing of the page.
                 return reply if at == first else judge_outcome("robots.txt cannot be read")
@@ -145,8 +258,11 @@ class Fetcher:
         """Ask for one URL, once; a finding where no whole reply came."""
         try:
             return await self._ask(url, most, pages=pages)
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
-            reason = _failure(error)
+        except httpcore.TimeoutException:
+            reason = "time-out"
+        except httpcore.ConnectError as error:
+            cause = error.__cause__ or error.__context__
+            reason = "no trusted TLS" if isinstance(cause, ssl.SSLError) else "no connection"
         except (HostRefused, TooLarge, Undecodable) as error:
             reason = str(error)
         except Exception:  # noqa: BLE001 - whatever a hostile server provokes must not end the run
@@ -156,8 +272,6 @@ class Fetcher:
         return judge_outcome(reason)
 
     async def _ask(self, url: Url, most: int, *, pages: bool) -> _Reply:
-        if self._pool is None:
-            raise RuntimeError("a Fetcher is entered before it fetches")
         limits = self.net.limits
         async with self._pool.stream(
             b"GET",
@@ -173,7 +287,9 @@ class Fetcher:
             ],
             extensions={"timeout": {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s}},
         ) as response:
-            headers = _headers(response.headers)
+            # Of a name that stands twice the first counts.
+            listed = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
+            headers = dict(reversed(listed))
             wanted = response.status == HTTPStatus.OK or (pages and judge_status(response.status) is None)
             if not wanted or (pages and _kind(headers)[0] not in {*_TEXT, ""}):
                 return _Reply(response.status, headers)
@@ -201,24 +317,6 @@ class Fetcher:
 
 def _origin(url: Url) -> str:
     return f"{url.scheme}://{url.authority}"
-
-
-def _headers(listed: list[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers by lower-case name; of a name that stands twice the first."""
-    found: dict[str, str] = {}
-    for name, value in listed:
-        found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    return found
-
-
-def _failure(error: BaseException) -> str:
-    """Return what a failed exchange is, as one of the outcomes."""
-    if isinstance(error, httpcore.TimeoutException):
-        return "time-out"
-    if not isinstance(error, httpcore.ConnectError):
-        return "broken reply"
-    cause = error.__cause__ or error.__context__
-    return "no trusted TLS" if isinstance(cause, ssl.SSLError) else "no connection"
 
 
 def _next(url: Url, location: str) -> Url | Finding:
@@ -252,16 +350,13 @@ def _kind(headers: Mapping[str, str]) -> tuple[str, str]:
     return kind.strip().lower(), charset[1].lower() if charset else ""
 
 
-def _is_binary(body: bytes) -> bool:
-    """Tell whether bytes are no text, whatever the headers say; UTF-16 has NULs, but a mark before them."""
-    marked = body.startswith((b"\xff\xfe", b"\xfe\xff"))
-    return body.startswith(_BINARY) or (b"\0" in body[:4096] and not marked)
-
-
 def _judge(reply: _Reply, reached: list[Url]) -> Page | FetchFailure:
     """Say whether the last reply of a way is a page that can be read."""
     first, last = reached[0], reached[-1]
     kind, charset = _kind(reply.headers)
+    # Bytes may be no text, whatever the headers say; UTF-16 has NULs, but a mark before them.
+    marked = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not marked)
     reason = ""
     if finding := judge_status(reply.status):
         return FetchFailure(last, reply.status, finding)
@@ -271,7 +366,7 @@ def _judge(reply: _Reply, reached: list[Url]) -> Page | FetchFailure:
         reason = "redirects to a log-in page"
     elif kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
         reason = "a PDF is not read"
-    elif kind not in {*_TEXT, ""} or _is_binary(reply.body):
+    elif kind not in {*_TEXT, ""} or binary:
         reason = "not a text page"
     if reason:
         return FetchFailure(last, reply.status, judge_outcome(reason))

@@ -20,14 +20,14 @@ class HostRefused(Exception):  # noqa: N818 - said of a host
 
 
 Resolve = Callable[[str], Awaitable[list[str]]]
-"""Return a name's addresses in plain form; raise Refused with the reason where there is none."""
+"""Return a name's addresses in plain form; raise HostRefused with the reason where there is none."""
 
 
 async def resolve_name(host: str) -> list[str]:
     """Ask the system's resolver for a name's addresses, as it stands: no search domain is appended.
 
     Raises:
-        Refused: the name does not exist, or cannot be looked up now.
+        HostRefused: the name does not exist, or cannot be looked up now.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -87,7 +87,7 @@ class NetworkPolicy:
         One address among them that is not public refuses the name: a name that points inside is a trick.
 
         Raises:
-            Refused: there is none, or one that is not public.
+            HostRefused: there is none, or one that is not public.
         """
         literal = read_address(host)
         listed = [host] if literal else await self.resolve(host)

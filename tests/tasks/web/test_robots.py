@@ -3,7 +3,7 @@
 import pytest
 from protego import Protego
 
-from tasks.web.robots import read_robots
+from tasks.web.fetching import read_robots
 from tests.helpers.bounds import bounded
 
 RULES = """\
