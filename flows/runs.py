@@ -19,7 +19,7 @@ from flows.earlier import settings_of
 from tasks import sandbox
 from tasks.compare.provenance import judge_prompts
 from tasks.models.progress import deployed
-from tasks.models.recorded import uncut
+from tasks.models.requests import uncut
 from tasks.plan import Identities, Plan, check_judges
 from tasks.query import identify, sharing_failures
 from tasks.runtime.logs import event

@@ -27,7 +27,7 @@ from tasks.gate import interim
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
 from tasks.judges.passports import PassportFinder, keep_passports, lacking, statuses_in
-from tasks.models.constancy import told_by_server
+from tasks.models.protocol import told_by_server
 from tasks.plan import Identities, MetricPlan, Plan, SuitePlan, resolve
 from tasks.query import prepare, query
 from tasks.runtime.logs import event

@@ -29,9 +29,8 @@ from metrics.judging import (
     constrained,
     unreadable,
 )
-from tasks.models.constancy import told_by_server
-from tasks.models.recorded import keep
-from tasks.models.requests import request
+from tasks.models.protocol import told_by_server
+from tasks.models.requests import keep, request
 from tasks.plan import Panel
 from tasks.query import query
 from tasks.runtime.storage import open_cache, open_store

@@ -19,8 +19,7 @@ from data.tables import REQUESTS, RESPONSES
 from tasks.models import open_client
 from tasks.models.progress import counts, showing
 from tasks.models.protocol import FATAL, CallError, Client
-from tasks.models.recorded import keep
-from tasks.models.requests import call_of, for_items
+from tasks.models.requests import call_of, for_items, keep
 from tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store, open_submissions

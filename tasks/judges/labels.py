@@ -74,21 +74,6 @@ class GroupLabels:
     labelled: list[tuple[int, list[float | None], float]] = field(default_factory=list)
 
 
-def _judged_values(scores: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores that judges gave; where none of them counts, what they said together all the same.
-
-    Whatever a judge is worth, people's labels put it right.
-    """
-    rows = scores.filter(
-        pl.col("details").str.contains('"judges"', literal=True) & ~pl.col("metric").str.starts_with("exam_")
-    )
-    values = [
-        _together(details) if value is None else value
-        for value, details in rows.select("value", "details").iter_rows()
-    ]
-    return rows.with_columns(value=pl.Series(values, dtype=pl.Float64)).filter(pl.col("value").is_not_null())
-
-
 def _together(details: str) -> float | None:
     told = json.loads(details)
     judges: Mapping[str, Mapping[str, Any]] = told.get("judges") or {}
@@ -111,10 +96,22 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
 
 
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Join judged scores with their items and with the replies that they are of (`response`)."""
-    own = items.select("item_id", "suite", "prompt", "facts")
-    found = _judged_values(scores).join(own, on="item_id")
-    found = found.join(texts, on=["item_id", "model", "repeat"], how="left")
+    """Join the scores that judges gave with their items and with the replies that they are of (`response`).
+
+    Where no judge counts, what they said together does all the same: people's labels put it right.
+    """
+    by_judges = pl.col("details").str.contains('"judges"', literal=True)
+    rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
+    values = [
+        _together(details) if value is None else value
+        for value, details in rows.select("value", "details").iter_rows()
+    ]
+    found = (
+        rows.with_columns(value=pl.Series(values, dtype=pl.Float64))
+        .filter(pl.col("value").is_not_null())
+        .join(items.select("item_id", "suite", "prompt", "facts"), on="item_id")
+        .join(texts, on=["item_id", "model", "repeat"], how="left")
+    )
     asked = [
         shown_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
     ]
@@ -161,18 +158,14 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
     chosen = found.filter(pl.col("metric") == metric) if metric else found
     parts = []
     for key, group in chosen.group_by("suite", "model", "metric", maintain_order=True):
-        rng = Random(f"0 {key}")
         chances = _chances(group["value"].to_numpy(), min(n, group.height), by)
-        places = _systematic(chances, rng)
-        drawn = group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places]))
-        parts.append(drawn)
-    reference = pl.col("facts").map_elements(_expected, return_dtype=pl.String)
-    return pl.concat(parts).with_columns(reference=reference, label=pl.lit("")).select(COLUMNS)
-
-
-def _expected(facts: str) -> str:
-    found = json.loads(facts)
-    return shown_answer("", found) or str(found.get("answer") or "")
+        places = _systematic(chances, Random(f"0 {key}"))
+        parts.append(group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places])))
+    drawn = pl.concat(parts)
+    told = [json.loads(facts) for facts in drawn["facts"]]
+    expected = [shown_answer("", facts) or str(facts.get("answer") or "") for facts in told]
+    reference = pl.Series(expected, dtype=pl.String)
+    return drawn.with_columns(reference=reference, label=pl.lit("")).select(COLUMNS)
 
 
 def _chances(values: Any, n: int, by: By) -> Any:
@@ -200,11 +193,11 @@ def _systematic(chances: Any, rng: Random) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class FilledRow:
-    """A row of filled sheets: which reply, how likely it was drawn, and what each labeller wrote, if anything."""
+    """A row of filled sheets: which reply, how likely it was drawn, and what each labeller said, if anything."""
 
     key: tuple[str, ...]
     probability: float
-    labels: Mapping[str, str]
+    labels: Mapping[str, float | None]
     where: str
 
 
@@ -212,7 +205,7 @@ def read_labels(*paths: Path) -> list[FilledRow]:
     """Read filled sheets, of several labellers one each or one with several columns: a row for each reply.
 
     Raises:
-        InputError: one is no CSV file with the sheet's columns, or they are of different draws.
+        InputError: one is no CSV file with the sheet's columns, a label is none, or they are of different draws.
     """
     found: dict[tuple[str, ...], FilledRow] = {}
     for number, path in enumerate(paths, 1):
@@ -228,17 +221,16 @@ def read_labels(*paths: Path) -> list[FilledRow]:
                 raise InputError(
                     f"{where}: found the probability {row['probability']!r}, expected it as it was drawn."
                 )
-            names = _labellers(row)
-            said = {f"{number} {name}": row[name] or "" for name in names}
-            other = found.get(key)
-            if other and (other.probability != chance or {*other.labels} & {*said}):
-                why = (
-                    "twice in a sheet"
-                    if {*other.labels} & {*said}
-                    else f"with another probability in {other.where}"
-                )
-                raise InputError(f"{where}: the reply {' '.join(key)} stands {why}; expected sheets of one draw.")
-            found[key] = FilledRow(key, chance, {**(other.labels if other else {}), **said}, where)
+            said = {f"{number} {name}": _value(row[name], f"{where}, column {name}") for name in _labellers(row)}
+            if other := found.get(key):
+                twice = not said.keys().isdisjoint(other.labels)
+                if twice or other.probability != chance:
+                    why = "twice in a sheet" if twice else f"with another probability in {other.where}"
+                    raise InputError(
+                        f"{where}: the reply {' '.join(key)} stands {why}; expected sheets of one draw."
+                    )
+                said = {**other.labels, **said}
+            found[key] = FilledRow(key, chance, said, where)
     return [*found.values()]
 
 
@@ -280,18 +272,17 @@ def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some.
 
     Raises:
-        InputError: a label is none, or stands for a reply that the run does not have.
+        InputError: a label stands for a reply that the run does not have, or there is none.
     """
     return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows).items()]
 
 
 def _grouped(found: pl.DataFrame, rows: Sequence[FilledRow]) -> dict[Group, GroupLabels]:
     places: dict[tuple[str, ...], int] = {}
-    judged: Counter[Group] = Counter()
+    seen: Counter[Group] = Counter()
     for key in found.select(KEY).iter_rows():
-        group = (key[0], key[1], key[2])
-        places[tuple(map(str, key))] = judged[group]
-        judged[group] += 1
+        places[tuple(map(str, key))] = seen[key[:3]]
+        seen[key[:3]] += 1
     groups: dict[Group, GroupLabels] = {}
     for row in rows:
         if row.key not in places:
@@ -300,9 +291,8 @@ def _grouped(found: pl.DataFrame, rows: Sequence[FilledRow]) -> dict[Group, Grou
             )
         own = groups.setdefault((row.key[0], row.key[1], row.key[2]), GroupLabels())
         own.drawn += 1
-        said = [_value(text, f"{row.where}, column {name.partition(' ')[2]}") for name, text in row.labels.items()]
-        if any(one is not None for one in said):
-            own.labelled.append((places[row.key], said, row.probability))
+        if any(one is not None for one in row.labels.values()):
+            own.labelled.append((places[row.key], [*row.labels.values()], row.probability))
     if not any(own.labelled for own in groups.values()):
         raise InputError(
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
@@ -321,11 +311,8 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
         probabilities=[min(1.0, chance * answered) for _, _, chance in labels.labelled],
     )
     ratings = [(str(place), one) for place, said, _ in labels.labelled for one in said if one is not None]
-    several = None
-    if len(ratings) > len(labels.labelled):
-        frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
-        several = agreement(frame)
-    return Labelled(*group, found, several)
+    frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
+    return Labelled(*group, found, agreement(frame) if len(ratings) > len(labels.labelled) else None)
 
 
 def keep(found: pl.DataFrame, rows: Sequence[FilledRow], criteria: Criteria, folder: Path) -> list[Path]:

@@ -11,6 +11,7 @@ import polars as pl
 from config.settings import Judge
 from data.draw import canonical
 from data.labelled_sets import SETS
+from data.records import Metric, Step
 from data.suites import Suite
 from metrics.analysis.judged import JudgeStatus, judge_statuses
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
@@ -23,32 +24,38 @@ from tasks.store.tables import Store
 EXAM = "exam_"
 
 
-@dataclass(frozen=True, slots=True)
-class ExamConditions:
-    """How a step is asked: which exam measures it, in which language, how warm, by which prompt of the user's."""
+def _examined(
+    judge: Judge,
+    identity: Mapping[str, str],
+    exam: str,
+    language: str,
+    temperature: float | None,
+    *,
+    prompt: str = "",
+) -> dict[str, Any]:
+    """Return all that makes a judge at a step the one that took the exam: model, sampling, prompts, language.
 
-    exam: str
-    language: str
-    temperature: float | None
-    prompt: str = ""
-
-
-def identity_of(judge: Judge, identity: Mapping[str, str], asked: ExamConditions) -> dict[str, Any]:
-    """Return all that makes a judge at a step the one that took the exam: model, sampling, prompts, language."""
-    metric, name = EXAMINED[asked.exam]
-    step = next(step for step in metric.steps if step.name == name)
-    own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": asked.prompt})
-    temperature = judge.temperature if judge.temperature is not None else asked.temperature or 0.0
+    `temperature`: the step's, where the judge has none of its own; `prompt`: the user's own.
+    """
+    metric, step = _step(exam)
+    own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": prompt})
+    warm = judge.temperature if judge.temperature is not None else temperature or 0.0
     return {
         "identity": {key: value for key, value in identity.items() if key != "fresh"},
-        "parameters": parameters(judge, temperature=temperature),
+        "parameters": parameters(judge, temperature=warm),
         "system": judge.system,
         "structured": judge.structured,
-        "step": f"{metric.name}.{name}",
+        "step": f"{metric.name}.{step.name}",
         "version": metric.version,
-        "language": asked.language,
-        "prompts": [digest(one, asked.language) for one in (own, "judging/system", "judging/repair")],
+        "language": language,
+        "prompts": [digest(one, language) for one in (own, "judging/system", "judging/repair")],
     }
+
+
+def _step(exam: str) -> tuple[Metric, Step]:
+    """Return the metric's step that an exam measures."""
+    metric, name = EXAMINED[exam]
+    return metric, next(step for step in metric.steps if step.name == name)
 
 
 def _place(identity: Mapping[str, Any]) -> str:
@@ -90,8 +97,7 @@ def keep_passports(
     found = passports(exam_results(scores, items))
     for one in found:
         temperature = EXAMINED[one.exam][0].temperature
-        asked = ExamConditions(one.exam, one.language, temperature)
-        identity = identity_of(judges[one.judge], identities[one.judge], asked)
+        identity = _examined(judges[one.judge], identities[one.judge], one.exam, one.language, temperature)
         if one.domain:  # kept apart: means are corrected by the exam's own
             identity["domain"] = one.domain
         document = {**one.as_dict(), "of": identity, **about}
@@ -109,16 +115,16 @@ class PassportFinder:
 
     def passport(self, suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
         """Return a judge's passport at a step; None where it has not taken this exam as it is asked here."""
-        home, name = EXAMINED[exam]
-        step = next(step for step in home.steps if step.name == name)
+        _, step = _step(exam)
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
         own = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
         one = next((each for each in own.judges if each.name == judge), None)
         if one is None:
             return None
-        asked = ExamConditions(exam, language, own.temperature, str(own.options.get("prompt", "")))
-        content = self.store.document(_place(identity_of(one, self.identities[judge], asked)))
+        prompt = str(own.options.get("prompt", ""))
+        identity = _examined(one, self.identities[judge], exam, language, own.temperature, prompt=prompt)
+        content = self.store.document(_place(identity))
         try:
             document = json.loads(content or b"null")
         except ValueError:

@@ -18,8 +18,8 @@ import stamina
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
-from tasks.models.masking import masked
 from tasks.models.protocol import RETRIED, BatchState, CallError
+from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 from tasks.store.replies import FailedCall, Remembered

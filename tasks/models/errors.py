@@ -12,12 +12,8 @@ from typing import Any
 from tasks.models.protocol import CallError, ErrorKind
 
 _EXHAUSTED = (
-    "insufficient_quota",
-    "billing_hard_limit",
-    "billing_not_active",
-    "insufficient balance",
-    "credit balance",
-)
+    "insufficient_quota", "billing_hard_limit", "billing_not_active", "insufficient balance", "credit balance",
+)  # fmt: skip
 _UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model not found", "unknown model")
 _UNKNOWN_NAMED = re.compile(
     r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
@@ -58,13 +54,8 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
         return "auth"
     if status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "server"
-    if (
-        status == HTTPStatus.NOT_FOUND
-        or any(mark in said for mark in _UNKNOWN)
-        or _UNKNOWN_NAMED.search(message[:2000])
-    ):
-        return "unknown_model"
-    return "invalid"
+    unknown = any(mark in said for mark in _UNKNOWN) or _UNKNOWN_NAMED.search(message[:2000])
+    return "unknown_model" if unknown or status == HTTPStatus.NOT_FOUND else "invalid"
 
 
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
@@ -90,11 +81,8 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
 def advise(kind: ErrorKind, *, model: str, where: str, variable: str) -> str:
     """Return what to do about an error, as the end of its message; empty where retrying is all."""
     if kind == "auth":
-        return (
-            f"; check the key in {variable}"
-            if variable
-            else "; the server requires a key: name its variable in `api_key_env`"
-        )
+        none = "; the server requires a key: name its variable in `api_key_env`"
+        return f"; check the key in {variable}" if variable else none
     if kind == "quota":
         return "; the account is exhausted: top it up, or use another key"
     if kind == "unknown_model":
@@ -113,18 +101,14 @@ def tls_error(error: BaseException, where: str) -> CallError | None:
     text = next((str(one) for one in chain if "[SSL" in str(one)), "")
     if not text:
         return None
-    distrusted = "CERTIFICATE_VERIFY_FAILED" in text
-    found = re.search(r"verify failed: ([^('\"]{1,200})" if distrusted else r"\[SSL: ?([A-Z0-9_]{1,80})\]", text)
-    reason = found[1].strip() if found else "for no told reason"
-    advice = (
-        "if your own certificate authority signed it, name its certificate's file in SSL_CERT_FILE"
-        if distrusted
-        else "a server without TLS has an address that begins with http://"
-    )
-    what = "its certificate is not trusted" if distrusted else "no connection came about"
-    return CallError(
-        "auth" if distrusted else "connection", f"TLS with {where} failed: {what} ({reason}); {advice}"
-    )
+    kind: ErrorKind = "connection"
+    told, what = r"\[SSL: ?([A-Z0-9_]{1,80})\]", "no connection came about"
+    advice = "a server without TLS has an address that begins with http://"
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        kind, told, what = "auth", r"verify failed: ([^('\"]{1,200})", "its certificate is not trusted"
+        advice = "if your own certificate authority signed it, name its certificate's file in SSL_CERT_FILE"
+    reason = found[1].strip() if (found := re.search(told, text)) else "for no told reason"
+    return CallError(kind, f"TLS with {where} failed: {what} ({reason}); {advice}")
 
 
 def refusal(

@@ -32,7 +32,7 @@ class HttpClient:
     """
 
     def __init__(self, model: Model) -> None:
-        key = find_key(model, "", needed=False)
+        key = find_key(model)
         url, headers, query = read_address(model, model.base_url)
         carrying, asking = placed(model, key)
         if key and not (carrying or asking):
@@ -57,11 +57,7 @@ class HttpClient:
         )
 
     async def identity(self) -> Mapping[str, str]:
-        """Return the address and a digest of how it is asked and read; see that something listens there.
-
-        Raises:
-            CallError: nothing does.
-        """
+        """Return the address and a digest of how it is asked and read; see that something listens there."""
         if not getproxies():
             parts = urlsplit(self._url)
             port, context = (443, httpx.create_ssl_context()) if parts.scheme == "https" else (80, None)
@@ -74,11 +70,7 @@ class HttpClient:
         return {"provider": "http", "model": self._model.served, "base_url": self._where, "asks": self._asks}
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once.
-
-        Raises:
-            CallError: no usable reply came; its kind says whether another try makes sense.
-        """
+        """Ask once; see `Client`."""
         sent = self._request(call)
         try:
             answer = await self._http.request(self._options["method"], self._url, **sent)

@@ -42,13 +42,7 @@ class ListingClient:
         return made
 
     async def identity(self) -> Mapping[str, str]:
-        """Return provider, model and address; list the server's models once, to fail early where it fails.
-
-        A server without a listing, or one that keeps it from this key, is no error.
-
-        Raises:
-            CallError: the server cannot be reached, or refuses the key.
-        """
+        """Return provider, model and address; see `OpenAIClient.identity`."""
         if where := await self._listed():
             return identified(self._model, where)
         return await self.opened.identity()
@@ -81,11 +75,7 @@ class ListingClient:
             return ""
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once; see `OpenAIClient.ask`.
-
-        Raises:
-            CallError: no usable reply came.
-        """
+        """Ask once; see `OpenAIClient.ask`."""
         return await self.opened.ask(call)
 
     async def close(self) -> None:

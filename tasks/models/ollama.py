@@ -68,7 +68,7 @@ class OllamaClient:
 
     def __init__(self, model: Model) -> None:
         host = model.base_url or os.environ.get("OLLAMA_HOST") or _DEFAULT
-        key = find_key(model, "", needed=False)
+        key = find_key(model)
         host = host if "://" in host else f"//{host}"  # without a scheme Ollama's own port is meant, not 80
         url, headers, query = read_address(model, host)
         carrying, asking = placed(model, key)
@@ -76,9 +76,8 @@ class OllamaClient:
         if key:
             headers = carrying if elsewhere else {"Authorization": f"Bearer {key}"}
         self._client = ollama.AsyncClient(
-            host=url.removeprefix("//").removesuffix(
-                "/v1"
-            ),  # the address of its OpenAI-compatible side, often copied
+            # /v1 is the address of its OpenAI-compatible side, often copied.
+            host=url.removeprefix("//").removesuffix("/v1"),
             headers={"Accept-Encoding": ACCEPTED, **headers},
             params=query | asking,
             follow_redirects=not elsewhere,  # which would take a header of our own to another host
@@ -91,30 +90,27 @@ class OllamaClient:
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version
         self._where = bare(str(self._http.base_url))
         self._http.event_hooks = {"response": [_note, bound(BoundedStream, model.max_response_bytes, self._where)]}
-        self._variable = model.api_key_env
         self._model = model
 
     async def identity(self) -> Mapping[str, str]:
-        """Return provider, model, its digest on the server, and the server's version.
-
-        Raises:
-            CallError: the server cannot be reached, or does not have the model.
-        """
-        version = await self._version()
+        """Return provider, model, its digest on the server, and the server's version."""
+        answer = await self._reach(self._http.get("/api/version", timeout=_CONNECT_S))
+        try:
+            version = answer.raise_for_status().json()["version"]
+        except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
+            raise CallError(
+                "server", f"{self._where} does not answer /api/version as Ollama does; check `base_url`"
+            ) from None
         listed = await self._reach(self._client.list())
         digests = {str(m.model): str(m.digest) for m in listed.models if m.model}
-        name = full(self._model.served)
+        name = self._model.served  # `phi3` is `phi3:latest`
+        name = name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
         digest = next((d for n, d in digests.items() if n.lower() == name.lower()), "")
-        if not digest:
-            digest = await self._shown(sorted(digests))
+        digest = digest or await self._shown(sorted(digests))
         return {"provider": "ollama", "model": self._model.served, "digest": digest, "server": f"ollama {version}"}
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once.
-
-        Raises:
-            CallError: no usable reply came; its kind says whether another try makes sense.
-        """
+        """Ask once; see `Client`."""
         given = {
             name: value for name, value in {**self._model.extra, **call.parameters}.items() if value is not None
         }
@@ -144,17 +140,6 @@ class OllamaClient:
     async def close(self) -> None:
         """Let go of the connections."""
         await self._http.aclose()
-
-    async def _version(self) -> str:
-        """Return the server's version."""
-        answer = await self._reach(self._http.get("/api/version", timeout=_CONNECT_S))
-        try:
-            answer.raise_for_status()
-            return str(answer.json()["version"])
-        except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
-            raise CallError(
-                "server", f"{self._where} does not answer /api/version as Ollama does; check `base_url`"
-            ) from None
 
     async def _shown(self, names: list[str]) -> str:
         """Return a digest of what the server tells of a model that it does not list (a remote one).
@@ -208,15 +193,10 @@ class OllamaClient:
         elif kind == "invalid" and "does not support thinking" in message:
             kind, advice = "parameter", "; take `think` out of the entry's `extra`"
         elif kind == "auth":
-            advice = f"; check the key in {self._variable or 'OLLAMA_API_KEY'}"
+            advice = f"; check the key in {self._model.api_key_env or 'OLLAMA_API_KEY'}"
         return refusal(
             error.status_code, _REFUSED.get(), told, told=self._secrets.clean(message), advice=advice, kind=kind
         )
-
-
-def full(name: str) -> str:
-    """Return a model's name with its tag, as Ollama reads it: `phi3` is `phi3:latest`."""
-    return name if ":" in name.rsplit("/", 1)[-1] else f"{name}:latest"
 
 
 async def _note(response: httpx.Response) -> None:

@@ -104,9 +104,6 @@ class OpenAIClient:
         """Return provider, model and address; list the server's models once, to fail early where it fails.
 
         A server without a listing, or one that keeps it from this key, is no error.
-
-        Raises:
-            CallError: the server cannot be reached, or refuses the key.
         """
         if self._model.provider != "azure":  # its listing names base models, not deployments
             try:
@@ -122,11 +119,7 @@ class OpenAIClient:
         return identified(self._model, self._where)
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once; a refused parameter is renamed or left out and the call made again at once.
-
-        Raises:
-            CallError: no usable reply came; its kind says whether another try makes sense.
-        """
+        """Ask once; a refused parameter is renamed or left out and the call made again at once."""
         while True:
             request = self.body_of(call)
             try:

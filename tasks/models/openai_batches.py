@@ -17,18 +17,17 @@ _OPEN = {"validating", "in_progress", "finalizing", "cancelling"}
 
 
 class OpenAIBatches:
-    """The batches of a client's server; the form in which requests are written is what the client has `learned`."""
+    """The batches of a client's server; the form in which requests are written is what the client has `learned`.
+
+    Each raises CallError where the server refuses or cannot be reached; `missing` where it does not know a batch.
+    """
 
     def __init__(self, client: OpenAIClient) -> None:
         self.client = client
         self._address: Any = f"/v1{client.form.path}"
 
     async def upload(self, calls: Mapping[str, Call], token: str) -> str:
-        """Upload calls as a file; return its id.
-
-        Raises:
-            CallError: the server refuses, or cannot be reached.
-        """
+        """Upload calls as a file; return its id."""
         told = {"method": "POST", "url": self._address}
         lines = "".join(
             json.dumps({"custom_id": name, **told, "body": self.client.body_of(call)}, ensure_ascii=False) + "\n"
@@ -41,11 +40,7 @@ class OpenAIBatches:
         return file.id
 
     async def create(self, file: str, token: str) -> str:
-        """Make a batch of a file under a token; return its id.
-
-        Raises:
-            CallError: the server refuses, or cannot be reached; then the batch may have been made.
-        """
+        """Make a batch of a file under a token; return its id. Where the server is away, it may be made."""
         with self.client.raising_call_errors():
             batch = await self.client.api.batches.create(
                 input_file_id=file, endpoint=self._address, completion_window="24h", metadata={TOKEN: token}
@@ -53,11 +48,7 @@ class OpenAIBatches:
         return batch.id
 
     async def find(self, token: str) -> str | None:
-        """Return the batch that was made under a token; None where the server lists none.
-
-        Raises:
-            CallError: the server refuses, or cannot be reached.
-        """
+        """Return the batch that was made under a token; None where the server lists none."""
         try:
             with self._missing("the list of batches"):
                 async for batch in self.client.api.batches.list(limit=100):
@@ -69,11 +60,7 @@ class OpenAIBatches:
         return None
 
     async def look(self, batch_id: str) -> BatchState:
-        """Return how a batch stands.
-
-        Raises:
-            CallError: the server refuses, cannot be reached, or does not know the batch (`missing`).
-        """
+        """Return how a batch stands."""
         with self._missing(f"batch {batch_id}"):
             batch = await self.client.api.batches.retrieve(batch_id)
         faults = tuple(fault.model_dump() for fault in (batch.errors.data or () if batch.errors else ()))

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from functools import partial
 from uuid import UUID
 
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
@@ -44,30 +44,20 @@ def has_pages() -> bool:
 
 def counts(tally: BatchProgress) -> dict[str, int]:
     """Return a batch's progress, as a log has it."""
-    return {
-        "total": tally.total,
-        "cached": tally.cached,
-        "answered": tally.answered,
-        "failed": tally.failed,
-        **({"submitted": tally.submitted} if tally.submitted else {}),
-        **({"elsewhere": tally.elsewhere} if tally.elsewhere else {}),
-        "tokens_in": tally.tokens_in,
-        "tokens_out": tally.tokens_out,
-    }
+    names = ("total", "cached", "answered", "failed", "submitted", "elsewhere", "tokens_in", "tokens_out")
+    told = {name: getattr(tally, name) for name in names}
+    return {name: n for name, n in told.items() if n or name not in {"submitted", "elsewhere"}}
 
 
-@dataclass
 class _Display:
     """One query, seen from a thread of its own: the asking loop never waits for Prefect's server."""
 
-    label: str
-    run: str
-    first_s: float
-    shown: bool
-    tally: BatchProgress | None = None
-    over: threading.Event = field(default_factory=threading.Event)
-    artifact: UUID | None = None
-    broken: bool = False
+    def __init__(self, label: str, run: str, first_s: float) -> None:
+        self.label, self.run, self.first_s = label, run, first_s
+        self.shown = has_pages()
+        self.tally: BatchProgress | None = None
+        self.over = threading.Event()
+        self.artifact: UUID | None = None
 
     def watch(self) -> None:
         """Show the tally until the query is over."""
@@ -76,7 +66,7 @@ class _Display:
         while not self.over.wait(pause):
             pause = EVERY_S
             now = time.monotonic()
-            if self.shown and now - started >= self.first_s:
+            if now - started >= self.first_s:
                 self.show()
             if now - logged >= LOGGED_S and self.tally:
                 logged = now
@@ -86,7 +76,7 @@ class _Display:
 
     def show(self) -> None:
         """Create or update the artifact; what goes wrong is said once and does not hold the query up."""
-        if self.broken or self.tally is None:
+        if not self.shown or self.tally is None:
             return
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
@@ -97,40 +87,26 @@ class _Display:
         )
         try:
             if self.artifact is None:
-                made = create_progress_artifact(percent, key=key_of(self.label), description=said)
+                key = "-".join(("query", *re.findall(r"[a-z0-9]+", self.label.lower())))
+                made = create_progress_artifact(percent, key=key, description=said)
                 # Prefect's functions are coroutines only where an event loop runs; here none does.
                 self.artifact = made if isinstance(made, UUID) else None
             else:
                 update_progress_artifact(self.artifact, percent, description=said)
         except Exception as error:  # noqa: BLE001 - whatever the server's trouble is, it is not the evaluation's
-            self.broken = True
-            event(
-                "progress_not_shown",
-                level=logging.WARNING,
-                run=self.run,
-                label=self.label,
-                error=type(error).__name__,
-            )
-
-
-def key_of(label: str) -> str:
-    """Return an artifact's key: lower-case letters, digits and dashes."""
-    return "-".join(("query", *re.findall(r"[a-z0-9]+", label.lower())))
+            self.shown, kind = False, type(error).__name__
+            event("progress_not_shown", level=logging.WARNING, run=self.run, label=self.label, error=kind)
 
 
 @contextmanager
 def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
     """Show a query while it lasts; yield what is to be called with its tally, from any thread."""
-    display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S, has_pages())
-
-    def tell(tally: BatchProgress) -> None:
-        display.tally = tally
-
+    display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
     # The thread has the run's context, by which Prefect knows whose artifact it is.
     thread = threading.Thread(target=contextvars.copy_context().run, args=(display.watch,), daemon=True)
     thread.start()
     try:
-        yield tell
+        yield partial(setattr, display, "tally")
     finally:
         display.over.set()
         thread.join(PATIENCE_S)

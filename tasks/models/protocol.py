@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from data.records import Call, Reply
-from tasks.models.masking import hide
+from tasks.models.secrets import hide
 
 ErrorKind = Literal[
     "connection",      # no connection, or it broke; a cut body; retried
@@ -70,6 +70,11 @@ class Client(Protocol):
 
     async def close(self) -> None:
         """Let go of connections and processes."""
+
+
+def told_by_server(identity: Mapping[str, str]) -> str:
+    """Return the digest of a model that a server tells; '' where none does."""
+    return identity.get("digest", "") if "server" in identity else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,8 @@ class Endpoint:
         async with self._slots:
             now = time.monotonic()
             if (wait := self.not_before - now) > patience_s:
-                raise CallError(
-                    "timeout",
-                    f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)",
-                )
+                said = f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
+                raise CallError("timeout", said)
             start = max(now, self.not_before, self.next_start)
             if self.interval_s:
                 self.next_start = start + self.interval_s
@@ -119,9 +117,5 @@ class Endpoint:
         self.closed_until = now + wait_s
         why = f"{error.message}{too_long(wait_s, patience_s)}"
         self.closed = CallError("timeout", f"not asked: {PUT_OFF} answers in a row said: {why}")
-        _log.warning(
-            "model %s: closed: %d answers in a row said: %s. The calls that are left fail with this reason.",
-            visible(model),
-            PUT_OFF,
-            why,
-        )
+        said = "model %s: closed: %d answers in a row said: %s. The calls that are left fail with this reason."
+        _log.warning(said, visible(model), PUT_OFF, why)

@@ -1,6 +1,7 @@
 """Recorded replies, from a Parquet or JSONL file, in place of a model."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,22 @@ class ReplayClient:
     def __init__(self, model: Model) -> None:
         self._model = model
         self._path = Path(model.file).expanduser()
-        self._prompts: dict[str, dict[int, Reply]] = {}
-        self._items: dict[str, dict[int, Reply]] = {}
-        self._asked: dict[str, str] = {}
-        self._several: set[str] = set()
+        self._prompts = defaultdict[str, dict[int, Reply]](dict)
+        self._items = defaultdict[str, dict[int, Reply]](dict)
+        asked = defaultdict[str, set[str]](set)
         for row in self._mine(_rows(self._path, f"model {model.name!r}: replay file {model.file}")):
-            self._record(row)
+            reply, prompt, item = _reply(row), row.get("prompt"), row.get("item_id")
+            groups = []
+            if prompt is not None:
+                groups.append(self._prompts[_folded(str(prompt))])
+            if item is not None:
+                groups.append(self._items[str(item)])
+                asked[str(item)].add(str(prompt))
+            for group in groups:  # the first of two rows for one repeat stands
+                group.setdefault(len(group) if row.get("repeat") is None else int(row["repeat"]), reply)
+        for item, prompts in asked.items():
+            if len(prompts) > 1:
+                del self._items[item]
 
     async def identity(self) -> Mapping[str, str]:
         """Return the provider, the model and the digest of the file."""
@@ -55,16 +66,11 @@ class ReplayClient:
             CallError: the file does not hold it.
         """
         prompt = next((m.content for m in reversed(call.messages) if m.role == "user"), "")
-        recorded = self._prompts.get(_folded(prompt))
-        if recorded is None and call.item_id not in self._several:
-            recorded = self._items.get(call.item_id)
-        if recorded and (reply := recorded.get(call.repeat)):
+        recorded = self._prompts.get(_folded(prompt)) or self._items.get(call.item_id, {})
+        if reply := recorded.get(call.repeat):
             return reply
-        held = (
-            f"only repeats {', '.join(map(str, sorted(recorded)))}"
-            if recorded
-            else "neither its prompt nor its item"
-        )
+        repeats = ", ".join(map(str, sorted(recorded)))
+        held = f"only repeats {repeats}" if recorded else "neither its prompt nor its item"
         asked = f"item {call.item_id!r}, repeat {call.repeat}"
         raise CallError(
             "missing", f"{self._model.file} holds no reply to {asked}: {held}; record it, or leave it out"
@@ -86,20 +92,6 @@ class ReplayClient:
             )
         return (row for row in rows if (not column or row.get(column) in wanted) and _text(row) is not None)
 
-    def _record(self, row: Mapping[str, Any]) -> None:
-        """Record a row under its prompt and its item; the first of two rows for one repeat stands."""
-        reply = _reply(row)
-        prompt, item = row.get("prompt"), row.get("item_id")
-        groups = []
-        if prompt is not None:
-            groups.append(self._prompts.setdefault(_folded(str(prompt)), {}))
-        if item is not None:
-            groups.append(self._items.setdefault(str(item), {}))
-            if self._asked.setdefault(str(item), str(prompt)) != str(prompt):
-                self._several.add(str(item))
-        for group in groups:
-            group.setdefault(len(group) if row.get("repeat") is None else int(row["repeat"]), reply)
-
 
 def _folded(prompt: str) -> str:
     """Return what stays the same when a file changes line ends, or trims."""
@@ -111,14 +103,11 @@ def _text(row: Mapping[str, Any]) -> Any:
 
 
 def _reply(row: Mapping[str, Any]) -> Reply:
-    tokens = {name: int(row[name]) for name in ("tokens_in", "tokens_out") if row.get(name) is not None}
-    return read_reply(
-        str(_text(row)),
-        str(row.get("reasoning") or ""),
-        finish_reason=str(row.get("finish_reason") or "stop"),
-        tokens_in=tokens.get("tokens_in"),
-        tokens_out=tokens.get("tokens_out"),
+    tokens_in, tokens_out = (
+        None if row.get(name) is None else int(row[name]) for name in ("tokens_in", "tokens_out")
     )
+    finish, reasoning = str(row.get("finish_reason") or "stop"), str(row.get("reasoning") or "")
+    return read_reply(str(_text(row)), reasoning, finish_reason=finish, tokens_in=tokens_in, tokens_out=tokens_out)
 
 
 def _rows(path: Path, where: str) -> list[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
@@ -25,11 +25,10 @@ from data.draw import canonical
 from data.errors import InputError, Stopped
 from data.records import Call, Reply
 from tasks.models.batches import BatchQueue, Known
-from tasks.models.constancy import Constancy
-from tasks.models.masking import masked
 from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
 from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
 from tasks.models.readiness import connections_allowed
+from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 from tasks.store.replies import FailedCall, Remembered, ReplyCache, batched, owner
@@ -41,6 +40,10 @@ GRACE_S = 5.0
 """How long calls in flight have to end when the run is stopped: they are paid."""
 NOTED_S = 0.2
 """How long it may take a signal to be noted by all threads."""
+EVERY_S = 5.0
+"""Between two looks at the server's digest of the model; the last is taken when a batch has ended."""
+ANSWER_S = 10.0
+"""How long the server has to tell it; one that is busy or gone for the moment has said nothing else."""
 T = TypeVar("T")
 
 # Retries are shown in the progress bar; the arguments of a call do not belong in a log.
@@ -170,7 +173,9 @@ def _this_task() -> asyncio.Task[Any]:
 class _Batch:
     """One batch on its way: what it shares, and its progress.
 
-    `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk.
+    `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk. `digest`: the
+    model's, where it must stay what it is; `doubtful` are the requests whose replies were kept since the server last
+    told that digest, `changed` the reason why no more are kept.
     """
 
     model: Model
@@ -181,7 +186,9 @@ class _Batch:
     tally: BatchProgress
     progress: Callable[[BatchProgress], None]
     answers: dict[str, CallResult] = field(default_factory=dict)
-    constancy: Constancy | None = None
+    digest: str = ""
+    changed: CallError | None = None
+    doubtful: list[str] = field(default_factory=list)
     stopping: bool = False
     flying: set[asyncio.Task[Any]] = field(default_factory=set)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -205,27 +212,59 @@ class _Batch:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    @asynccontextmanager
-    async def monitored(self, digest: str) -> AsyncIterator[None]:
-        """See to it that the model stays the same while the block runs; files that are loaded do."""
-        if not digest or self.model.unit.at_once:
-            yield
-            return
-        self.constancy = Constancy(self.client, digest, self.take_back)
-        async with self.constancy.monitored():
-            yield
+    async def _look(self) -> None:
+        """Ask the server which model it has now; replies that may be another's are forgotten, and end as errors.
 
-    async def take_back(self, request_ids: Sequence[str], error: CallError) -> None:
-        """Forget replies that may be another model's; they end as errors, as all calls that are left do."""
-        self.endpoint.broken.setdefault(self._asker, error)
-        await asyncio.to_thread(self.cache.forget, request_ids)
-        for request_id in request_ids:
+        All calls that are left do so too. A server that does not say leaves everything as it is.
+        """
+        since, self.doubtful = self.doubtful, []
+        if self.changed is None:
+            try:
+                async with asyncio.timeout(ANSWER_S):
+                    now = (await self.client.identity()).get("digest", "")
+            except (CallError, TimeoutError):
+                self.doubtful = since + self.doubtful
+                return
+            if now == self.digest:
+                return
+            self.changed = CallError(
+                "unknown_model",
+                f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {now[:12]}"
+                "); replies that may be the new one's are not kept. Run it again to ask the new one",
+            )
+        both, self.doubtful = since + self.doubtful, []
+        self.endpoint.broken.setdefault(self._asker, self.changed)
+        await asyncio.to_thread(self.cache.forget, both)
+        for request_id in both:
             reply = self.answers[request_id].reply
             self.tally.answered -= 1
             if reply:
                 self.tally.tokens_in -= reply.tokens_in or 0
                 self.tally.tokens_out -= reply.tokens_out or 0
-            self._count_failed(request_id, error)
+            self._count_failed(request_id, self.changed)
+
+    @asynccontextmanager
+    async def monitored(self) -> AsyncIterator[None]:
+        """Look now and then while the block runs whether the model is the same, and once more at its end."""
+        over = asyncio.Event()
+
+        async def keep_looking() -> None:
+            while self.changed is None and not over.is_set():
+                try:
+                    await asyncio.wait_for(over.wait(), EVERY_S)
+                except TimeoutError:
+                    await self._look()
+
+        task = asyncio.create_task(keep_looking())
+        try:
+            yield
+        except BaseException:
+            task.cancel()
+            raise
+        over.set()
+        await task
+        if self.doubtful:
+            await self._look()
 
     async def _attempts(self, call: Call) -> tuple[Reply, float]:
         """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
@@ -305,12 +344,12 @@ class _Batch:
         except CallError as error:
             return await self._fail(request_id, error)
         self.tally.last_s = time.monotonic()
-        if self.constancy and self.constancy.changed:
-            return await self._fail(request_id, self.constancy.changed)
+        if self.changed:
+            return await self._fail(request_id, self.changed)
         await self.writer.keep(Remembered(request_id, reply, latency_s, self.model.name))
         self._count(CallResult(request_id, reply, latency_s, cached=False))
-        if self.constancy:
-            self.constancy.doubtful.append(request_id)
+        if self.digest:
+            self.doubtful.append(request_id)
         return None
 
     async def _fail(self, request_id: str, error: CallError) -> None:
@@ -405,9 +444,18 @@ class _Batch:
         calls = dict(pending)
         todo = list(calls)
         while todo:
-            todo = await self._pass(todo, calls)
+            elsewhere: list[str] = []
+            # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
+            claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
+            async with asyncio.TaskGroup() as group:
+                # Some more than calls in flight: a slot is taken while replies are on their way to the disk.
+                walkers = min(self.model.concurrency * 9 // 8, len(todo))
+                self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
+                for _ in range(walkers):
+                    self._started(group.create_task(self._walk(claimed, calls)))
             if self.stopping:
                 raise Stopped
+            todo = elsewhere
             holders = await asyncio.to_thread(self.cache.holders, todo) if todo else []
             self._await(len(todo), holders)
             if todo:
@@ -421,19 +469,6 @@ class _Batch:
         if (n, tuple(holders)) != (tally.elsewhere, tally.holders):
             tally.elsewhere, tally.holders = n, tuple(holders)
             self.progress(tally)
-
-    async def _pass(self, todo: list[str], calls: Mapping[str, Call]) -> list[str]:
-        """Ask all that is free; return what another holds."""
-        elsewhere: list[str] = []
-        # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
-        claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
-        async with asyncio.TaskGroup() as group:
-            # Some more than calls in flight, so that a slot is taken while replies are on their way to the disk.
-            walkers = min(self.model.concurrency * 9 // 8, len(todo))
-            self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
-            for _ in range(walkers):
-                self._started(group.create_task(self._walk(claimed, calls)))
-        return elsewhere
 
     async def _claim(
         self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
@@ -519,6 +554,7 @@ async def ask_all(
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress)
+    batch.digest = "" if model.unit.at_once else digest  # files that are loaded stay the same
     known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
@@ -532,7 +568,7 @@ async def ask_all(
                 if submissions is not None:
                     await batch.submit(pending, submissions)
                     return batch.answers, tally
-                async with batch.monitored(digest):
+                async with batch.monitored() if batch.digest else nullcontext():
                     await batch.work(pending)
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None

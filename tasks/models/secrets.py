@@ -1,37 +1,174 @@
-"""Keys: where they come from, and how they are kept out of everything that is written down."""
+"""Keys: where they come from, and how they are kept out of all that is kept, verified, shown or written down.
 
+A reply, a reason, a page or an error may repeat the key that its request carried (an application that echoes its
+headers). Every key that this process has read is looked for in the forms in which it may come back: plain, upper or
+lower case, reversed, percent-encoded once or twice, escaped for HTML or JSON, in hexadecimal and in base64; whole,
+or cut at either end to `LEAST` characters of its random part.
+"""
+
+import html
 import json
 import logging
 import os
 import re
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 from urllib.parse import SplitResult, parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
 
 from config.settings import Model
 from data.characters import visible
 from data.errors import InputError
-from tasks.models.masking import HIDDEN, hide, know
+from data.patterns import pattern
+from data.records import HIDDEN_KEYS, Reply
+
+HIDDEN = "[key hidden]"
+"""What stands in a key's place."""
+LEAST = 12
+"""Characters of a key's random part that are looked for at least: fewer may stand anywhere by chance."""
+SHORTEST = 16
+"""Characters of a key: what is shorter (`EMPTY`, `none`) is none."""
+VARIETY = 6
+"""Different characters of a key's random part, at least: a placeholder such as xxxxxxxxxxxxxxxx is none."""
+_COMMON = pattern(
+    r"(?:sk-(?:proj-|svcacct-|admin-|ant-(?:api\d+-)?|or-(?:v\d+-)?)?|github_pat_|gh[pousr]_|glpat-|hf_|gsk_|r8_|nvapi-"
+    r"|pplx-|xox[a-z]-|AIza|AKIA|eyJ[\w-]+\.)"
+)
+"""What all keys of a kind begin with: no secret."""
 
 
-class _Bare(logging.Filter):
-    """Takes user, password and query off the addresses that HTTP packages log with every call."""
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A key as it may be spelt: in pieces. The first `common` are no secret, and `least` running ones tell it."""
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Let the record pass, its addresses shortened."""
-        if isinstance(record.args, tuple):
-            record.args = tuple(bare(str(arg)) if type(arg).__name__ == "URL" else arg for arg in record.args)
-        return True
+    pieces: tuple[str, ...]
+    common: int
+    least: int
+
+    def grams(self) -> Iterator[tuple[int, str]]:
+        """Yield the pieces in which any `least` running ones hold a whole gram, and where each begins."""
+        size = self.least // 2
+        for at in range(self.common, len(self.pieces) - size + 1, size):
+            yield at, "".join(self.pieces[at : at + size])
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield where a text holds enough of the key."""
+        for at, gram in self.grams():
+            start = text.find(gram)
+            while start >= 0:
+                first, last, low, high = at, at + self.least // 2, start, start + len(gram)
+                while first and text.endswith(self.pieces[first - 1], 0, low):
+                    first, low = first - 1, low - len(self.pieces[first - 1])
+                while last < len(self.pieces) and text.startswith(self.pieces[last], high):
+                    high, last = high + len(self.pieces[last]), last + 1
+                if last - max(first, self.common) >= self.least:
+                    yield low, high
+                start = text.find(gram, max(high, start + 1))
 
 
-_BARE = _Bare()
+def _forms(key: str) -> Iterator[_Form]:
+    found = _COMMON.match(key)
+    common = found.end() if found else 0
+    spelt: Sequence[Callable[[str], str]] = (
+        str, str.upper, str.lower,
+        lambda c: quote(c, safe=""), lambda c: quote(quote(c, safe=""), safe=""),
+        lambda c: f"%{ord(c):02X}", lambda c: f"%{ord(c):02x}",
+        lambda c: f"%25{ord(c):02X}", lambda c: f"%25{ord(c):02x}",
+        html.escape, lambda c: f"&#{ord(c)};", lambda c: f"&#x{ord(c):x};", lambda c: f"&#x{ord(c):X};",
+        lambda c: json.dumps(c)[1:-1], lambda c: "\\/" if c == "/" else c,
+        lambda c: f"\\u{ord(c):04x}", lambda c: f"\\u{ord(c):04X}",
+        lambda c: f"{ord(c):02x}", lambda c: f"{ord(c):02X}",
+    )  # fmt: skip
+    for spell in spelt:
+        yield _Form(tuple(map(spell, key)), common, LEAST)
+    yield _Form(tuple(reversed(key)), 0, LEAST)
+    for before in range(3):
+        raw = b"\0" * before + key.encode()
+        # Six bits a character: those that neighbours share are left out.
+        first, past = -(-8 * before // 6), 8 * len(raw) // 6
+        known = max(-(-8 * (before + common) // 6) - first, 0)
+        for encode in (b64encode, urlsafe_b64encode):
+            yield _Form(tuple(encode(raw).decode()[first:past]), known, -(-LEAST * 8 // 6))
+
+
+def is_key(value: str) -> bool:
+    """Say whether a value can be a key: long, and with a random part."""
+    found = _COMMON.match(value)
+    random = value[found.end() if found else 0 :]
+    return len(value) >= SHORTEST and len(random) >= LEAST and len(set(random)) >= VARIETY
+
+
+_known: dict[str, tuple[_Form, ...]] = {}
+_quick: re.Pattern[str] | None = None
+
+
+def know(key: str) -> None:
+    """Have a key hidden from now on in all that this process is sent."""
+    global _quick  # noqa: PLW0603 - one list for the process, as its environment is
+    if key in _known or not is_key(key):
+        return
+    _known[key] = tuple({form.pieces: form for form in _forms(key)}.values())
+    grams = {gram for forms in _known.values() for form in forms for _, gram in form.grams()}
+    _quick = re.compile("|".join(map(re.escape, sorted(grams))))
+
+
+def hide(text: str) -> tuple[str, int]:
+    """Return a text with `HIDDEN` in the place of keys, and how many it held."""
+    if _quick is None or _quick.search(text) is None:
+        return text, 0
+    spans = sorted(span for forms in _known.values() for form in forms for span in form.spans(text))
+    kept, end, n = [], 0, 0
+    for low, high in spans:
+        if low >= end:
+            kept += [text[end:low], HIDDEN]
+            n += 1
+        end = max(end, high)
+    return "".join([*kept, text[end:]]), n
+
+
+def _within(value: Any) -> tuple[Any, int]:
+    """Return a JSON value with keys hidden in its texts, names included, and how many."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        named = [(*hide(str(name)), *_within(one)) for name, one in value.items()]
+        return {name: one for name, _, one, _ in named}, sum(n + m for _, n, _, m in named)
+    if isinstance(value, list | tuple):
+        found = [_within(one) for one in value]
+        return [one for one, _ in found], sum(n for _, n in found)
+    return value, 0
+
+
+def masked(reply: Reply) -> Reply:
+    """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
+    text, n = hide(reply.text)
+    reasoning, m = hide(reply.reasoning)
+    reason, k = hide(reply.finish_reason)
+    extra, j = _within(dict(reply.extra)) if reply.extra else (reply.extra, 0)
+    total = n + m + k + j
+    if not total:
+        return reply
+    extra = {**extra, HIDDEN_KEYS: total}
+    return replace(reply, text=text, reasoning=reasoning, finish_reason=reason, extra=extra)
+
+
+def _shorten(record: logging.LogRecord) -> bool:
+    """Take user, password and query off the addresses that HTTP packages log with every call."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(bare(str(arg)) if type(arg).__name__ == "URL" else arg for arg in record.args)
+    return True
+
+
 for _name in ("httpx", "httpx2"):
-    logging.getLogger(_name).addFilter(_BARE)
+    logging.getLogger(_name).addFilter(_shorten)
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
 
 
-def find_key(model: Model, usual: str, *, needed: bool) -> str:
+def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
     """Return the model's key from the environment: its `api_key_env`, else the provider's usual variable.
 
     Raises:
@@ -47,12 +184,12 @@ def find_key(model: Model, usual: str, *, needed: bool) -> str:
     know(key)
     if key or not variable:
         return key
-    named = "api_key_env names" if model.api_key_env else "provider " + model.provider + " reads its key from"
+    named, other = f"provider {model.provider} reads its key from", ", or name another one with `api_key_env`"
+    if model.api_key_env:
+        named, other = "api_key_env names", ""
     raise InputError(
         f"model {model.name!r}: {named} the environment variable {variable}, which is not set; set it "
-        f"(export {variable}=…)"
-        + ("" if model.api_key_env else ", or name another one with `api_key_env`")
-        + "; the key itself is never written in the configuration"
+        f"(export {variable}=…){other}; the key itself is never written in the configuration"
     )
 
 
@@ -95,11 +232,6 @@ def _pair(parts: SplitResult) -> str:
     return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
 
 
-def _quoted(secret: str) -> tuple[str, ...]:
-    """Return a secret as it may stand in a query: packages differ in what they escape."""
-    return secret, quote(secret, safe=""), quote(secret), quote_plus(secret), quote(secret, safe="!$'()*,:;@/?")
-
-
 class Secrets:
     """What must never be written down: a key, and what an address hides (user:password, query values)."""
 
@@ -110,7 +242,9 @@ class Secrets:
             know(one)
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
-        spelt = {form for one in hidden for form in (*_quoted(one), json.dumps(one)[1:-1])}
+        # As it may stand in a query: packages differ in what they escape.
+        ways = (str, quote, quote_plus, partial(quote, safe=""), partial(quote, safe="!$'()*,:;@/?"))
+        spelt = {form for one in hidden for form in (*(way(one) for way in ways), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 BESIDE_MB = 128
@@ -34,7 +34,7 @@ def cores(root: Path = _ROOT) -> int:
 
 def memory(root: Path = _ROOT) -> int | None:
     """Return the bytes that may still be taken, here and in each control group; None where that is not told."""
-    told = [_field(root / "proc/meminfo", "MemAvailable:", 1024)]
+    told = [_number(root / "proc/meminfo", "MemAvailable:", 1024)]
     for folder in _groups("memory", root):
         for most, used, file in (
             ("memory.max", "memory.current", "inactive_file"),
@@ -43,7 +43,7 @@ def memory(root: Path = _ROOT) -> int | None:
             limit, taken = _number(folder / most), _number(folder / used)
             if limit is not None and taken is not None:
                 # files that were read lately count as used, and give way
-                told.append(max(limit - taken + (_field(folder / "memory.stat", file, 1) or 0), 0))
+                told.append(max(limit - taken + (_number(folder / "memory.stat", file) or 0), 0))
     return min((one for one in told if one is not None), default=None)
 
 
@@ -52,7 +52,7 @@ def held(root: Path = _ROOT, process: str = "self") -> int | None:
 
     Proportional set size: what several processes share counts once in all.
     """
-    own = _field(root / f"proc/{process}/smaps_rollup", "Pss:", 1024)
+    own = _number(root / f"proc/{process}/smaps_rollup", "Pss:", 1024)
     if own is None:
         return None
     started: list[str] = []
@@ -87,20 +87,10 @@ def _quota(folder: Path) -> Iterator[tuple[int, int]]:
         yield quota_us, period_us
 
 
-def _number(path: Path) -> int | None:
-    return _or_none(lambda: int(path.read_text()))
-
-
-def _field(path: Path, name: str, unit: int) -> int | None:
-    def read() -> int | None:
-        rows = (line.split() for line in path.read_text().splitlines())
-        return next((int(row[1]) * unit for row in rows if row and row[0] == name), None)
-
-    return _or_none(read)
-
-
-def _or_none(read: Callable[[], int | None]) -> int | None:
-    try:
-        return read()
-    except (OSError, ValueError, IndexError):
-        return None
+def _number(path: Path, name: str = "", unit: int = 1) -> int | None:
+    """Return a file's number, or the one after a name; None where it has none."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for row in map(str.split, path.read_text().splitlines()):
+            if not name or (row and row[0] == name):
+                return int(row[1 if name else 0]) * unit
+    return None

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -20,12 +20,14 @@ def spending_of(
     store: Store, plan: Plan, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
 ) -> Spending:
     """Return what a run's calls used, with the price table that held on its `day`."""
+    roles = (("model", _replies(store, asked), plan.models), ("judge", _replies(store, judged), plan.judges))
     spent = [
-        *_all_spent("model", _replies(store, asked), plan.models),
-        *_all_spent("judge", _replies(store, judged), plan.judges),
+        tokens_and_cost(role, own, model)
+        for role, replies, models in roles
+        for model in models
+        if not (own := replies.filter(model=model.name)).is_empty()
     ]
-    table = plan.prices
-    if table is None:
+    if (table := plan.prices) is None:
         return Spending(plan.currency, spent)
     return Spending(plan.currency, spent, table.file, table.date.isoformat(), table.age(day))
 
@@ -36,13 +38,6 @@ def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
     # Whom was asked says the query: with several prompts, requests name the model with its prompt.
     found = [store.read(one.responses).select(_COLUMNS).with_columns(model=pl.lit(one.model)) for one in asked]
     return pl.concat([none, *found]).unique(["model", "request_id"], maintain_order=True)
-
-
-def _all_spent(role: str, replies: pl.DataFrame, models: Sequence[Model]) -> Iterator[Spent]:
-    for model in models:
-        own = replies.filter(model=model.name)
-        if not own.is_empty():
-            yield tokens_and_cost(role, own, model)
 
 
 def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:

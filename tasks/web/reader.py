@@ -44,15 +44,10 @@ def decode(body: bytes, charset: str) -> str:
         if name and _CHARSETS.fullmatch(name):
             with contextlib.suppress(UnicodeDecodeError, LookupError):
                 return body.decode(name.lower().replace("x-cp", "cp")).removeprefix("\ufeff")
-    return body.decode(charset if _CHARSETS.fullmatch(charset) and _known(charset) else "cp1252", "replace")
-
-
-def _known(charset: str) -> bool:
     try:
-        "".encode(charset)
+        return body.decode(charset if _CHARSETS.fullmatch(charset) else "cp1252", "replace")
     except LookupError:
-        return False
-    return True
+        return body.decode("cp1252", "replace")
 
 
 class Text(HTMLParser):
@@ -136,16 +131,12 @@ def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     return rows
 
 
-def _confine() -> None:
+def main() -> None:
+    """Answer jobs until standard input ends."""
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-
-
-def main() -> None:
-    """Answer jobs until standard input ends."""
-    _confine()
     jobs, replies = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = sys.stderr  # what a library prints is no reply
     while line := jobs.readline():

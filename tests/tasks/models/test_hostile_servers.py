@@ -21,8 +21,7 @@ from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.records import Reply
 from tasks.models import bodies
-from tasks.models.constancy import told_by_server
-from tasks.models.protocol import CallError
+from tasks.models.protocol import CallError, told_by_server
 from tasks.query import ask, identify
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers import Fault, serve, serve_ollama, serve_openai

@@ -11,9 +11,9 @@ from urllib.parse import quote
 import pytest
 
 from data.records import Reply
-from tasks.models import masking
-from tasks.models.masking import HIDDEN, LEAST, hide, is_key, know, masked
+from tasks.models import secrets
 from tasks.models.protocol import CallError
+from tasks.models.secrets import HIDDEN, LEAST, hide, is_key, know, masked
 
 KEYS = (
     "sk-proj-Q7x2Lm9Zt4Vb8Nc1Ks5Rw3Yd6",
@@ -42,8 +42,8 @@ SPELT: dict[str, Callable[[str], str]] = {
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masking, "_known", {})
-    monkeypatch.setattr(masking, "_quick", None)
+    monkeypatch.setattr(secrets, "_known", {})
+    monkeypatch.setattr(secrets, "_quick", None)
     for key in KEYS:
         know(key)
 
