@@ -174,8 +174,8 @@ class _Batch:
     """One batch on its way: what it shares, and its progress.
 
     `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk. `digest`: the
-    model's, where it must stay what it is; `doubtful` are the requests whose replies were kept since the server last
-    told that digest, `changed` the reason why no more are kept.
+    model's, where it must stay what it is; `doubtful` are the requests whose replies were kept since the server
+    last told that digest, `changed` the reason why no more are kept.
     """
 
     model: Model
