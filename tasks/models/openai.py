@@ -19,9 +19,9 @@ from data.characters import visible
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
-from tasks.models.errors import advise, classify_error, read_error, refusal, tls_error
+from tasks.models.errors import read_error, refusal, tls_error
 from tasks.models.openai_forms import Chat, Form, Responses, identified
-from tasks.models.protocol import CallError
+from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
 
 _log = logging.getLogger(__name__)
@@ -189,7 +189,7 @@ class OpenAIClient:
         message, code, _ = read_error(told)
         if "expired" in code:
             raise CallError("expired", f"{self._where}: {self._secrets.clean(message)}")
-        raise self._refusal(status if isinstance(status, int) else 500, {}, told, message, code)
+        raise refusal(status if isinstance(status, int) else 500, {}, told, self._secrets, self._advise)
 
     @contextmanager
     def raising_call_errors(self, *, passing: tuple[type[openai.APIStatusError], ...] = ()) -> Iterator[None]:
@@ -267,8 +267,8 @@ class OpenAIClient:
                 "server", f"{self._where} sent a body that is not JSON: {self._quoted(content)}"
             ) from None
         if isinstance(body, dict) and body.get("error"):
-            message, code, _ = read_error(json.dumps(body))
-            raise self._refusal(_status_of(code), {}, json.dumps(body), message, code)
+            told = json.dumps(body)
+            raise refusal(_status_of(read_error(told)[1]), {}, told, self._secrets, self._advise)
         try:
             return self.form.read(body)
         except CallError as error:
@@ -281,14 +281,20 @@ class OpenAIClient:
         return self._secrets.clean(content[:20_000].decode("utf-8", "replace")) or "nothing"
 
     def _status(self, error: openai.APIStatusError) -> CallError:
-        body = error.response.text
-        message, code, _ = read_error(body)
-        return self._refusal(error.response.status_code, error.response.headers, body, message, code)
+        answer = error.response
+        return refusal(answer.status_code, answer.headers, answer.text, self._secrets, self._advise)
 
-    def _refusal(self, status: int, headers: Mapping[str, str], body: str, message: str, code: str) -> CallError:
-        kind = classify_error(status, message, code)
-        advice = advise(kind, model=self._model.served, where=self._where, variable=self._variable)
-        return refusal(status, headers, body, told=self._secrets.clean(message), advice=advice, kind=kind)
+    def _advise(self, kind: ErrorKind) -> str:
+        """Return what to do about an error, as the end of its message; empty where retrying is all."""
+        if kind == "auth":
+            none = "; the server requires a key: name its variable in `api_key_env`"
+            return f"; check the key in {self._variable}" if self._variable else none
+        if kind == "quota":
+            return "; the account is exhausted: top it up, or use another key"
+        if kind == "unknown_model":
+            name = self._model.served
+            return f"; check the model's name {name!r} and the address {self._where} (many end in /v1)"
+        return ""
 
     def _broken(self, error: Exception) -> CallError:
         """Return the error of a connection that was not made, or broke."""

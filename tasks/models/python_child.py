@@ -175,13 +175,6 @@ def answered(value: Any) -> dict[str, Any]:
     return {"answer": {str(key): plain(one) for key, one in value.items()}}
 
 
-class ApplicationError(Exception):
-    """What a function raised, which as itself may end more than its call."""
-
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
-
-
 class LoadedApplication:
     """A loaded module whose functions are called: in threads, or on the loop where they are coroutines."""
 
@@ -213,7 +206,8 @@ class LoadedApplication:
         try:
             found = self.function(message["function"])
             if "offered" in message:
-                said = answered(await self.called(found, message["offered"]))
+                value, raised = await self.called(found, message["offered"])
+                said = answered(value) if raised is None else told_of(raised, self.source)
             else:
                 said = {"takes": sorted(found[1]), "digest": self.digest}
         except NotCallable as error:
@@ -221,7 +215,6 @@ class LoadedApplication:
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
             if number not in self.tasks:
                 return  # it was stopped, and nobody waits
-            error = error.error if isinstance(error, ApplicationError) else error
             said = told_of(error, self.source)
         self.channel.send(id=number, **said)
 
@@ -231,13 +224,13 @@ class LoadedApplication:
             self.functions[name] = function_of(self.module, name)
         return self.functions[name]
 
-    async def called(self, found: Found, offered: Mapping[str, Any]) -> Any:
-        """Call a function with what it takes of what is offered."""
+    async def called(self, found: Found, offered: Mapping[str, Any]) -> tuple[Any, BaseException | None]:
+        """Call a function with what it takes; return its answer, or what it raised in its thread."""
         function, takes, by_position = found
         given = [offered["prompt"]] if by_position else []
         named = {name: offered[name] for name in takes}
         if inspect.iscoroutinefunction(function):
-            return await function(*given, **named)
+            return await function(*given, **named), None
 
         def run() -> tuple[Any, BaseException | None]:
             try:
@@ -246,9 +239,7 @@ class LoadedApplication:
                 return None, raised
 
         result, error = await self.loop.run_in_executor(self.threads, run)
-        if error is not None:
-            raise ApplicationError(error)
-        return await result if inspect.isawaitable(result) else result
+        return await result if inspect.isawaitable(result) else result, error
 
 
 def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[LoadedApplication]) -> None:

@@ -10,7 +10,7 @@ list (from the end with a minus), or `*` for all entries of a list. One that end
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -50,16 +50,15 @@ class PathError(ValueError):
     """A path that leads nowhere; the text says how far it went and what was there."""
 
 
-def strings(body: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield the strings of a body, each with its path; keys are no templates."""
+def _mapped(body: Any, act: Callable[[str, Path], Any], path: Path = ()) -> Any:
+    """Return a body with each of its strings as `act` makes it, which gets its path too; keys are no templates."""
     if isinstance(body, str):
-        yield path, body
-    elif isinstance(body, Mapping):
-        for key, value in body.items():
-            yield from strings(value, (*path, key))
-    elif isinstance(body, list | tuple):
-        for index, value in enumerate(body):
-            yield from strings(value, (*path, index))
+        return act(body, path)
+    if isinstance(body, Mapping):
+        return {key: _mapped(value, act, (*path, key)) for key, value in body.items()}
+    if isinstance(body, list | tuple):
+        return [_mapped(value, act, (*path, index)) for index, value in enumerate(body)]
+    return body
 
 
 @lru_cache(maxsize=1024)
@@ -77,7 +76,8 @@ def check(body: Any) -> None:
         json.dumps(body, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise BodyError(f"expected what JSON can hold ({error}); quote dates") from error
-    for path, source in strings(body):
+
+    def checked(source: str, path: Path) -> None:
         try:
             unknown = sorted(_named(source) - set(VALUES))
         except (TemplateError, RecursionError) as error:
@@ -85,25 +85,23 @@ def check(body: Any) -> None:
         if unknown:
             raise BodyError(f"{_at(path)}no value {unknown[0]!r}; expected one of {', '.join(VALUES)}")
 
+    _mapped(body, checked)
+
 
 def names_item(body: Any) -> bool:
     """Say whether a checked body names the item."""
-    return any(_named(source) & OF_ITEM for _, source in strings(body))
+    named: set[str] = set()
+    _mapped(body, lambda source, _: named.update(_named(source)))
+    return not named.isdisjoint(OF_ITEM)
 
 
-def fill(body: Any, values: Mapping[str, Any], path: Path = ()) -> Any:
+def fill(body: Any, values: Mapping[str, Any]) -> Any:
     """Return a checked body with its templates filled.
 
     Raises:
         BodyError: a template uses what these values do not have, or makes something that is no JSON.
     """
-    if isinstance(body, str):
-        return _filled(body, values, path)
-    if isinstance(body, Mapping):
-        return {key: fill(value, values, (*path, key)) for key, value in body.items()}
-    if isinstance(body, list | tuple):
-        return [fill(value, values, (*path, index)) for index, value in enumerate(body)]
-    return body
+    return _mapped(body, lambda source, path: _filled(source, values, path))
 
 
 def _filled(source: str, values: Mapping[str, Any], path: Path) -> Any:
