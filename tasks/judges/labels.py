@@ -261,11 +261,9 @@ def _value(text: str | None, where: str) -> float | None:
         found = WORDS[said] if said in WORDS else float(said)
     except ValueError:
         found = -1.0
-    if not 0 <= found <= 1:
-        raise InputError(
-            f"{where}: found the label {text!r}, expected a number from 0 to 1, yes or no, or nothing."
-        )
-    return found
+    if 0 <= found <= 1:
+        return found
+    raise InputError(f"{where}: found the label {text!r}, expected a number from 0 to 1, yes or no, or nothing.")
 
 
 def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:

@@ -18,18 +18,14 @@ FLOOR_BYTES, WINDOW_S = 1000, 30.0
 """A body that has begun must bring so many bytes in so many seconds, or end."""
 
 
-class TooSlow(Exception):  # noqa: N818 - said of a body
-    """A body that drips: its server could hold a call for the whole of its deadline."""
-
-
-async def floored(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield a body's pieces as long as they come quickly enough.
+async def floored(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
+    """Yield a body's pieces as long as they come quickly enough: one that drips could hold a call to its deadline.
 
     Until the first byte that is no white space, which servers send to keep a connection alive while a model thinks,
-    only the call's deadline counts.
+    only the deadline counts.
 
     Raises:
-        TooSlow: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
+        CallError: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
     """
     clock = asyncio.get_running_loop().time
     due: float | None = None
@@ -40,7 +36,8 @@ async def floored(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
                 piece = await anext(stream, None)
         except TimeoutError:
             if due is not None and clock() >= due:
-                raise TooSlow from None
+                said = f"{where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
+                raise CallError("connection", said) from None
             raise
         if piece is None:
             return
@@ -78,10 +75,7 @@ class BoundedBody:
             CallError: it is larger than is read, cannot be decoded, or comes too slowly.
         """
         try:
-            yield await read_body(floored(aiter(self._stream)), self._encoding, self._most)
-        except TooSlow:
-            said = f"{self._where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
-            raise CallError("connection", said) from None
+            yield await read_body(floored(aiter(self._stream), self._where), self._encoding, self._most)
         except (TooLarge, Undecodable) as error:
             if self._refused:
                 return

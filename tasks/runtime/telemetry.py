@@ -63,7 +63,6 @@ def _path(cell: Cell) -> tuple[str, ...]:
 
 
 def _told(stage: Execution, asked: Sequence[QueryResult]) -> dict[str, Any]:
-    """Return what a stage's span says."""
     told = {"evaluation.stage": stage.stage, "evaluation.cached": stage.cached, **_named(stage.cell)}
     if asked:
         told |= {f"evaluation.calls.{name}": sum(getattr(each, name) for each in asked) for name in OUTCOMES}

@@ -8,8 +8,7 @@ from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from metrics.citation.sources import judge_outcome
 from metrics.citation.urls import Finding, Url
@@ -35,14 +34,6 @@ class Reader:
     _fresh: bool = True
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._end()
-
     async def read(
         self, body: bytes, *, kind: str, charset: str, asks: Sequence[Mapping[str, Any]]
     ) -> list[Finding]:
@@ -65,7 +56,7 @@ class Reader:
                 found = []  # too slow, gone, or a reply that is none
             finally:
                 if len(found) != len(asks):  # out of step with us, or gone
-                    await self._end()
+                    await self.aclose()
         return found if len(found) == len(asks) else [judge_outcome("the page cannot be read") for _ in asks]
 
     async def _start(self) -> Process:
@@ -83,7 +74,8 @@ class Reader:
             self._fresh = True
         return self._process
 
-    async def _end(self) -> None:
+    async def aclose(self) -> None:
+        """End the process."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -106,7 +98,11 @@ async def fetch_all(asked: Mapping[int, Asked], net: NetworkPolicy) -> dict[int,
         sites.setdefault(url.site, {}).setdefault(url.text, (url, {}))[1][place] = ask
     turn = asyncio.Semaphore(net.limits.at_once)
     found: dict[int, dict[str, Any]] = {}
-    async with Reader(net.limits.extraction_s) as reader, Fetcher(net) as fetcher, asyncio.TaskGroup() as group:
+    async with (
+        contextlib.aclosing(Reader(net.limits.extraction_s)) as reader,
+        contextlib.aclosing(Fetcher(net)) as fetcher,
+        asyncio.TaskGroup() as group,
+    ):
         for pages in sites.values():
             group.create_task(_visit(pages.values(), fetcher, reader, turn, found))
     return found

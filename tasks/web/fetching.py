@@ -9,8 +9,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urljoin
 
 import httpcore
@@ -141,19 +140,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 return MeteredStream(stream, limits.head_bytes)
         raise HostRefused("no connection")
 
-    async def connect_unix_socket(
-        self,
-        path: str,  # noqa: ARG002 - httpcore's interface
-        timeout: float | None = None,  # noqa: ARG002, ASYNC109 - httpcore's interface
-        socket_options: Iterable[Any] | None = None,  # noqa: ARG002 - httpcore's interface
-    ) -> httpcore.AsyncNetworkStream:
-        """Refuse: no page stands behind a Unix socket."""
-        raise HostRefused("not a public address")
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await asyncio.sleep(seconds)
-
 
 def read_robots(text: str, product: str) -> Protego:
     """Read the groups of robots.txt that name the product, and those of `*`; groups of one name are joined.
@@ -185,12 +171,8 @@ class Fetcher:
             http2=False,
         )
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def aclose(self) -> None:
+        """Close what is open."""
         await self._pool.aclose()
 
     async def fetch(self, url: Url) -> Page | FetchFailure:

@@ -12,10 +12,6 @@ def _open(model: Any) -> Any:
     return EmbeddedClient(model)
 
 
-def _check(model: Any) -> str:
-    return "provider embedded sends no key" if model.key_place else ""
-
-
 def _at_once(model: Any) -> int:
     from tasks.models.embedded import engines
 
@@ -32,4 +28,11 @@ def _unready(model: Any) -> str:
     return ""
 
 
-UNIT = Provider(name="embedded", version=1, open=_open, unready=_unready, check=_check, at_once=_at_once)
+UNIT = Provider(
+    name="embedded",
+    version=1,
+    open=_open,
+    unready=_unready,
+    check=lambda model: "provider embedded sends no key" if model.key_place else "",
+    at_once=_at_once,
+)

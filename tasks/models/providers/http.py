@@ -78,18 +78,10 @@ def _open(model: Any) -> Any:
     return HttpClient(model)
 
 
-def _check(model: Any) -> str:
-    return "" if model.base_url else "provider http needs `base_url`: the address that is asked"
-
-
 def _sees(model: Any) -> bool:
     from tasks.models.templates import names_item
 
     return names_item(model.options["body"])
-
-
-def _brings(model: Any) -> tuple[str, ...]:
-    return tuple(fact for path, fact in BROUGHT.items() if model.options[path])
 
 
 def _unready(model: Any) -> str:
@@ -99,5 +91,12 @@ def _unready(model: Any) -> str:
 
 
 UNIT = Provider(
-    name="http", version=1, open=_open, unready=_unready, options=Options, check=_check, sees=_sees, brings=_brings
+    name="http",
+    version=1,
+    open=_open,
+    unready=_unready,
+    options=Options,
+    check=lambda model: "" if model.base_url else "provider http needs `base_url`: the address that is asked",
+    sees=_sees,
+    brings=lambda model: [fact for path, fact in BROUGHT.items() if model.options[path]],
 )

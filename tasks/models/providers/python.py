@@ -38,9 +38,11 @@ def _sees(model: Any) -> bool:
     return "item" in load(model)[1]["takes"]
 
 
-def _brings(model: Any) -> tuple[str, ...]:
-    del model  # only its mappings tell
-    return "retrieved_contexts", "citations"
-
-
-UNIT = Provider(name="python", version=1, open=_open, options=Options, sees=_sees, brings=_brings)
+UNIT = Provider(
+    name="python",
+    version=1,
+    open=_open,
+    options=Options,
+    sees=_sees,
+    brings=lambda _: ("retrieved_contexts", "citations"),  # only its mappings tell
+)
