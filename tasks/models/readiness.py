@@ -62,10 +62,10 @@ def connections_allowed(wanted: int) -> int:
 
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + SPARE
-    if now != resource.RLIM_INFINITY and now < needed:
-        more = needed if most == resource.RLIM_INFINITY else min(needed, most)
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, more), most))
-        now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        return wanted if now >= needed else max(1, now - SPARE)
-    return wanted
+    if now == resource.RLIM_INFINITY or now >= needed:
+        return wanted
+    more = needed if most == resource.RLIM_INFINITY else min(needed, most)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, more), most))
+    now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(wanted, max(1, now - SPARE))
