@@ -20,7 +20,7 @@ from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
 from tasks.gate import gate
 from tasks.plan import Plan
-from tasks.report.final_results import write
+from tasks.report.raw import write_results
 from tasks.report.writing import report
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
@@ -46,7 +46,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         conduct = RunContext(run=named, provenance=known, waiting=waiting)
         found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
         verdict = gate(Cell(), found, plan.policy)
-        document = write(found, verdict, run.folder)
+        document = write_results(found, verdict, run.folder)
         manifest |= run.taken()
         folder = str(run.folder)
         reports = report(Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=document)

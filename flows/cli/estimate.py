@@ -90,7 +90,7 @@ def totals(found: "CostEstimate") -> Iterator[str]:
 def _costs(found: "CostEstimate") -> Iterator[str]:
     """Say what it would cost, who has no price, and which prices these are."""
     from prompts.phrases import phrase
-    from tasks.report.spending import money
+    from tasks.report.words import money
 
     language = found.language
     priced = [p.cost for p in found.portions if p.cost is not None]
@@ -130,9 +130,9 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
 
 def _table(found: "CostEstimate") -> "Table":
     from prompts.phrases import phrase
-    from tasks.report.spending import money
     from tasks.report.tables import Table, column_maker
     from tasks.report.text import duration, grouped
+    from tasks.report.words import money
 
     language = found.language
     column = column_maker("estimate", language)

@@ -1,7 +1,7 @@
 """The verdict on a file or a run by the rules of a run's own: against a threshold, and against a baseline."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,26 +117,19 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
 
 def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
     """Return what decides a side's scores: of runs `alone` all of it, else what is stated."""
-    if alone:
-        known = side.provenance
-        return replace(known, suites=_only(known.suites, metric)) if metric else known
-    suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
-    return Provenance(suites, tested=dict(side.stated))
-
-
-def _only(suites: Mapping[str, SuiteRules], metric: str) -> dict[str, SuiteRules]:
-    return {name: replace(rules, score=(metric,)) for name, rules in suites.items() if metric in rules.score}
+    known = side.provenance
+    if not alone:
+        suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
+        return Provenance(suites, tested=dict(side.stated))
+    only = {name: replace(one, score=(metric,)) for name, one in known.suites.items() if metric in one.score}
+    return replace(known, suites=only) if metric else known
 
 
 def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
     scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    return RunSide(scores, items, provenance, _digests(side))
-
-
-def _digests(side: Side) -> pl.DataFrame:
-    """Return the digests of a side's replies; of their texts a part at a time."""
-    return pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
+    replies = pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
+    return RunSide(scores, items, provenance, replies)
 
 
 def _rescored(

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,7 +124,7 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
             `metrics.analysis.document`.
     """
-    run = document["run"]
+    run, started = document["run"], datetime.fromisoformat(document["run"]["started"])
     configuration = run["configuration"]
     sets = run.get("items") or {}
     text = canonical(configuration)
@@ -132,34 +132,44 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
         known[text] = suites_in(configuration)
     declared = {suite.name: suite for suite in known[text]}
     for model in document["final"]["models"]:
-        suites = {_text(suite["suite"]): _suite(suite) for suite in model["suites"]}
+        suites = {
+            _text(suite["suite"]): {
+                "score": _number(suite["score"]),
+                "interval": {end: _number(suite["interval"][end]) for end in ("low", "high")},
+                **{name: int(suite[name]) for name in ("n_scored", "n_asked")},
+            }
+            for suite in model["suites"]
+        }
         own = {name: declared[name] for name in suites if name in declared}
+        asking = {name: canonical(asking_part(suite)) for name, suite in own.items()}
+        # With corrected answers, they are the same questions.
+        answers = {f"{name}.answers": (sets.get(name) or {}).get("answers") for name in suites}
         every = [judge["name"] for judge in configuration["judges"]]
         names = {name: tuple(suite.judges or every) for name, suite in own.items() if judged(suite)}
         yield LeaderboardEntry(
             model=_text(model["model"]),
             run=_text(run["run"]),
-            started=_time(run["started"]),
+            started=started if started.tzinfo else started.replace(tzinfo=UTC),  # so that all can be ordered
             score=_number(model["score"]),
             low=_number(model["interval"]["low"]),
             high=_number(model["interval"]["high"]),
             verdict=worst([_text(model["verdict"])], document["final"].get("changes") or ()),
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration says what was asked.
-            key=tuple((s, (sets.get(s) or {}).get("digest") or _asked(own.get(s))) for s in sorted(suites)),
+            key=tuple(
+                (name, (sets.get(name) or {}).get("digest") or asking.get(name, "")) for name in sorted(suites)
+            ),
             asked=tuple((suite, (sets.get(name) or {}).get("n")) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
-            scoring=dict(_scoring(own, names)) | dict(_answers(sets, suites)),
+            scoring=dict(_scoring(own, names)) | {name: _text(one) for name, one in answers.items() if one},
             version=_version((run.get("identities") or {}).get(model["model"])),
         )
 
 
 def _version(identity: Mapping[str, Any] | None) -> str:
     """Return a short digest of what answered behind a model's name; '' where that was not kept."""
-    if not identity:
-        return ""
-    lasting = {key: value for key, value in identity.items() if key != "fresh"}
-    return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8]
+    lasting = {key: value for key, value in (identity or {}).items() if key != "fresh"}
+    return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8] if identity else ""
 
 
 def judged(suite: Suite) -> bool:
@@ -170,40 +180,18 @@ def judged(suite: Suite) -> bool:
         return False
 
 
-def _asked(suite: Suite | None) -> str:
-    return canonical(asking_part(suite)) if suite else ""
-
-
 def _text(value: object) -> str:
     """Return text that can be written: JSON may hold half a surrogate pair."""
     return str(value).encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> float | None:
-    """Return a number, or None where there is none.
-
-    Raises:
-        ValueError: it is neither.
-        OverflowError: it is too large.
-    """
+    """Return a number, or None where there is none; what is neither, or too large, raises an error."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"expected a number or null, found {str(value)[:40]!r}")
     return float(value)
-
-
-def _suite(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is shown of a suite, with numbers where numbers are expected."""
-    interval = {end: _number(found["interval"][end]) for end in ("low", "high")}
-    counts = {name: int(found[name]) for name in ("n_scored", "n_asked")}
-    return {"score": _number(found["score"]), "interval": interval, **counts}
-
-
-def _time(text: str) -> datetime:
-    """Read a run's start; one without an offset is taken as UTC, so that all can be ordered."""
-    time = datetime.fromisoformat(text)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
@@ -218,13 +206,6 @@ def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -
             yield f"{name}.aggregate", suite.aggregate
     for name, names in judges.items():
         yield f"{name}.judges", ", ".join(names)
-
-
-def _answers(sets: Mapping[str, Mapping[str, Any]], suites: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield a digest of what each suite's questions expect: with corrected answers, they are the same questions."""
-    for name in suites:
-        if digest := (sets.get(name) or {}).get("answers"):
-            yield f"{name}.answers", _text(digest)
 
 
 def gather(runs: Path, *, language: str = "") -> Leaderboard:
@@ -252,22 +233,21 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
     for one in sorted(listed, key=lambda one: (one.started, one.run), reverse=True):
         boards.setdefault(one.key, []).append(one)
     spoken = language_of((one for _, one in sorted(configurations, key=lambda pair: pair[0])), language)
-    return Leaderboard([_board(_named(own)) for own in boards.values()], unfinished, unread, spoken)
+    return Leaderboard([_board(own) for own in boards.values()], unfinished, unread, spoken)
 
 
-def _named(listed: Sequence[LeaderboardEntry]) -> list[LeaderboardEntry]:
-    """Name models with their version where one name has stood for several."""
+def _board(listed: Sequence[LeaderboardEntry]) -> Board:
+    """Rank the latest results on the same questions, best first, and say by what else their scores may differ.
+
+    Models are named with their version where one name has stood for several.
+    """
     versions: dict[str, set[str]] = {}
     for one in listed:
         versions.setdefault(one.model, set()).add(one.version)
-    return [
+    history = [
         replace(one, model=f"{one.model} ({one.version or '?'})") if len(versions[one.model]) > 1 else one
         for one in listed
     ]
-
-
-def _board(history: Sequence[LeaderboardEntry]) -> Board:
-    """Rank the latest results on the same questions, best first, and say by what else their scores may differ."""
     newest: dict[str, LeaderboardEntry] = {}
     for one in history:
         newest.setdefault(one.model, one)

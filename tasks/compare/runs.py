@@ -15,11 +15,10 @@ from data.tables import SCORES
 from metrics.analysis.matching import KEY, ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
-from metrics.analysis.questions import QuestionChanges, align
+from metrics.analysis.questions import align
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
 from tasks.report.regressions import moved_lines
-from tasks.store.runs import FinishedRun
 
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
@@ -38,7 +37,6 @@ class RunComparison:
     """
 
     runs: list[Side]
-    fields: list[list[ComparedModel]]
     shared: Mapping[str, tuple[list[int], int]]
     differences: list[tuple[str, list[Any]]]
     notes: list[str]
@@ -97,7 +95,11 @@ def compare_runs(
     if not named:
         raise InputError("found no run, expected one, whose models are compared, or several.")
     found = sides(named, runs=runs, root=root, form=form)
-    spoken = _language([side.run for side in found if side.run], language)
+    known, spoken = [side.run for side in found if side.run], language or ENGLISH
+    if known or language:
+        from tasks.compare.configurations import language_of
+
+        spoken = language_of((run.configuration for run in known), language)
     aligned = align({side.name: side.items for side in found})
     items = aligned.items
     own = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in found}
@@ -120,25 +122,39 @@ def compare_runs(
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
     once = observations(scores, items)
-    chosen = _known(metrics, scores) or (shared_metrics(found) if files else ())
+    there = scores["metric"].unique().sort().to_list()
+    if missing := [metric for metric in metrics if metric not in there]:
+        raise InputError(f"no run has the metric {missing[0]!r}; expected one of {', '.join(there)}.")
+    chosen = metrics or (shared_metrics(found) if files else ())
     suites = _suites(found)
     crossed = frozenset[frozenset[str]]().union(*(_crossed(side, labels) for side in found if not every))
-    pairs, grouped = compare_fields(once.scores, once.items, compared, suites, chosen, crossed=crossed)
+    pairs, grouped = compare_fields(once.scores, once.items, compared, [*suites.values()], chosen, crossed=crossed)
     if files:  # of which the first metric is the main one
         pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
-    parts = {suite.name: suite.scored_by for suite in suites}
+    parts = {name: suite.scored_by for name, suite in suites.items()}
     changed = [changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()) for pair in pairs]
     replies = [_labelled(_renamed(side.replies, aligned.ids[side.name]), side.name, labels) for side in found]
-    notes = [*_notes(found, compared, listed, spoken), *_moved(aligned.moved, spoken), *remarks(found, spoken)]
+    notes = [*_notes(found, compared, listed, spoken)]
+    # Each run's questions are compared with those of the first that has the suite.
+    moved = ((run, asdict(one)) for run, suites_moved in aligned.moved.items() for one in suites_moved)
+    notes += [f"{run}: {line}" for run, one in moved for line in moved_lines(one, spoken)]
+    notes += remarks(found, spoken)
     notes += [
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
         for one in (once.doubled if files else ())
     ]
-    return RunComparison(
-        found, compared, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken
-    )
+    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken)
+
+
+def _suites(found: Sequence[Side]) -> dict[str, Suite]:
+    """Return the runs' suites: as the last run declares each, with the `stop` of any that stops early."""
+    last: dict[str, Suite] = {}
+    for suite in (suite for side in found for suite in side.suites):
+        stop = suite.stop or (last[suite.name].stop if suite.name in last else None)
+        last[suite.name] = suite.model_copy(update={"stop": stop})
+    return last
 
 
 def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
@@ -146,14 +162,6 @@ def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[fro
     models = [one["name"] for one in side.run.configuration.get("models", ())] if side.run else []
     asked = prompted(side.suites, models).items()
     return sharing_nothing({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
-
-
-def _language(known: Sequence[FinishedRun], language: str) -> str:
-    if not known and not language:
-        return ENGLISH
-    from tasks.compare.configurations import language_of
-
-    return language_of((run.configuration for run in known), language)
 
 
 def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
@@ -174,23 +182,6 @@ def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], st
     """Rename a run's models to their labels."""
     own = {model: label for (of, model), label in labels.items() if of == run}
     return frame.filter(pl.col("model").is_in(list(own))).with_columns(pl.col("model").replace(own))
-
-
-def _known(asked: Sequence[str], scores: pl.DataFrame) -> Sequence[str]:
-    """Refuse metrics that no run has."""
-    there = scores["metric"].unique().sort().to_list()
-    if missing := [metric for metric in asked if metric not in there]:
-        raise InputError(f"no run has the metric {missing[0]!r}; expected one of {', '.join(there)}.")
-    return asked
-
-
-def _suites(found: Sequence[Side]) -> list[Suite]:
-    """Return the runs' suites, each once: as the last run declares it, with the `stop` of any that stops early."""
-    last: dict[str, Suite] = {}
-    for suite in (suite for side in found for suite in side.suites):
-        stop = suite.stop or (last[suite.name].stop if suite.name in last else None)
-        last[suite.name] = suite.model_copy(update={"stop": stop})
-    return [*last.values()]
 
 
 def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
@@ -241,39 +232,22 @@ def _notes(
     compared: Sequence[Sequence[ComparedModel]],
     listed: Sequence[ComparedModel],
     language: str,
-) -> list[str]:
+) -> Iterator[str]:
     """Say what else may be behind a difference, and what was not compared."""
-    notes = []
     known = [side.run for side in found if side.run]
     sources = [run.manifest.get("sources") or {} for run in known]
-    changed = [
-        unit for unit in dict.fromkeys(chain(*sources)) if len({one[unit] for one in sources if unit in one}) > 1
-    ]
-    if changed:
-        notes.append(phrase("compare.rules_changed", language, units=", ".join(changed)))
+    units = dict.fromkeys(chain(*sources))
+    if changed := [unit for unit in units if len({one[unit] for one in sources if unit in one}) > 1]:
+        yield phrase("compare.rules_changed", language, units=", ".join(changed))
+    # Models and judges behind whose name there was another one in another run.
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
-        notes += _renewed(known, kind, f"compare.renewed_{what}", language)
+        stated = [run.manifest.get(kind) or {} for run in known]
+        for name in dict.fromkeys(chain(*stated)):
+            there = [one[name] for one in stated if name in one]
+            keys = [key for key in dict.fromkeys(chain(*there)) if len({str(one.get(key)) for one in there}) > 1]
+            said = "; ".join(f"{key} {' / '.join(shorten(one.get(key)) for one in there)}" for key in keys)
+            if keys:
+                yield phrase(f"compare.renewed_{what}", language, name=name, what=said)
     inside = {one.label for field in compared for one in field}
     if alone := [one.label for one in listed if one.label not in inside]:
-        notes.append(phrase("compare.alone", language, names=", ".join(alone)))
-    return notes
-
-
-def _moved(moved: Mapping[str, Sequence[QuestionChanges]], language: str) -> Iterator[str]:
-    """Say what moved in the questions of each run, compared with the first that has the suite."""
-    for run, suites in moved.items():
-        for one in suites:
-            yield from (f"{run}: {line}" for line in moved_lines(asdict(one), language))
-
-
-def _renewed(found: Sequence[FinishedRun], kind: str, told: str, language: str) -> list[str]:
-    """Name the models (judges) behind whose name there was another one in another run."""
-    notes = []
-    known = [run.manifest.get(kind) or {} for run in found]
-    for name in dict.fromkeys(name for one in known for name in one):
-        there = [one[name] for one in known if name in one]
-        keys = [key for key in dict.fromkeys(chain(*there)) if len({str(one.get(key)) for one in there}) > 1]
-        if keys:
-            said = "; ".join(f"{key} {' / '.join(shorten(one.get(key)) for one in there)}" for key in keys)
-            notes.append(phrase(told, language, name=name, what=said))
-    return notes
+        yield phrase("compare.alone", language, names=", ".join(alone))

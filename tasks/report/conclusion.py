@@ -48,7 +48,13 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
     if worst == "none":
         return worst, phrase("screen.no_threshold", language)
     named = [model for model in models if model["verdict"] == worst]
-    cause = _furthest(named, language) if worst == "fail" and len(models) > 1 else _causes(named, models, language)
+    if worst == "fail" and len(models) > 1:
+        below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
+        model, part = max(below, key=lambda one: one[1]["threshold"] - one[1]["score"])
+        told = _cause(part, language)
+        cause = phrase("screen.furthest", language, model=shortened(model["model"]), cause=told)
+    else:
+        cause = _causes(named, models, language)
     counted = say(f"says_{worst}", language, k=len(named), n=len(models)) if len(models) > 1 else ""
     told = counted if worst == "pass" else "; ".join(filter(None, (counted, cause)))
     return worst, told or cause
@@ -79,26 +85,14 @@ def _reasons(model: Part, language: str) -> list[str]:
 def _cause(part: Part, language: str) -> str:
     if part["reason"]:
         return f"{part['suite']}: {why(part, language)}"
-    figures = _figures(part)
+    limit = part["threshold"]
+    figures = {
+        "name": " ".join(filter(None, (part["suite"], measure(part)))),
+        "score": whole_percent(part["score"], limit),
+        "threshold": percent(limit).removesuffix("%"),
+    }
     if part["outcome"] in {"pass", "fail"}:
         return phrase("screen.score", language, **figures)
     if part["n_deciding"]:
         return phrase("screen.deciding", language, **figures, n=part["n_deciding"])
     return phrase("screen.not_settled", language, **figures)
-
-
-def _figures(part: Part) -> dict[str, str]:
-    limit = part["threshold"]
-    name = " ".join(filter(None, (part["suite"], measure(part))))
-    return {
-        "name": name,
-        "score": whole_percent(part["score"], limit),
-        "threshold": percent(limit).removesuffix("%"),
-    }
-
-
-def _furthest(named: Sequence[Part], language: str) -> str:
-    """Return the part of a model that is furthest below its threshold."""
-    below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
-    model, part = max(below, key=lambda one: one[1]["threshold"] - one[1]["score"])
-    return phrase("screen.furthest", language, model=shortened(model["model"]), cause=_cause(part, language))

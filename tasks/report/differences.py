@@ -21,23 +21,17 @@ def differences(results: Results, language: str, prompted: Prompted | None = Non
     Of `prompted`, models by their prompts, each model's prompts are compared first, then the models by each prompt.
     Where people's labels correct a score, it is said that pairs are compared as judged.
     """
+    pairs, groups = _whole(results)
+    if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
+        said = _prompts(pairs, prompted, language)
+    else:
+        there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
+        groups = [group for one in groups if (group := [name for name in one if name in there])]
+        said = _told(groups[0][0], pairs, groups, language) if groups else iter(())
     parts = [part for model in models_in(results) for part in model["suites"] if part["weight"]]
     labelled = any(part.get("as_judged") is not None for part in parts)
-    for told in _differences(results, language, prompted):
+    for told in said:
         yield phrase("screen.as_judged", language, told=told) if labelled else told
-
-
-def _differences(results: Results, language: str, prompted: Prompted | None) -> Iterator[str]:
-    pairs, groups = _whole(results)
-    if not pairs:
-        return
-    if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
-        yield from _prompts(pairs, prompted, language)
-        return
-    there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
-    groups = [group for one in groups if (group := [name for name in one if name in there])]
-    if groups:
-        yield from _told(groups[0][0], pairs, groups, language)
 
 
 def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) -> Iterator[str]:
@@ -48,8 +42,7 @@ def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) 
     if len(alike) == 1 and len(pairs) == 1:
         yield _alike(pairs[0], language)
     elif alike:
-        told = [phrase("screen.alike", language, names=listed(group, language)) for group in alike]
-        yield "; ".join(told)
+        yield "; ".join(phrase("screen.alike", language, names=listed(group, language)) for group in alike)
 
 
 def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[str]:
@@ -59,24 +52,15 @@ def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[s
         for pair in pairs:
             one, two = (prompted[name] for name in _both(pair))
             if one[shared] == two[shared] and pair["difference"] is not None:
-                quoted = {
-                    side: f"'{name}'" if other else name for side, name in (("a", one[other]), ("b", two[other]))
-                }
-                named = {**pair, "model_a": quoted["a"], "model_b": quoted["b"]}
+                names = [f"'{name}'" if other else name for name in (one[other], two[other])]
+                named = {**pair, "model_a": names[0], "model_b": names[1]}
                 fields.setdefault(one[shared], []).append(named)
         for field, own in fields.items():
-            said = "; ".join(_told(best := _best(own), own, [_near(best, own)], language))
+            ahead = [pair["model_a" if pair["difference"] >= 0 else "model_b"] for pair in own]
+            best = max(ahead, key=ahead.count)
+            near = [_other(pair, best) for pair in own if best in _both(pair) and not pair["significant"]]
+            said = "; ".join(_told(best, own, [[best, *near]], language))
             yield said if len(fields) == 1 and not shared else f"{field}: {said}"
-
-
-def _best(pairs: list[Pair]) -> str:
-    """Return the one that is ahead of most."""
-    names: list[str] = [pair["model_a" if pair["difference"] >= 0 else "model_b"] for pair in pairs]
-    return max(names, key=names.count)
-
-
-def _near(best: str, pairs: list[Pair]) -> list[str]:
-    return [best, *(_other(pair, best) for pair in pairs if best in _both(pair) and not pair["significant"])]
 
 
 def _both(pair: Pair) -> tuple[str, str]:
@@ -146,15 +130,12 @@ def _alike(pair: Pair, language: str) -> str:
     if pair["difference"] is None:
         return phrase("screen.alike", language, names=names)
     more = remarks(pair, language) if "hangs" in pair else []
-    if pair.get("hangs") and _excludes_zero(pair["interval_adjusted"]):
+    low, high = pair["interval_adjusted"]["low"], pair["interval_adjusted"]["high"]
+    if pair.get("hangs") and low is not None and (low > 0 or high < 0):
         told = phrase("screen.ahead_so_far", language, better=better, worse=worse, **_by(pair, first))
     else:
         told = phrase("screen.alike_by", language, names=names, **_by(pair, first))
     return "; ".join([told, *more])
-
-
-def _excludes_zero(interval: Mapping[str, Any]) -> bool:
-    return interval["low"] is not None and (interval["low"] > 0 or interval["high"] < 0)
 
 
 def _by(pair: Pair, better: str) -> dict[str, str]:

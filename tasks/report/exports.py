@@ -1,17 +1,21 @@
-"""Exports of a run: its tables as Parquet, and three tables as CSV."""
+"""Exports of a run: its tables as Parquet, three tables as CSV, and records of what judges scored."""
 
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from data.loading import judged_by
+from data.records import VALUED
 from tasks.report.verdict_table import verdict_table
-from tasks.store.tables import write_atomically
+from tasks.store.tables import write_atomically, write_json
 
 if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
     from tasks.report.report_data import ReportData
 
+_KEYS = ("item_id", "model", "repeat")
 _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
 """A cell that begins so may be taken for a formula by a spreadsheet."""
 
@@ -49,13 +53,6 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
     return write_atomically(path, buffer.getvalue())
 
 
-def _scores(data: "ReportData") -> pl.DataFrame:
-    """Return the scores with what their items are, for those who read them alone."""
-    items = data.items.select("item_id", "suite", "family", "level", "language", "template")
-    joined = data.scores.join(items, on="item_id", how="left", maintain_order="left")
-    return joined.select("suite", "family", "level", "language", "template", *data.scores.columns)
-
-
 def write(data: "ReportData", folder: Path) -> list[Path]:
     """Write `tables/`: items, replies, judged, verdicts, scores, summary as Parquet; three tables as CSV.
 
@@ -64,18 +61,45 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     formulas.
     """
     there = folder / "tables"
-    frames = {
-        "items": data.items,
-        "replies": data.replies,
-        "judged": data.judged,
-        "verdicts": data.verdicts,
-        "scores": data.scores,
-        "summary": data.summary,
-    }
-    written = [write_parquet(frame, there / f"{name}.parquet") for name, frame in frames.items()]
-    written.append(write_csv(data.summary, there / "summary.csv"))
-    written.append(write_csv(_scores(data), there / "scores.csv"))
+    names = ("items", "replies", "judged", "verdicts", "scores", "summary")
+    written = [write_parquet(getattr(data, name), there / f"{name}.parquet") for name in names]
+    told = ("suite", "family", "level", "language", "template")
+    items = data.items.select("item_id", *told)
+    scores = data.scores.join(items, on="item_id", how="left", maintain_order="left")
     table = verdict_table(data.results, data.language)
-    frame = pl.DataFrame(table.rows, {one.name: pl.String for one in table.columns}, orient="row")
-    written.append(write_csv(frame, there / "verdict.csv"))
+    frames = {
+        "summary": data.summary,
+        "scores": scores.select(*told, *data.scores.columns),
+        "verdict": pl.DataFrame(table.rows, {one.name: pl.String for one in table.columns}, orient="row"),
+    }
+    return written + [write_csv(frame, there / f"{name}.csv") for name, frame in frames.items()]
+
+
+def records(data: "ReportData") -> pl.DataFrame:
+    """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
+    suites = [suite.name for suite in data.plan.declared if judged_by(suite)]
+    replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
+        *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
+    )
+    scores = data.scores.filter(~pl.col("metric").str.contains(".", literal=True)).select(
+        *_KEYS, "metric", "status", "value", "reason", "details"
+    )
+    return replies.join(scores, on=_KEYS, how="inner", maintain_order="left_right")
+
+
+def write_records(data: "ReportData", folder: Path) -> list[Path]:
+    """Write `records/`: successes (a score was reached) and failures (none was, and why), as Parquet and JSON.
+
+    Nothing is written of a run without a judged suite.
+    """
+    found, written = records(data), []
+    scored = pl.col("status").is_in(VALUED)
+    for name, which in (("successes", scored), ("failures", ~scored)) if found.height else ():
+        chosen, path = found.filter(which), folder / "records" / name
+        rows = chosen.iter_rows(named=True)
+        listed = [{**row, "details": json.loads(row["details"] or "{}")} for row in rows]
+        written += [
+            write_parquet(chosen, path.with_suffix(".parquet")),
+            write_json(path.with_suffix(".json"), listed, indent=2),
+        ]
     return written

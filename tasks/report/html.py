@@ -24,14 +24,13 @@ from tasks.report import (
     pages,
     samples,
     sections,
-    spending,
 )
 from tasks.report.differences import differences
 from tasks.report.report_data import ReportData
 from tasks.report.text import speaking
 from tasks.report.titles import metric_title, suite_title
 from tasks.report.warnings import notes
-from tasks.report.words import asked, bound, has_overall, measure, say
+from tasks.report.words import asked, bound, cost_lines, has_overall, measure, say
 from tasks.store.tables import replacing
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
@@ -62,7 +61,7 @@ def _content(data: ReportData) -> dict[str, Any]:
         "suites": explained.suites(data, models),
         "judges": explained.judges(data),
         "usage": sections.usage(data),
-        "spending": list(spending.lines(data.results, language)),
+        "spending": list(cost_lines(data.results, language)),
         "rules": sections.rules(data),
         "notes": notes(data.results, data.plan, data),
     }

@@ -16,7 +16,6 @@ from metrics.analysis.policy import reaches
 from metrics.analysis.scores import THRESHOLD
 from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
 from prompts.phrases import translated
-from tasks.report import spending
 from tasks.report.conclusion import conclusion
 from tasks.report.explained import bands
 from tasks.report.report_data import ReportData
@@ -26,7 +25,7 @@ from tasks.report.text import code, percent, plain, speaking, total_percent
 from tasks.report.titles import category, part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import around, verdict_table
 from tasks.report.warnings import notes
-from tasks.report.words import asked, shared
+from tasks.report.words import asked, cost_lines, shared
 from tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
@@ -213,7 +212,7 @@ def compose(data: ReportData) -> str:
             *filter(None, (bands(metric(name), data.scores, language) for name in used)),
         )
     )
-    if told := [plain(line) for line in spending.lines(data.results, language)]:
+    if told := [plain(line) for line in cost_lines(data.results, language)]:
         text += [*markdown([usage(data)]), *told, ""]
     if held := data.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(translated(how, language))}" for name, how in held.items())

@@ -1,7 +1,8 @@
 """Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -9,44 +10,44 @@ from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import estimated, percent, share
+from tasks.report.text import around, estimated, listed, percent, share, shortened
 from tasks.report.words import shared, suites_in
 
-USABLE = "usable"
-_BY_PLACE = {"prefers the first": "first", "prefers the second": "second"}
+_LEANINGS = {"lenient": "lenient", "strict": "lenient", "prefers the first": "first", "prefers the second": "first"}
+"""The share that shows each leaning."""
+_EACH = 2
+"""Judges that have a line each."""
 Results = Mapping[str, Any]
 
 
 def _columns(language: str, *, labelled: bool) -> list[Column]:
     """Return what is told of a passport; sets that people labelled correct nothing: they are of other texts."""
     column = column_maker("common", language, "passport_")
+
+    def kappa(one: Passport) -> str:
+        low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
+        return "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
+
     own = [
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
         column("right", lambda one: share(one.right)),
         column("sensitivity", lambda one: share(one.sensitivity)),
         column("specificity", lambda one: share(one.specificity)),
-        column("kappa", _kappa),
+        column("kappa", kappa),
         column("unreadable", lambda one: share(one.failed)),
     ]
     if labelled:
         return [column("data", lambda one: f"{one.domain}: {translated(SETS[one.domain].domain, language)}"), *own]
-    return [*own, column("verdict", lambda one: translated(one.usable or USABLE, language))]
-
-
-def _kappa(one: Passport) -> str:
-    low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
-    return "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
+    return [*own, column("verdict", lambda one: translated(one.usable or "usable", language))]
 
 
 def leanings_of(one: Passport, language: str) -> Iterator[str]:
     """Yield what a judge leans to at a step, and each probe's figures."""
     say = partial(phrase, where=f"{one.domain or one.exam} ({one.language})")
     for name in one.leanings:
-        if name in {"lenient", "strict"}:
-            yield say(f"exam.{name}", language, share=share(one.lenient))
-        elif name in _BY_PLACE:
-            yield say(f"exam.{_BY_PLACE[name]}", language, share=share(one.first))
+        if name in _LEANINGS:
+            yield say(f"exam.{name.rpartition(' ')[2]}", language, share=share(getattr(one, _LEANINGS[name])))
     if one.repeated.n:
         yield say("exam.repeated", language, share=share(one.repeated), reworded=share(one.reworded))
     for probe in one.probes:
@@ -81,9 +82,11 @@ def corrected(results: Results, language: str) -> Table:
     """Return each judged mean of a run beside its corrected one; the reason where there is none."""
     column = column_maker("common", language)
 
+    def is_corrected(one: Mapping[str, Any]) -> bool:
+        return None not in (one["value"], one["interval"]["low"], one["interval"]["high"])
+
     def interval(one: Mapping[str, Any]) -> str:
-        low, high = one["interval"]["low"], one["interval"]["high"]
-        return f"{percent(low)} – {percent(high)}" if _is_corrected(one) else translated(one["reason"], language)
+        return around(one["interval"]) if is_corrected(one) else translated(one["reason"], language)
 
     def as_judged(one: Mapping[str, Any]) -> str:
         return estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"])
@@ -96,17 +99,13 @@ def corrected(results: Results, language: str) -> Table:
         column("judge", lambda one: f"{one['judge']} ({one['language']})"),
         column("interval", interval),
         column("as_judged", as_judged, numeric=True),
-        column("corrected", lambda one: percent(one["value"]) if _is_corrected(one) else "–", numeric=True),
+        column("corrected", lambda one: percent(one["value"]) if is_corrected(one) else "–", numeric=True),
         column("verdicts", lambda one: str(one["n_verdicts"] or one["n_samples"]), numeric=True),
         column("exam_questions", lambda one: str(one["n_exam"] or "–"), numeric=True),
         title=shared("judges_head", language),
         caption=shared("judges_note", language),
         name="judged",
     )
-
-
-def _is_corrected(one: Mapping[str, Any]) -> bool:
-    return one["value"] is not None and one["interval"]["low"] is not None and one["interval"]["high"] is not None
 
 
 def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
@@ -128,3 +127,53 @@ def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
         ]
         found += [(model, named, said) for said in told]
     return found
+
+
+def panel(results: Results, language: str) -> Iterator[str]:
+    """Yield the judges of a run in a line each, in one from three on: whether they count, what could not be read.
+
+    Then what people's labels make of judged means; nothing where nobody judged.
+    """
+    suites = suites_in(results)
+    rated = [one for metric in results.get("judges", {}).values() for one in metric["judges"]]
+    judges, left_out, blank = dict.fromkeys(one["judge"] for one in rated), dict[str, list[str]](), set[str]()
+    for _, part in suites:
+        blank.update(own := part.get("judges_unmeasured", ()))
+        judges |= dict.fromkeys(own)
+        for judge_and_metric, why in part.get("judges_left_out", {}).items():
+            judges[judge := judge_and_metric.rpartition(", ")[0]] = None
+            left_out.setdefault(judge, []).append(why)
+    itself = results.get("self_judged", {}).values()
+    judges |= dict.fromkeys(chain(*itself))
+    if len(judges) > _EACH:
+        counts = {"not_counting": len(left_out), "not_measured": len(blank)}
+        told = [phrase(f"screen.{name}", language, n=n) for name, n in counts.items() if n]
+        told += _read(rated, judges, language)
+        yield phrase("screen.judges", language, n=len(judges), told="; ".join(told))
+        judges = {}
+    for judge in judges:
+        told = [*_uncounted(left_out.get(judge, ()), language)]
+        told += [phrase("screen.no_passport", language)] if judge in blank else []
+        if own := [*dict.fromkeys(model for models in itself for model in models.get(judge, ()))]:
+            told.append(phrase("screen.self_judged", language, models=listed(own, language)))
+        told += _read(rated, [judge], language)
+        yield phrase("screen.judge", language, judge=shortened(judge), told="; ".join(told))
+    for model, part in suites:
+        if part.get("as_judged") is not None:
+            raw, score = percent(part["as_judged"]), percent(part["score"])
+            said = shared("labelled", language, score=score, n=part["n_labels"], judged=raw)
+            yield f"{part['suite']}, {shortened(model)}: {said}"
+
+
+def _uncounted(reasons: Collection[str], language: str) -> Iterator[str]:
+    for why in [*reasons][:1]:
+        n = len({*reasons}) - 1
+        more = phrase("screen.left_out_more", language, n=n) if n else ""
+        yield phrase("screen.left_out", language, why=translated(why, language)) + more
+
+
+def _read(rated: Sequence[Mapping[str, Any]], judges: Collection[str], language: str) -> Iterator[str]:
+    own = [one for one in rated if one["judge"] in judges]
+    counts = {"k": sum(one["n_failed"] for one in own), "n": sum(one["n_asked"] for one in own)}
+    if counts["n"]:
+        yield phrase(f"screen.{'unread' if counts['k'] else 'read'}", language, **counts)

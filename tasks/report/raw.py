@@ -1,4 +1,4 @@
-"""Raw results in the seed's form: one JSON file for each model.
+"""Results in the seeds' forms: one JSON file for each model, `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json`.
 
 Source: seed 001, section 5.2, as SPEC 2 settles it.
 """
@@ -12,42 +12,36 @@ from typing import Any
 
 from data.plugins import families
 from data.records import VALUED
+from metrics.analysis.document import document
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
 from tasks.report.report_data import ReportData
 from tasks.store.tables import write_json
 
+_ADDED = ("error", "reasoning", "finish_reason", "tokens_in", "tokens_out", "cached", "item_id", "level",
+          "language", "repeat", "request_id")  # fmt: skip
 MOST_BYTES = 120
 """Of a model's name in a file name, which file systems hold to 255 with all that stands around it."""
 
 
-def model_slug(model: str) -> str:
-    """Return a model's name fit for a file name: / and : become _, and nothing else gets through unasked.
-
-    A name that is too long is cut, and told apart by a digest.
-    """
-    slug = "".join(c if c.isalnum() or c in "._-" else "_" for c in model).lstrip(".") or "_"
-    if len(slug.encode()) <= MOST_BYTES:
-        return slug
-    return slug.encode()[: MOST_BYTES - 9].decode(errors="ignore") + f"_{_digest(model)}"
-
-
 def slugs(models: Sequence[str]) -> list[str]:
-    """Return names fit for file names; of several that would be one file, all but the first get a digest.
+    """Return names fit for file names: / and : become _, and nothing else gets through unasked.
 
-    Names that differ in case only are one file to some file systems.
+    A name that is too long is cut, and told apart by a digest; so are all but the first of several that would be
+    one file. Names that differ in case only are one file to some file systems.
     """
     taken: set[str] = set()
     found = []
     for model in models:
-        slug = model_slug(model)
+        digest = hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
+        slug = "".join(c if c.isalnum() or c in "._-" else "_" for c in model).lstrip(".") or "_"
+        if len(slug.encode()) > MOST_BYTES:
+            slug = slug.encode()[: MOST_BYTES - 9].decode(errors="ignore") + f"_{digest}"
         if slug.casefold() in taken:
-            slug = f"{slug}_{_digest(model)}"
+            slug = f"{slug}_{digest}"
         taken.add(slug.casefold())
         found.append(slug)
     return found
-
-
-def _digest(model: str) -> str:
-    return hashlib.sha256(model.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
@@ -75,17 +69,7 @@ def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
                 "status": row["status"],
                 "reason": row["reason"],
                 "details": json.loads(row["details"]) if row["details"] else {},
-                "error": row["error"],
-                "reasoning": row["reasoning"],
-                "finish_reason": row["finish_reason"],
-                "tokens_in": row["tokens_in"],
-                "tokens_out": row["tokens_out"],
-                "cached": row["cached"],
-                "item_id": row["item_id"],
-                "level": row["level"],
-                "language": row["language"],
-                "repeat": row["repeat"],
-                "request_id": row["request_id"],
+                **{name: row[name] for name in _ADDED},
             }
         )
     return listed
@@ -93,9 +77,28 @@ def entries(data: ReportData, model: str) -> list[dict[str, Any]]:
 
 def write(data: ReportData, folder: Path) -> list[Path]:
     """Write one file for each model of the run that was asked generated items."""
-    written = []
     models = data.verdicts["model"].unique(maintain_order=True).to_list()
-    for model, slug in zip(models, slugs(models), strict=True):
-        path = folder / "raw" / f"{slug}_{data.stamp}.json"
-        written.append(write_json(path, entries(data, model), indent=2))
-    return written
+    return [
+        write_json(folder / "raw" / f"{slug}_{data.stamp}.json", entries(data, model), indent=2)
+        for model, slug in zip(models, slugs(models), strict=True)
+    ]
+
+
+def write_results(results: Results, verdict: RunVerdict, folder: Path) -> dict[str, Any]:
+    """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies; return the first's document."""
+    found = document(results, verdict)
+    write_json(folder / "results.json", found)
+    write_explained(results, folder)
+    return found
+
+
+def write_explained(results: Results, folder: Path) -> None:
+    """Write `FINAL_RESULTS_<YYYYMMDD>.json`; of several models, `FINAL_RESULTS_<YYYYMMDD>_<model>.json` of each.
+
+    Where one model reasoned and another cited, the file of several has both their names.
+    """
+    day = str(results.run["started"])[:10].replace("-", "")
+    listed = results.explainability
+    for one, name in zip(listed, slugs([one.name for one in listed]), strict=True):
+        suffix = f"_{name}" if len(listed) > 1 else ""
+        write_json(folder / f"FINAL_RESULTS_{day}{suffix}.json", one.published, indent=2)

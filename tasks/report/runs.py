@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
-from tasks.report.spending import money
 from tasks.report.text import percent
+from tasks.report.words import money
 from tasks.store.history import HistoryEntry
 
 EACH = 200

@@ -6,6 +6,7 @@ The same text is printed at the end of a run and begins the Markdown summary.
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,14 @@ from tasks.plan import Plan
 from tasks.report import twins
 from tasks.report.conclusion import conclusion
 from tasks.report.differences import differences
-from tasks.report.panel import panel
+from tasks.report.passports import panel
 from tasks.report.regressions import headline as against
-from tasks.report.spending import money
 from tasks.report.tables import Column, Table
 from tasks.report.text import NAME, duration, listed, plain, shortened, speaking, total_percent, whole_percent
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.warnings import notes
-from tasks.report.words import asked, has_overall, measure, models_in, shared
+from tasks.report.words import asked, cost_lines, has_overall, measure, models_in, shared
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -284,11 +284,7 @@ def _other_means(models: Sequence[Mapping[str, Any]], language: str) -> Iterator
 
 def calls(results: Results, requests: Mapping[str, int], wall_s: float | None, language: str) -> str:
     """Say in one line what was asked, what it cost, and how long it took."""
-    said = [asked(requests, language)]
-    spent = (results.get("run") or {}).get("spending") or {}
-    if spent.get("cost") is not None:
-        now, whole = (money(spent[name], spent["currency"], language) for name in ("cost_now", "cost"))
-        said.append(shared("cost_line", language, now=now, all=whole))
+    said = [asked(requests, language), *islice(cost_lines(results, language), 1)]
     if wall_s is not None:
         said.append(phrase("screen.took", language, time=duration(wall_s, language)))
     return " ".join(said)

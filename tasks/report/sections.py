@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from data.truncation import LIMITS
-from tasks.report import passports, spending, twins
+from tasks.report import passports, twins
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated, grouped, percent, plain, points
 from tasks.report.titles import metric_title, where
-from tasks.report.words import say, shared, suites_in
+from tasks.report.words import money, say, shared, suites_in
 from tasks.runtime.spending import tokens_and_cost
 
 SHOWN = 50
@@ -167,7 +167,7 @@ def usage(data: ReportData) -> Table:
         return Column(head, write, numeric=True)
 
     def cost(head: str, name: str) -> Column:
-        return Column(head, lambda one: spending.money(one[name], currency, language), numeric=True)
+        return Column(head, lambda one: money(one[name], currency, language), numeric=True)
 
     return Table.of(
         replies(data),

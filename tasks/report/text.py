@@ -1,10 +1,10 @@
 """Texts and numbers as people read them; text from models and data sets made harmless to what shows it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from data.characters import visible
 from metrics.analysis import summary
@@ -97,6 +97,11 @@ def total_percent(percentage: float | None) -> str:
 def estimated(value: float | None, low: float | None, high: float | None) -> str:
     """Write a share in [0, 1] with its interval, if it has one."""
     return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
+
+
+def around(interval: Mapping[str, Any] | None) -> str:
+    """Write an interval of a share."""
+    return f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–"
 
 
 def share(found: "Share") -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import percent
+from tasks.report.text import around, percent
 from tasks.report.words import models_in, parts, scored, shared, why
 
 Results = Mapping[str, Any]
@@ -47,25 +47,19 @@ def model_columns(language: str) -> list[Column]:
 def suite_columns(language: str) -> list[Column]:
     """Return the columns of each of a model's suites, and of its overall score."""
     column = column_maker("common", language)
+
+    def weight(row: VerdictRow) -> str:
+        return "–" if row.part.get("weight") is None else f"{row.part['weight']:g}"
+
     return [
         column("suite", lambda row: row.part["suite"]),
         column("score", lambda row: scored(row.part, language), numeric=True),
         column("interval", lambda row: around(row.part["interval"]), numeric=True),
         column("threshold_head", lambda row: percent(row.part["threshold"]), numeric=True),
-        column("weight", _weight, numeric=True),
+        column("weight", weight, numeric=True),
         column("outcome", lambda row: shared(row.part["outcome"], language), strong=True),
         column("why", lambda row: why(row.part, language)),
     ]
-
-
-def around(interval: Mapping[str, Any] | None) -> str:
-    """Write an interval of a share."""
-    return f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–"
-
-
-def _weight(row: VerdictRow) -> str:
-    weight = row.part.get("weight")
-    return "–" if weight is None else f"{weight:g}"
 
 
 def verdict_table(results: Results, language: str, *, title: str = "") -> Table:

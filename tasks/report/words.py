@@ -1,12 +1,12 @@
-"""What reports say in words: phrases of the page, and why a suite or a model has its outcome."""
+"""What reports say in words: phrases, why a suite or a model has its outcome, what calls cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metrics.analysis.failures import FailureCount, lost
 from prompts import phrases
 from prompts.phrases import phrase, translated
-from tasks.report.text import listed, percent
+from tasks.report.text import grouped, listed, percent
 
 
 def say(name: str, language: str, /, **values: object) -> str:
@@ -84,7 +84,7 @@ def scored(part: Mapping[str, Any], language: str) -> str:
         raw = percent(part["as_judged"])
         return phrase("common.labelled", language, score=percent(part["score"]), n=part["n_labels"], judged=raw)
     named = measure(part)
-    mean = phrase("common.mean_beside", language, mean=percent(part["mean"])) if named else ""
+    mean = shared("mean_beside", language, mean=percent(part["mean"])) if named else ""
     return " ".join(filter(None, (named, percent(part["score"]), mean, bound(part, language))))
 
 
@@ -105,7 +105,7 @@ def why(part: Mapping[str, Any], language: str) -> str:
 def lacking(lost: int, cut: int, language: str) -> str:
     """Name what a result hangs on: so many replies without a score, and so many truncated ones."""
     counts = {"lost": lost, "cut": cut}
-    return listed([phrase(f"common.{name}", language, n=n) for name, n in counts.items() if n], language)
+    return listed([shared(name, language, n=n) for name, n in counts.items() if n], language)
 
 
 def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
@@ -120,3 +120,24 @@ def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
     if alike := pair.get("n_alike"):  # which earlier versions did not count
         said.append(phrase("compare.alike", language, n=alike))
     return said
+
+
+def money(value: float | None, currency: str, language: str) -> str:
+    """Write a sum of money with enough decimals to say something; without a price it says so."""
+    if value is None:
+        return shared("no_price", language)
+    amount = grouped(value, 2 if value >= 1 or value == 0 else 4)
+    return f"{amount} {currency}" if currency else amount
+
+
+def cost_lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
+    """Yield what a run cost, and by which prices; nothing where nobody has one."""
+    found = (results.get("run") or {}).get("spending") or {}
+    if found.get("cost") is None:
+        return
+    now, whole = (money(found[name], found["currency"], language) for name in ("cost_now", "cost"))
+    yield shared("cost_line", language, now=now, all=whole)
+    if found["prices"]:
+        yield shared("prices_of", language, file=found["prices"], date=found["date"])
+    else:
+        yield shared("prices_own", language)

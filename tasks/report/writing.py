@@ -6,7 +6,7 @@ from typing import Any
 
 from data.batches import Ref, Tables
 from tasks.plan import Plan
-from tasks.report import exports, html, junit, markdown, merge_request, raw, records
+from tasks.report import exports, html, junit, markdown, merge_request, raw
 from tasks.report.report_data import gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -34,5 +34,4 @@ def report(
         merge_request.write(data, Path(wanted.markdown))
     if wanted.results:
         write_json(Path(wanted.results), results)
-    written += records.write(data, there)
-    return [*map(str, written), *map(str, exports.write(data, there))]
+    return [*map(str, written), *map(str, (*exports.write_records(data, there), *exports.write(data, there)))]

@@ -18,7 +18,7 @@ from metrics.analysis.verdict import RunVerdict, verdict_of
 from tasks.aggregate import circumstances
 from tasks.plan import resolve
 from tasks.report import raw
-from tasks.report.final_results import write_explained
+from tasks.report.raw import write_explained
 from tests.tasks.report.runs import build
 
 ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}

@@ -11,7 +11,7 @@ from config.settings import Model, Settings
 from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
 from tasks.plan import Plan, resolve
-from tasks.report import spending as report
+from tasks.report import words as report
 from tasks.report.warnings import notes
 from tasks.runtime.spending import spending_of
 from tasks.store.tables import Store
@@ -61,7 +61,7 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     told = asdict(found)
     assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
     results = {"run": {"spending": told}}
-    assert list(report.lines(results, "en")) == [
+    assert list(report.cost_lines(results, "en")) == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
     ]
@@ -76,4 +76,4 @@ def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     found = asdict(spending_of(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW))
     assert found["cost"] is None
     results = {"run": {"spending": found}}
-    assert list(report.lines(results, "en")) == []
+    assert list(report.cost_lines(results, "en")) == []

@@ -7,8 +7,7 @@ from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
-from tasks.report.panel import panel
-from tasks.report.passports import passport_tables, warnings
+from tasks.report.passports import panel, passport_tables, warnings
 from tasks.report.report_data import ReportData
 from tasks.report.warnings import Note, notes
 from tests.tasks.report.runs import MODELS

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
-from tasks.report import records
+from tasks.report import exports
 from tasks.report.report_data import ReportData
 
 
 def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(data: ReportData, tmp_path: Path) -> None:
-    written = records.write(data, tmp_path)
+    written = exports.write_records(data, tmp_path)
     names = {f"{name}.{form}" for name in ("successes", "failures") for form in ("json", "parquet")}
     assert {path.name for path in written} == names
     judged = data.items.filter(pl.col("suite").is_in(["citation", "rag"]))["item_id"].to_list()
@@ -30,5 +30,5 @@ def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(data: Repo
 
 def test_a_run_without_a_judged_suite_has_none(data: ReportData, tmp_path: Path) -> None:
     alone = replace(data, replies=data.replies.filter(suite="basic_control"))
-    assert records.write(alone, tmp_path) == []
+    assert exports.write_records(alone, tmp_path) == []
     assert not list(tmp_path.iterdir())
