@@ -1,7 +1,8 @@
 """Runs side by side, as Markdown and as one HTML page that needs nothing else."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from operator import itemgetter
@@ -10,7 +11,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from data.characters import visible
-from metrics.analysis.pairs import Comparison, Scope
+from metrics.analysis.pairs import Comparison, Grouping
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
@@ -27,6 +28,7 @@ ROOM = 20_000_000
 LISTED = 50
 """Replies on which the other tool and we differ that a page lists; JSON has all."""
 
+_WORD = re.compile(r"[^ \n]* |[^ \n]*\n|[^ \n]+")
 _WORDS = 2_000
 """Words up to which two texts are marked word by word: the work grows with the product of both."""
 
@@ -61,20 +63,21 @@ def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
 def _answer(pair: Comparison, language: str) -> str:
     low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
     size = {"points": points(pair.difference), "low": points(low), "high": points(high)}
-    told = {
-        "after": pair.model_a,
-        "before": pair.model_b,
-        "what": ": ".join(headline(pair.suite, pair.metric, pair.scope, language)),
-        "by": phrase("compare.by" if low is None else "compare.by_around", language, **size),
-        "p": p_value(pair.p_adjusted),
-        "n": pair.n,
-    }
     outcome = "none" if pair.difference is None else outcome_of(pair)
+    said = phrase(
+        f"compare.answer_{outcome}",
+        language,
+        after=pair.model_a,
+        before=pair.model_b,
+        what=headline(pair, language),
+        by=phrase("compare.by" if low is None else "compare.by_around", language, **size),
+        p=p_value(pair.p_adjusted),
+        n=pair.n,
+    )
     more = remarks(asdict(pair), language)
     if outcome in {"same", "equal"} and pair.detectable is not None:
-        found_from = {"detectable": points(pair.detectable).lstrip("+")}
-        more = [*more, phrase("compare.found_from", language, **found_from)]
-    return "; ".join([phrase(f"compare.answer_{outcome}", language, **told), *more])
+        more.append(phrase("compare.found_from", language, detectable=points(pair.detectable).lstrip("+")))
+    return "; ".join([said, *more])
 
 
 def outcome_of(pair: Comparison) -> str:
@@ -91,16 +94,15 @@ def bounds(found: RunComparison) -> Iterator[str]:
             yield phrase("compare.bounds", found.language, what=heading(pair, found.language), **ends)
 
 
-def headline(suite: str, metric: str, scope: Scope, language: str) -> tuple[str, str]:
+def headline(one: Comparison | Grouping, language: str) -> str:
     """Name the suite and the metric of what is compared."""
-    own = {"metric": metric, "total": "TOTAL", "suite": phrase("compare.score", language)}
-    return suite or phrase("common.overall", language), own.get(scope, phrase("compare.score", language))
+    named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or phrase("compare.score", language)
+    return f"{one.suite or phrase('common.overall', language)}: {named}"
 
 
 def heading(pair: Comparison, language: str) -> str:
     """Name a pair and what it is compared on."""
-    named = headline(pair.suite, pair.metric, pair.scope, language)
-    return f"{': '.join(named)}: {pair.model_b} → {pair.model_a}"
+    return f"{headline(pair, language)}: {pair.model_b} → {pair.model_a}"
 
 
 def interval(pair: Comparison) -> str:
@@ -116,7 +118,7 @@ def table(found: RunComparison) -> Table:
     tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
     made = Table.of(
         found.pairs,
-        column("what", lambda pair: ": ".join(headline(pair.suite, pair.metric, pair.scope, language))),
+        column("what", lambda pair: headline(pair, language)),
         column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
         column("n", lambda pair: str(pair.n), numeric=True),
         column("before", lambda pair: percent(pair.mean_b), numeric=True),
@@ -146,8 +148,7 @@ def groups(found: RunComparison) -> Iterator[str]:
     """Yield a line for each metric of a field of three or more: which cannot be told apart."""
     for one in found.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
-        suite, metric = headline(one.suite, one.metric, one.scope, found.language)
-        yield phrase("compare.groups", found.language, suite=suite, metric=metric, groups=said)
+        yield phrase("compare.groups", found.language, what=headline(one, found.language), groups=said)
 
 
 def verified(found: RunComparison, most: int) -> Iterator[str]:
@@ -172,13 +173,8 @@ def correction(found: RunComparison) -> str:
 
 def cut(found: RunComparison) -> int:
     """Return how long a text may be, so that all texts fit the room together."""
-    lengths = [
-        len(row[name] or "")
-        for number, pair in enumerate(found.pairs)
-        if found.listed(pair)
-        for row in found.rows(number)
-        for name in ("prompt", "before_text", "after_text")
-    ]
+    names = ("prompt", "before_text", "after_text")
+    lengths = [len(row[name] or "") for *_, rows in _sections(found) for row in rows for name in names]
     longest = LONGEST
     while longest > SHORTEST and sum(min(length, longest) for length in lengths) > ROOM:
         longest //= 2
@@ -222,12 +218,10 @@ def markdown(found: RunComparison) -> str:
     lines += table(found).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
     lines += ["", f"## {phrase('compare.changed_head', language)}"]
-    for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
-        if not found.listed(pair):
-            continue
-        said = plain(heading(pair, language))
-        lines += ["", f"### {said}", "", phrase("compare.changed", language, k=frame.height, n=pair.n)]
-        for row in found.rows(number):
+    for _, pair, height, rows in _sections(found):
+        said = phrase("compare.changed", language, k=height, n=pair.n)
+        lines += ["", f"### {plain(heading(pair, language))}", "", said]
+        for row in rows:
             lines += _markdown_change(row, pair, longest, language)
     if found.differences:
         differing = configurations(found)
@@ -238,30 +232,26 @@ def markdown(found: RunComparison) -> str:
 def configurations(found: RunComparison) -> Table:
     """Return by which keys the runs' configurations differ."""
     heads = [Column(phrase("compare.key", found.language), itemgetter(0))]
-    heads += [Column(run.name, partial(_value_of, n)) for n, run in enumerate(found.runs)]
+    heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
     return Table.of(found.differences, *heads, title=phrase("compare.configurations", found.language))
 
 
-def _value_of(run: int, row: tuple[str, Sequence[str]]) -> str:
-    return shorten(row[1][run])
-
-
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:
-    yield from ("", f"#### {change_of(row, language)}: {plain(place_of(row, language))}", "")
-    yield from (f"{phrase('compare.question', language)}:", "")
-    yield from fenced(clip(row["prompt"], longest, language))
-    yield from ("", f"{phrase('compare.expected', language)}:", "")
-    yield from fenced(clip(row["answer"], longest, language))
-    for side, label in (("before", pair.model_b), ("after", pair.model_a)):
-        yield from ("", f"{plain(label)} ({plain(outcome(row, side, language))}):", "")
-        yield from fenced(clip(row[f"{side}_text"], longest, language))
+    yield from ("", f"#### {change_of(row, language)}: {plain(place_of(row, language))}")
+    for head, name in (
+        (phrase("compare.question", language), "prompt"),
+        (phrase("compare.expected", language), "answer"),
+        (f"{plain(pair.model_b)} ({plain(outcome(row, 'before', language))})", "before_text"),
+        (f"{plain(pair.model_a)} ({plain(outcome(row, 'after', language))})", "after_text"),
+    ):
+        yield from ("", f"{head}:", "", *fenced(clip(row[name], longest, language)))
 
 
 def marked(before: str, after: str) -> tuple[Markup, Markup]:
     """Return two texts, escaped, with the words marked that the other does not have there."""
     from rapidfuzz.distance import Indel
 
-    sides = [_words(visible(text)) for text in (before, after)]
+    sides = [_WORD.findall(visible(text)) for text in (before, after)]
     if any(len(words) > _WORDS for words in sides):
         return escape("".join(sides[0])), escape("".join(sides[1]))
     done: tuple[list[Markup], list[Markup]] = ([], [])
@@ -273,15 +263,6 @@ def marked(before: str, after: str) -> tuple[Markup, Markup]:
             text = escape("".join(words[start:end]))
             out.append(text if step.tag == "equal" or not text else Markup("<mark>{}</mark>").format(text))
     return Markup("").join(done[0]), Markup("").join(done[1])
-
-
-def _words(text: str) -> list[str]:
-    """Split a text into words with the white space after them."""
-    found: list[str] = []
-    for part in text.splitlines(keepends=True):
-        words = part.split(" ")
-        found += [word + " " for word in words[:-1]] + ([words[-1]] if words[-1] else [])
-    return found
 
 
 @speaking(lambda found: found.language)
@@ -302,20 +283,19 @@ def html(found: RunComparison) -> str:
         groups=list(groups(found)),
         correction=correction(found),
         shorten=shorten,
-        sections=_sections(found, longest),
-        first=next((n for n, _, _, height, _ in _sections(found, longest) if height), 0),
+        heading=partial(heading, language=found.language),
+        shown=partial(_shown, longest=longest, language=found.language),
+        sections=_sections(found),
+        first=next((number for number, _, height, _ in _sections(found) if height), 0),
         longest=grouped(longest),
     )
 
 
-def _sections(
-    found: RunComparison, longest: int
-) -> Iterator[tuple[int, str, Comparison, int, Iterator[Mapping[str, Any]]]]:
-    """Yield the place, the heading and the changes of each pair whose changes can be listed."""
+def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
+    """Yield each pair whose changes can be listed: its place, itself, how many changes, and these."""
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
         if found.listed(pair):
-            shown = (_shown(row, longest, found.language) for row in found.rows(number))
-            yield number + 1, heading(pair, found.language), pair, frame.height, shown
+            yield number + 1, pair, frame.height, found.rows(number)
 
 
 def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:
@@ -358,7 +338,7 @@ def junit(found: RunComparison) -> str:
     outcomes = {"worse": "fail", "better": "pass", "same": "pass", "untested": "undecided"}
     cases = [
         case_of(
-            ": ".join(headline(pair.suite, pair.metric, pair.scope, found.language)),
+            headline(pair, found.language),
             f"{pair.model_b} → {pair.model_a}",
             "undecided" if pair.hangs or not pair.n else outcomes[verdict(pair)],
             f"{interval(pair)}, p {p_value(pair.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",

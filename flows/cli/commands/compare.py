@@ -134,7 +134,7 @@ def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "Rende
     from tasks.compare.runs import shorten
     from tasks.report.comparison import change_of, clip, headline, outcome, place_of
 
-    named = ": ".join(headline(pair.suite, pair.metric, pair.scope, language))
+    named = headline(pair, language)
     said = f"{change_of(row, language)}: {named}: {shorten(row['prompt'] or place_of(row, language))}"
     title = Text(visible(said), style="bold")
     table = Sides(title=title, title_justify="left", box=ROUNDED, expand=True)
