@@ -2,7 +2,8 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import polars as pl
@@ -29,25 +30,13 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return a page for each suite of which a metric has more to show than its score."""
     pages = []
     for suite in data.plan.declared:
-        listed = [_metric(data, suite, unit, models) for unit in _units(suite)]
-        if shown := [one for one in listed if one]:
-            pages.append(
-                {
-                    "name": suite.name,
-                    "id": f"suite-{suite.name}",
-                    "title": titled(suite, data.language),
-                    "metrics": shown,
-                }
-            )
-    return pages
-
-
-def _units(suite: Suite) -> Iterator[Metric]:
-    for name in suite.used:
-        try:
-            yield metric(name)
-        except InputError:  # of a run made with a plug-in that is not there any more
-            continue
+        shown = []
+        for name in suite.used:
+            with suppress(InputError):  # of a run made with a plug-in that is not there any more
+                shown.append(_metric(data, suite, metric(name), models))
+        title, found = titled(suite, data.language), [one for one in shown if one]
+        pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": found})
+    return [page for page in pages if page["metrics"]]
 
 
 def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str]) -> dict[str, Any] | None:
@@ -56,9 +45,9 @@ def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str])
     items = data.items.filter(suite=suite.name).select("item_id")
     scores = data.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
     done = scores.filter(pl.col("status").is_in(VALUED))
-    means = part_cells(data, suite.name, unit)
+    means = _part_cells(data, suite.name, unit)
     parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
-    read = [(model, list(details_of(details))) for model, details in done.select("model", "details").iter_rows()]
+    read = [(model, each) for model, told in done.select("model", "details").iter_rows() for each in _details(told)]
     crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
     tables = [_distribution(unit, one, read, models, language) for one in unit.shown.distributions]
     found = {
@@ -75,45 +64,43 @@ def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str])
     return found if more and not scores.is_empty() else None
 
 
-def part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
+def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
     Parts in the order declared; where none are, those that occur. One that never applies is left out.
     """
-    own = data.summary.filter(OF_SUITES, suite=suite)
-    prefix = f"{unit.name}."
-    listed = {c.metric: c for c in cells(own) if c.metric.startswith(prefix) and c.n_asked > c.n_not_applicable}
-    parts = [name for part in unit.shown.titles if (name := f"{prefix}{part}") in listed]
-    if not unit.shown.titles:
-        parts = sorted(listed)
-    at = {(c.model, c.metric): c for c in cells(own)}
+    at = {(one.model, one.metric): one for one in cells(data.summary.filter(OF_SUITES, suite=suite))}
+    occurring = sorted({name for (_, name), one in at.items() if one.n_asked > one.n_not_applicable})
+    declared = [f"{unit.name}.{part}" for part in unit.shown.titles]
+    parts = [one for one in declared or occurring if one in occurring and one.startswith(f"{unit.name}.")]
     return {
         model: {name.removeprefix(unit.name).removeprefix("."): at[model, name]
                 for name in (unit.name, *parts) if (model, name) in at}
-        for model in dict.fromkeys(model for model, name in at if name == unit.name)
+        for model, name in at
+        if name == unit.name
     }  # fmt: skip
 
 
-def details_of(details: str | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the details of a score; of a judged one, those of each judge."""
+Read = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+def _details(text: str | None) -> list[Mapping[str, Any]]:
+    """Return the details of a score; of a judged one, those of each judge."""
     try:
-        read = json.loads(details or "{}")
+        read = json.loads(text or "{}")
     except ValueError:
-        return
+        return []
     judges = read.get("judges") if isinstance(read, dict) else None
-    if isinstance(judges, dict):
-        for found in judges.values():
-            if isinstance(found, dict) and isinstance(found.get("details"), dict):
-                yield found["details"]
-    elif isinstance(read, dict):
-        yield read
-
-
-Read = Sequence[tuple[str, Sequence[Mapping[str, Any]]]]
+    each = (
+        [one.get("details") for one in judges.values() if isinstance(one, dict)]
+        if isinstance(judges, dict)
+        else [read]
+    )
+    return [one for one in each if isinstance(one, dict)]
 
 
 def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[str], language: str) -> Table:
-    found = Counter((model, str(label)) for model, listed in read for each in listed for label in one.of(each))
+    found = Counter((model, str(label)) for model, each in read for label in one.of(each))
     overall = Counter(label for _, label in found.elements())
     labels = list(one.labels) or [label for label, _ in overall.most_common()]
     totals = {model: sum(found[model, label] for label in labels) for model in models}
@@ -136,12 +123,8 @@ def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[
 
 
 def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], language: str) -> dict[str, Any]:
-    found = Counter(
-        (model, cell) for model, listed in read for each in listed if (cell := one.of(each)) is not None
-    )
-    totals = Counter[str]()
-    for (model, _), n in found.items():
-        totals[model] += n
+    found = Counter((model, cell) for model, each in read if (cell := one.of(each)) is not None)
+    totals = Counter(model for model, _ in found.elements())
 
     def named(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
         return {n: shown_text(unit, f"{one.name} {n}", text, language, n) for n, text in labels.items()}
@@ -198,17 +181,16 @@ def judges(data: ReportData) -> list[dict[str, Any]]:
         for judge, found in read.items() if isinstance(read, dict) else ():
             if isinstance(found, dict) and found.get("value") is not None:
                 given.setdefault((name, judge), []).append(float(found["value"]))
+
+    def row(one: Mapping[str, Any], values: Sequence[float]) -> dict[str, Any]:
+        mean, failures = mean_interval(values), wilson(one["n_failed"], one["n_asked"])
+        return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values), "failures": failures}
+
     return [
         {
             "title": metric_title(name, data.language),
             **{key: agreement[key] for key in ("alpha", "interval", "n_units")},
-            "rows": [_judge(one, given.get((name, one["judge"]), [])) for one in agreement["judges"]],
+            "rows": [row(one, given.get((name, one["judge"]), [])) for one in agreement["judges"]],
         }
         for name, agreement in data.results.get("judges", {}).items()
     ]
-
-
-def _judge(one: Mapping[str, Any], values: Sequence[float]) -> dict[str, Any]:
-    mean = mean_interval(values)
-    failures = wilson(one["n_failed"], one["n_asked"])
-    return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values), "failures": failures}

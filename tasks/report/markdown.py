@@ -3,14 +3,14 @@
 Source: seed 001, section 5.3; its analysis, left open there, is computed from the verdicts' reasons.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
 
 from data.plugins import metric
+from data.records import Metric
 from data.suites import Suite
 from metrics.analysis.policy import reaches
 from metrics.analysis.scores import THRESHOLD
@@ -31,17 +31,8 @@ from tasks.store.tables import write_atomically
 SHOWN_ERRORS = 5
 
 
-def model_titles(models: Iterable[str]) -> dict[str, str]:
-    """Return models by short names, without their owners, where those stay different."""
-    listed = list(models)
-    short = {model: model.rpartition("/")[2] or model for model in listed}
-    return {m: short[m] if list(short.values()).count(short[m]) == 1 else m for m in listed}
-
-
 def _cell(cell: SummaryRow | None) -> str:
-    if cell is None:
-        return "–"
-    return f"{percent(cell.mean)} ({cell.n_scored}/{cell.n_asked})"
+    return f"{percent(cell.mean)} ({cell.n_scored}/{cell.n_asked})" if cell else "–"
 
 
 def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], SummaryRow]:
@@ -55,36 +46,35 @@ def summary_table(data: ReportData, suite: Suite) -> list[str]:
     language = data.language
     by_model = _family_cells(data.summary, suite)
     order = list(data.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
-    names = model_titles(target.name for target in data.plan.suite(suite.name).targets)
+    # Without their owners, where the names stay different.
+    short = {target.name: target.name.rpartition("/")[2] for target in data.plan.suite(suite.name).targets}
+    names = {model: own if own and [*short.values()].count(own) == 1 else model for model, own in short.items()}
     sums = totals(data.summary, suite=suite.name, metric=suite.scored_by[0])
     header = [
         shared("corner", language),
         *(plain(title_of(f, language)) for f in order),
         f"**{shared('total', language)}**",
     ]
-    rows = []
-    notes = []
-    for model, short in names.items():
+    rows, notes = [], []
+    for model, name in names.items():
         whole = sums.get(model, Total(None))
         shown = total_percent(whole.percent)
-        rows.append([f"**{plain(short)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
+        rows.append([f"**{plain(name)}**", *(_cell(by_model.get((model, f))) for f in order), f"**{shown}**"])
         notes += _notes(data, suite, model, whole)
     marks = [":---", *([":---:"] * (len(header) - 1))]
     return [*lines(header, marks, rows), "", shared("note", language), *notes]
 
 
-def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> list[str]:
+def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> Iterator[str]:
     language = data.language
-    notes = []
     for family in whole.left_out:
-        reasons = _reasons(data, suite, model, family).head(1)["reason"].to_list()
-        reason = plain(translated(reasons[0], language) if reasons else "")
+        reasons = _reasons(data, suite, model, family)["reason"].head(1)
+        reason = plain(", ".join(translated(one, language) for one in reasons))
         named = plain(title_of(family, language))
-        notes += ["", shared("left_out", language, model=plain(model), families=named, reason=reason)]
+        yield from ("", shared("left_out", language, model=plain(model), families=named, reason=reason))
     if whole.missing:
         named = ", ".join(plain(title_of(f, language)) for f in whole.missing)
-        notes += ["", shared("no_total", language, model=plain(model), families=named)]
-    return notes
+        yield from ("", shared("no_total", language, model=plain(model), families=named))
 
 
 def _reasons(data: ReportData, suite: Suite, model: str, family: str) -> pl.DataFrame:
@@ -139,39 +129,34 @@ def counts_table(data: ReportData) -> Table:
     )
 
 
-def _interval(cell: SummaryRow | None) -> str:
-    return around({"low": cell.ci_low, "high": cell.ci_high} if cell and cell.ci_low is not None else None)
-
-
 def beside_tables(data: ReportData) -> Iterator[Table]:
     """Yield, for each metric with a headline of its own, that beside the score, and what both are worth."""
-    language = data.language
     for suite in data.plan.declared:
         for unit in map(metric, suite.used):
-            own = data.summary.filter(OF_SUITES, suite=suite.name)
-            found = {(cell.model, cell.metric): cell for cell in cells(own)}
-            models = dict.fromkeys(model for model, of in found if of == unit.name)
-            if not unit.shown.headline or not models:
-                continue
-            heads = [Column(shared("model", language))]
-            heads.append(Column(shared("score", language), partial(_counted, found, unit.name), numeric=True))
-            for part in unit.shown.headline:
-                title, of = part_title(unit, part, language), f"{unit.name}.{part}"
-                heads.append(Column(title, partial(_counted, found, of), numeric=True))
-                heads.append(Column(shared("interval", language), partial(_interval_of, found, of), numeric=True))
-            note = shown_text(unit, "note", unit.shown.note, language)
-            yield Table.of(models, *heads, title=titled(suite, language), caption=note)
+            if unit.shown.headline:
+                yield _beside_table(data, suite, unit)
 
 
-Found = Mapping[tuple[str, str], SummaryRow]
+def _beside_table(data: ReportData, suite: Suite, unit: Metric) -> Table:
+    language = data.language
+    found = {(one.model, one.metric): one for one in cells(data.summary.filter(OF_SUITES, suite=suite.name))}
+
+    def column(title: str, name: str, write: Callable[[SummaryRow | None], str]) -> Column:
+        return Column(title, lambda model: write(found.get((model, name))), numeric=True)
+
+    heads = [Column(shared("model", language)), column(shared("score", language), unit.name, _cell)]
+    for part in unit.shown.headline:
+        name = f"{unit.name}.{part}"
+        heads.append(column(part_title(unit, part, language), name, _cell))
+        heads.append(column(shared("interval", language), name, _interval))
+    note = shown_text(unit, "note", unit.shown.note, language)
+    models = [model for model, of in found if of == unit.name]
+    return Table.of(models, *heads, title=titled(suite, language), caption=note)
 
 
-def _counted(found: Found, of: str, model: str) -> str:
-    return _cell(found.get((model, of)))
-
-
-def _interval_of(found: Found, of: str, model: str) -> str:
-    return _interval(found.get((model, of)))
+def _interval(cell: SummaryRow | None) -> str:
+    known = cell is not None and cell.ci_low is not None
+    return around({"low": cell.ci_low, "high": cell.ci_high}) if cell and known else "–"
 
 
 @speaking(lambda data, *_, **__: data.language)
@@ -207,7 +192,7 @@ def compose(data: ReportData) -> str:
     text += markdown(
         (
             *sections(data),
-            *beside_tables(data),
+            *(one for one in beside_tables(data) if one.rows),
             counts_table(data),
             *filter(None, (bands(metric(name), data.scores, language) for name in used)),
         )

@@ -9,14 +9,13 @@ from typing import Any
 import polars as pl
 
 from metrics.analysis.policy import reaches
-from metrics.analysis.scores import THRESHOLD, totals_of
+from metrics.analysis.scores import THRESHOLD, headline_parts, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
 from tasks.report.conclusion import conclusion
 from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tasks.report.text import percent, shortened
 from tasks.report.titles import (
-    aside,
     by_family,
     category,
     counted,
@@ -28,7 +27,7 @@ from tasks.report.titles import (
     where,
 )
 from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import has_overall, models_in, remarks, say, unmeasured, why
+from tasks.report.words import best_first, has_overall, models_in, remarks, say, suites_in, unmeasured, why
 
 HEAT = 10
 BELOW = 5
@@ -78,23 +77,17 @@ def models_of(data: ReportData) -> list[str]:
 
 def targets(data: ReportData) -> list[dict[str, Any]]:
     """Return what is under test, best first: model and prompt, the prompt's text by suite, and scores by suite."""
-    known: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Any]] = {
+        name: {"model": name, "prompt": "", "texts": {}, "name": name, "scores": {}} for name in models_of(data)
+    }
     for suite in data.plan.suites:
         for one in suite.targets:
-            own = known.setdefault(one.name, {"model": one.model.name, "prompt": one.prompt, "texts": {}})
-            own["texts"][suite.name] = suite.suite.asked_by[one.prompt]
-    final = {m["model"]: m["suites"] for m in models_in(data.results)}
-    blank: dict[str, Any] = {"prompt": "", "texts": {}}
-    return [
-        {
-            "model": name,
-            **blank,
-            **known.get(name, {}),
-            "name": name,
-            "scores": {part["suite"]: percent(part["score"]) for part in final.get(name, ())},
-        }
-        for name in models_of(data)
-    ]
+            if one.name in found:
+                found[one.name] |= {"model": one.model.name, "prompt": one.prompt}
+                found[one.name]["texts"][suite.name] = suite.suite.asked_by[one.prompt]
+    for model, part in suites_in(data.results):
+        found[model]["scores"][part["suite"]] = percent(part["score"])
+    return [*found.values()]
 
 
 def verdict(data: ReportData) -> dict[str, Any]:
@@ -104,7 +97,7 @@ def verdict(data: ReportData) -> dict[str, Any]:
     final = data.results.get("final")
     if not final or not final["models"]:
         return found
-    ordered = sorted(final["models"], key=lambda m: -(m["score"] if m["score"] is not None else -1.0))
+    ordered = best_first(data.results)
     return {
         **found,
         "gate": final["gate"],
@@ -114,7 +107,7 @@ def verdict(data: ReportData) -> dict[str, Any]:
         "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
         "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
         "values": {row.model["model"]: model_values(row, language) for row in model_rows(data.results, language)},
-        "reasons": [(m["model"], told) for m in ordered if (told := list(_reasons(data, m)))],
+        "reasons": [(m["model"], told) for m in ordered if (told := [*_reasons(data, m)])],
     }
 
 
@@ -145,12 +138,12 @@ def heat_columns(data: ReportData) -> list[HeatColumn]:
             families = data.items.filter(suite=suite)["family"].unique(maintain_order=True)
             found += [HeatColumn(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
             continue
-        several = len(names) > 1
         for name in names:
-            title = metric_title(name, language) if several else suite_title(data, suite)
+            title = metric_title(name, language) if len(names) > 1 else suite_title(data, suite)
             found.append(HeatColumn(title, suite, "", name, threshold))
-        ours = [name for name in aside(data, suite) if (suite, name) in present]
-        found += [HeatColumn(metric_title(name, language), suite, "", name, threshold) for name in ours]
+        own = suite_of(data, suite)
+        beside = [name for name in (headline_parts(own) if own else ()) if (suite, name) in present]
+        found += [HeatColumn(metric_title(name, language), suite, "", name, threshold) for name in beside]
     return found
 
 
@@ -230,26 +223,22 @@ def pivot(data: ReportData) -> dict[str, Any] | None:
 
 def comparisons(data: ReportData) -> dict[str, Any] | None:
     """Return the pairs on the metrics that count, and the groups that cannot be told apart; None for one model."""
-
-    def counts(row: Mapping[str, Any]) -> bool:
-        return row["scope"] in {"suite", "overall"} or row["metric"] in counted(data, row["suite"])
-
-    def named(row: Mapping[str, Any]) -> str:
-        return where(data, row["suite"], row["metric"], row["scope"])
-
-    language = data.language
-    pairs = [row for row in data.results.get("comparisons", ()) if counts(row)]
-    pairs.sort(key=lambda row: suite_order(data, row["suite"]))
+    counting: dict[str, list[dict[str, Any]]] = {}
+    for kind in ("comparisons", "groups"):
+        listed = [
+            {**row, "where": where(data, row["suite"], row["metric"], row["scope"])}
+            for row in data.results.get(kind, ())
+            if row["scope"] in {"suite", "overall"} or row["metric"] in counted(data, row["suite"])
+        ]
+        counting[kind] = sorted(listed, key=lambda row: suite_order(data, row["suite"]))
+    pairs = counting["comparisons"]
     if not pairs:
         return None
     ends = [row["interval_adjusted"][end] for row in pairs for end in ("low", "high")]
-    widest = max((abs(end) for end in ends if end is not None), default=1.0)
-    groups = [row for row in data.results.get("groups", ()) if counts(row)]
-    groups.sort(key=lambda row: suite_order(data, row["suite"]))
     return {
-        "pairs": [{**row, "where": named(row), "remarks": remarks(row, language)} for row in pairs],
-        "groups": [{**row, "where": named(row)} for row in groups],
-        "reach": max(0.05, widest),
+        "pairs": [{**row, "remarks": remarks(row, data.language)} for row in pairs],
+        "groups": counting["groups"],
+        "reach": max(0.05, max((abs(end) for end in ends if end is not None), default=1.0)),
         "tests": sum(row["p_value"] is not None for row in data.results["comparisons"]),
     }
 
@@ -261,13 +250,8 @@ def typical_errors(data: ReportData) -> list[dict[str, Any]]:
     keys = ["model", "suite", "family"]
     asked = placed.group_by(keys).agg(asked=pl.len())
     wrong = placed.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
-    listed = (
-        wrong.group_by([*keys, "reason"])
-        .agg(n=pl.len())
-        .join(asked, on=keys)
-        .sort("n", *keys, "reason", descending=[True, False, False, False, False])
-        .head(SHOWN_ERRORS)
-    )
+    counts = wrong.group_by([*keys, "reason"]).agg(n=pl.len()).join(asked, on=keys)
+    listed = counts.sort(-pl.col("n").cast(pl.Int64), *keys, "reason").head(SHOWN_ERRORS)
     return [
         {**row, "category": category(data, row["suite"], row["family"]), "share": row["n"] / row["asked"]}
         for row in listed.iter_rows(named=True)
@@ -276,15 +260,10 @@ def typical_errors(data: ReportData) -> list[dict[str, Any]]:
 
 def titles(data: ReportData) -> dict[str, str]:
     """Return the names of the run's suites and families, as the sample browser shows them."""
-    pairs = data.items.select("suite", "family").unique(maintain_order=True).iter_rows()
-    return {
-        key: title
-        for suite, family in pairs
-        for key, title in (
-            (suite, suite_title(data, suite)),
-            (f"{suite}/{family}", category(data, suite, family)),
-        )
-    }
+    found = {}
+    for suite, family in data.items.select("suite", "family").unique(maintain_order=True).iter_rows():
+        found |= {suite: suite_title(data, suite), f"{suite}/{family}": category(data, suite, family)}
+    return found
 
 
 def is_imprecise(cell: SummaryRow | None) -> bool:

@@ -25,7 +25,7 @@ from tasks.report.text import NAME, duration, listed, plain, shortened, speaking
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.warnings import notes
-from tasks.report.words import asked, cost_lines, has_overall, measure, models_in, shared
+from tasks.report.words import asked, best_first, cost_lines, has_overall, measure, models_in, shared
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,9 +81,10 @@ class Screen:
         ways = [(len(self.columns), fit) for fit in _FITS]
         ways += [(shown, _FITS[-1]) for shown in range(len(self.columns) - 1, 0, -1)]
         tables = (self._table(names, heads, shown, around=around) for shown, (names, heads, around) in ways)
-        made = next(tables)
-        while _width(made) > width and (narrower := next(tables, None)):
-            made = narrower
+        for made in tables:
+            texts = zip([one.name for one in made.columns], *made.rows, strict=True)
+            if sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP <= width:
+                break
         return made
 
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
@@ -152,11 +153,6 @@ def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
     ]
 
 
-def _width(table: Table) -> int:
-    texts = zip([one.name for one in table.columns], *table.rows, strict=True)
-    return sum(max(len(visible(one)) for one in column) + GAP for column in texts) - GAP
-
-
 @speaking(lambda _, plan, *__, **___: plan.report.language)
 def screen(
     results: Results,
@@ -167,10 +163,11 @@ def screen(
 ) -> Screen:
     """Return a run's screen from its results, what became of its requests, its time, and files to look at."""
     language = plan.report.language
-    models = _best_first(models_in(results))
-    columns, cells = (
-        _families(results, plan.suites[0].suite, language) if _alone(plan) else _suites(models, language)
-    )
+    models = best_first(results)
+    if len(plan.suites) == 1 and plan.suites[0].suite.strata:
+        columns, cells = _families(results, plan.suites[0].suite, language)
+    else:
+        columns, cells = _suites(models, language)
     for row in model_rows(results, language):
         for title, text in model_values(row, language).items():
             columns += [title] if title not in columns else []
@@ -188,8 +185,7 @@ def screen(
             *against(results.get("baseline"), language),
         ],
         notes=[
-            *_stopping(models, language),
-            *_other_means(models, language),
+            *_beside(models, language),
             *twins.lines(results, language),
             *panel(results, language),
         ],
@@ -203,29 +199,18 @@ def screen(
     )
 
 
-def _best_first(models: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return sorted(models, key=lambda one: -1.0 if one["score"] is None else one["score"], reverse=True)
-
-
-def _alone(plan: Plan) -> bool:
-    """Say whether the run's one suite is shown family by family, as the seed has it."""
-    return len(plan.suites) == 1 and bool(plan.suites[0].suite.strata)
-
-
 def _families(results: Results, suite: Suite, language: str) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
     """Return the seed's table: a share for each family, and TOTAL."""
-    found, columns = {}, dict[str, None]()
-    for one in results["cells"]:
-        own = one["suite"] == suite.name and one["metric"] == suite.scored_by[0]
-        if own and one["family"] and not one["level"] and not one["language"]:
-            title = title_of(one["family"], language)
-            columns[title] = None
-            found[one["model"], title] = ShareCell(whole_percent(one["mean"]))
-    total = shared("total", language)
+    found = {
+        (one["model"], title_of(one["family"], language)): ShareCell(whole_percent(one["mean"]))
+        for one in results["cells"]
+        if (one["suite"], one["metric"], one["level"], one["language"]) == (suite.name, suite.scored_by[0], "", "")
+        and one["family"]
+    }
+    columns, total = dict.fromkeys(title for _, title in found), shared("total", language)
     for model in models_in(results):
         (part,) = model["suites"]
-        whole = results["totals"].get(model["model"], {}).get("percent")
-        score = total_percent(whole).removesuffix("%")
+        score = total_percent(results["totals"].get(model["model"], {}).get("percent")).removesuffix("%")
         found[model["model"], total] = ShareCell(score, mark=MARKS[part["outcome"]])
     return [*columns, total], found
 
@@ -235,16 +220,14 @@ def _suites(
 ) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
     """Return a column for the overall score, where there is one, and one for each suite."""
     overall = shared("overall", language)
-    columns = [overall] if any(map(has_overall, models)) else []
-    found = {}
+    columns = {overall: None} if any(map(has_overall, models)) else {}
+    found = {(one["model"], overall): _cell(one, language) for one in models if has_overall(one)}
     for model in models:
-        if has_overall(model):
-            found[model["model"], overall] = _cell(model, language)
         for part in model["suites"]:
             title = " ".join(filter(None, (part["suite"], measure(part))))
-            columns += [title] if title not in columns else []
+            columns[title] = None
             found[model["model"], title] = _cell(part, language)
-    return columns, found
+    return [*columns], found
 
 
 def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
@@ -256,30 +239,23 @@ def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
     return ShareCell(whole_percent(part["score"], limit), around, mark)
 
 
-def _stopping(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
-    """Say of suites that were asked until they were decided how many questions that took."""
-    found: dict[str, list[str]] = {}
-    for model in models:
-        for part in model["suites"]:
-            if one := part.get("stopping"):
-                counted = shared("of", language, k=one["asked"], n=one["most"])
-                found.setdefault(part["suite"], []).append(f"{shortened(model['model'])} {counted}")
-    for suite, each in found.items():
+def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
+    """Say how many questions decided a suite, and what stands beside its score: what it tells, a document says."""
+    every = [(shortened(model["model"]), part) for model in models for part in model["suites"]]
+    stopped: dict[str, list[str]] = {}
+    means: dict[tuple[str, str], list[str]] = {}
+    for name, part in every:
+        if one := part.get("stopping"):
+            counted = shared("of", language, k=one["asked"], n=one["most"])
+            stopped.setdefault(part["suite"], []).append(f"{name} {counted}")
+        for beside, mean in part["beside"].items():
+            if mean is not None:
+                told = whole_percent(mean)
+                means.setdefault((part["suite"], beside), []).append(told if len(models) == 1 else f"{name} {told}")
+    for suite, each in stopped.items():
         yield phrase("screen.stopping", language, suite=suite, each=listed(each, language))
-
-
-def _other_means(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
-    """Say what stands beside a suite's score, in a line for each: what it can tell, a document says."""
-    names = {(part["suite"], name): None for model in models for part in model["suites"] for name in part["beside"]}
-    for suite, name in names:
-        told = [
-            (model["model"], whole_percent(part["beside"][name]))
-            for model in models
-            for part in model["suites"]
-            if part["suite"] == suite and part["beside"].get(name) is not None
-        ]
-        each = listed([f"{shortened(model)} {share}" for model, share in told], language)
-        yield phrase("screen.beside", language, name=name, each=told[0][1] if len(models) == 1 and told else each)
+    for (suite, beside), each in means.items():
+        yield phrase("screen.beside", language, suite=suite, name=beside, each=listed(each, language))
 
 
 def calls(results: Results, requests: Mapping[str, int], wall_s: float | None, language: str) -> str:

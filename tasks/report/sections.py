@@ -39,8 +39,8 @@ def sections(data: ReportData) -> list[Table]:
 def _repeats(data: ReportData, language: str) -> Table:
     def share(name: str, head: str) -> Column:
         def write(one: Mapping[str, Any]) -> str:
-            found = one[name]
-            return estimated(found["mean"], found["interval"]["low"], found["interval"]["high"])
+            ends = one[name]["interval"]
+            return estimated(one[name]["mean"], ends["low"], ends["high"])
 
         return Column(head, write, numeric=True)
 
@@ -62,8 +62,14 @@ def _stopping(results: Mapping[str, Any], language: str) -> Table:
     """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
     models = [suite["stopping"] for _, suite in suites_in(results) if suite.get("stopping")]
     column = column_maker("common", language)
+
+    def row(one: Mapping[str, Any]) -> dict[str, Any]:
+        pair = [one["model"], one["against"]] if one["against"] else [one["model"]]
+        write, last = points if one["against"] else percent, one["looks"][-1]
+        return {**one, "who": " – ".join(pair), **{name: write(last[name]) for name in ("mean", "low", "high")}}
+
     return Table.of(
-        [{**one, **_left(one)} for one in [*models, *results.get("races", ())] if one["looks"]],
+        [row(one) for one in [*models, *results.get("races", ())] if one["looks"]],
         column("model", itemgetter("who")),
         column("suite", itemgetter("suite")),
         column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"]), numeric=True),
@@ -76,16 +82,6 @@ def _stopping(results: Mapping[str, Any], language: str) -> Table:
     )
 
 
-def _left(one: Mapping[str, Any]) -> dict[str, str]:
-    """Return who was asked, and the interval that is left."""
-    last, paired = one["looks"][-1], bool(one["against"])
-    write = points if paired else percent
-    return {
-        "who": f"{one['model']} – {one['against']}" if paired else one["model"],
-        **{name: write(last[name]) for name in ("mean", "low", "high")},
-    }
-
-
 def _stated(data: ReportData) -> tuple[Table, Table]:
     """Return two means of the same replies for each model and suite, and the items where they differ."""
     language = data.language
@@ -93,6 +89,10 @@ def _stated(data: ReportData) -> tuple[Table, Table]:
     listed = data.results.get("stated", ())
     more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
     column = column_maker("common", language)
+
+    def question(row: tuple[str, Mapping[str, Any]]) -> str:
+        return " ".join(str(prompts.get(str(row[1]["item_id"]), "")).split())[:120]
+
     means = Table.of(
         listed,
         column("model", itemgetter("model")),
@@ -108,7 +108,7 @@ def _stated(data: ReportData) -> tuple[Table, Table]:
     items = Table.of(
         ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
         column("model", itemgetter(0)),
-        column("question", lambda row: _question(prompts, str(row[1]["item_id"]))),
+        column("question", question),
         column("stated_score", lambda row: f"{row[1]['stated']:g}", numeric=True),
         column("our_score", lambda row: f"{row[1]['ours']:g}", numeric=True),
         title=shared("differing", language),
@@ -118,25 +118,21 @@ def _stated(data: ReportData) -> tuple[Table, Table]:
     return means, items
 
 
-def _question(prompts: dict[str, str], item: str) -> str:
-    return " ".join(str(prompts.get(item, "")).split())[:120]
-
-
 def replies(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
     # With several prompts, replies name the model with its prompt.
     models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
-    listed = []
-    for role, replies, asked in (
-        ("model", data.replies, data.plan.models),
-        ("judge", data.judged, data.plan.judges),
-    ):
-        for one in asked:
-            own = replies.filter(pl.col("model").replace(models) == one.name)
-            own = own.unique("request_id", maintain_order=True)
-            if not own.is_empty():
-                listed.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
-    return listed
+    every = [("model", data.replies, one) for one in data.plan.models]
+    every += [("judge", data.judged, one) for one in data.plan.judges]
+    found = [
+        (
+            role,
+            one,
+            replies.filter(pl.col("model").replace(models) == one.name).unique("request_id", maintain_order=True),
+        )
+        for role, replies, one in every
+    ]
+    return [{**asdict(tokens_and_cost(role, own, one)), **_used(own)} for role, one, own in found if own.height]
 
 
 def _used(replies: pl.DataFrame) -> dict[str, Any]:
@@ -191,13 +187,9 @@ def usage(data: ReportData) -> Table:
 
 def rules(data: ReportData) -> dict[str, str]:
     """Return the version and source of each unit that made or scored the run's items, by name."""
-    known = {name: data.manifest.get(name) or {} for name in ("units", "verifiers", "sources")}
-    told = {
-        name: (str(version), known["sources"].get(name, ""))
-        for kind in ("units", "verifiers")
-        for name, version in known[kind].items()
-    }
-    return {name: " · ".join(filter(None, parts)) for name, parts in told.items()}
+    units, verifiers, sources = (data.manifest.get(name) or {} for name in ("units", "verifiers", "sources"))
+    versions = {**units, **verifiers}
+    return {name: " · ".join(filter(None, (str(one), sources.get(name)))) for name, one in versions.items()}
 
 
 def markdown(made: Iterable[Table]) -> Iterator[str]:

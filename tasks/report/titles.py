@@ -7,7 +7,6 @@ from data.plugins import families, metric
 from data.records import Metric
 from data.shown import Text
 from data.suites import Suite
-from metrics.analysis.scores import headline_parts
 from prompts.phrases import declared, phrase
 from tasks.report.report_data import ReportData
 
@@ -65,12 +64,6 @@ def counted(data: ReportData, name: str) -> Sequence[str]:
     """Return the metrics that make a suite's score."""
     suite = suite_of(data, name)
     return suite.scored_by if suite else (name,)
-
-
-def aside(data: ReportData, name: str) -> Sequence[str]:
-    """Return the headlines that stand beside a suite's score."""
-    suite = suite_of(data, name)
-    return headline_parts(suite) if suite else ()
 
 
 def by_family(data: ReportData, name: str) -> bool:

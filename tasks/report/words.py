@@ -26,6 +26,11 @@ def models_in(results: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return found
 
 
+def best_first(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the models of a run with their verdicts, the best score first."""
+    return sorted(models_in(results), key=lambda one: 1.0 if one["score"] is None else -one["score"])
+
+
 def suites_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return each suite of each model of a run, with the model's name."""
     return [(model["model"], suite) for model in models_in(results) for suite in model["suites"]]
