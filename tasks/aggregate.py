@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +94,15 @@ def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: 
     once = observations(stored, drawn)
     found = PassportFinder(plan.suites, identities.judges, store)
     suites = [one.suite for one in plan.suites]
+
+    def replies() -> pl.DataFrame:
+        return _texts(store, tables).rename({"text": "response"})
+
     known = circumstances(
         plan,
         corrected=corrected_means(once.scores, once.items, suites, found.passport),
         judge_statuses=statuses_of(drawn, found),
-        labels=kept_labels(
-            Path(plan.store.runs) / LABELS, suites, stored, drawn, partial(_answered, store, tables)
-        ),
+        labels=kept_labels(Path(plan.store.runs) / LABELS, suites, stored, drawn, replies),
         stopping=monitor(store, tables.items, tables.scores, monitored_suites(plan.suites, found)),
         waiting=waiting,
         missing=identities.missing,
@@ -123,10 +124,6 @@ def _texts(store: Store, tables: Tables) -> pl.DataFrame:
     return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
 
 
-def _answered(store: Store, tables: Tables) -> pl.DataFrame:
-    return _texts(store, tables).rename({"text": "response"})
-
-
 def circumstances(
     plan: Plan,
     *,
@@ -141,6 +138,7 @@ def circumstances(
 
     `missing` says by the model's name why it could not be asked.
     """
+    targets = [(target.model.name, target) for suite in plan.suites for target in suite.targets]
     by_name = {suite.name: suite for suite in _counted(plan)}
     members = {model: _weighing([by_name[name] for name in listed]) for model, listed in plan.members.items()}
     sources = {
@@ -158,7 +156,7 @@ def circumstances(
         judge_statuses=judge_statuses,
         stopping=stopping,
         waiting=waiting or {},
-        missing=_missing(plan, missing or {}),
+        missing={target.name: missing[name] for name, target in targets if missing and name in missing},
         crossed=crossed(plan),
     )
 
@@ -184,12 +182,6 @@ def sources_unsettled(suite: Suite) -> bool:
     asking = [(name, metric(name).sources) for name in suite.scored_by]
     options = {name: suite.options(name) for name, _ in asking}
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
-
-
-def _missing(plan: Plan, missing: Mapping[str, str]) -> dict[str, str]:
-    """Return why targets could not be asked, by name."""
-    targets = (target for suite in plan.suites for target in suite.targets)
-    return {target.name: why for target in targets if (why := missing.get(target.model.name))}
 
 
 def terms_of(plan: Plan) -> Terms | None:

@@ -22,24 +22,14 @@ from prompts import fill, read_by
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
+ITEM_COLUMNS = ("item_id", "suite", "family", "version", "level", "language", "template", "seed", "index", "prompt",
+                "answer")  # fmt: skip
+
 
 def row(item: Item, read: Collection[str] = ()) -> dict[str, Any]:
     """Return an item as a row of the items table; `read` are the columns that the suite's prompts read."""
-    return {
-        "item_id": item.item_id,
-        "suite": item.suite,
-        "family": item.family,
-        "version": item.version,
-        "level": item.level,
-        "language": item.language,
-        "template": item.template,
-        "seed": item.seed,
-        "index": item.index,
-        "prompt": item.prompt,
-        "answer": item.answer,
-        "facts": canonical(dict(item.facts)),
-        **identify(item, read)._asdict(),
-    }
+    told = {name: getattr(item, name) for name in ITEM_COLUMNS}
+    return {**told, "facts": canonical(dict(item.facts)), **identify(item, read)._asdict()}
 
 
 def rows(
@@ -109,23 +99,13 @@ def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     A row may also say how its response ended (`finish_reason`) and how long it was (`tokens_in`, `tokens_out`).
     """
     opened = open_store(store)
-    there = list(opened.read(items).select("item_id", "facts").iter_rows())
-    requests = REQUESTS.frame(
-        {
-            "request_id": content_id("given", model, item_id),
-            "item_id": item_id,
-            "model": model,
-            "step": "given",
-            "key": "",
-            "repeat": 0,
-            "payload": "{}",
-        }
-        for item_id, _ in there
-    )
-    responses = RESPONSES.frame(
-        {"request_id": content_id("given", model, item_id), **_responded(json.loads(facts)), "cached": True}
-        for item_id, facts in there
-    )
+    there = [
+        (content_id("given", model, item_id), item_id, json.loads(facts))
+        for item_id, facts in opened.read(items).select("item_id", "facts").iter_rows()
+    ]
+    same = {"model": model, "step": "given", "key": "", "repeat": 0, "payload": "{}"}
+    requests = REQUESTS.frame({"request_id": one, "item_id": item_id, **same} for one, item_id, _ in there)
+    responses = RESPONSES.frame({"request_id": one, **_responded(facts), "cached": True} for one, _, facts in there)
     refs = opened.write(REQUESTS, requests), opened.write(RESPONSES, responses)
     return QueryResult(
         *refs, total=0, cached=0, answered=0, failed=0, tokens_in=0, tokens_out=0, span_s=0.0, given=len(there)

@@ -37,6 +37,9 @@ from tasks.runtime.storage import open_cache, open_store
 from tasks.stage import stage
 from tasks.store.samples import SampleRow, sample_rows
 
+_ENDS = ("failure", "error", "n_calls", "n_repairs")
+"""What is kept of how a session ended, as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -166,21 +169,6 @@ def _ask_judge(
     return current, asked
 
 
-def _row(sample: SampleRow, judge: str, session: Session) -> dict[str, Any]:
-    return {
-        "item_id": sample.item_id,
-        "model": sample.model,
-        "repeat": sample.repeat,
-        "metric": session.metric.name,
-        "judge": judge,
-        "found": canonical(encode(session.found)),
-        "failure": session.failure,
-        "error": session.error,
-        "n_calls": session.n_calls,
-        "n_repairs": session.n_repairs,
-    }
-
-
 @stage(version=1, part="judge", takes="query", cached=False)
 def judge(
     store: StoreSettings,
@@ -213,7 +201,15 @@ def judge(
         running = [pool.submit(copy_context().run, hear, one) for one in panel.judges]
         heard = [future.result() for future in running]
     rows = [
-        _row(sample, one.name, session)
+        {
+            "item_id": sample.item_id,
+            "model": sample.model,
+            "repeat": sample.repeat,
+            "metric": unit.name,
+            "judge": one.name,
+            "found": canonical(encode(session.found)),
+            **{name: getattr(session, name) for name in _ENDS},
+        }
         for one, (sessions, _) in zip(panel.judges, heard, strict=True)
         for sample, session in zip(samples, sessions, strict=True)
     ]
@@ -232,8 +228,5 @@ def reopen(
         language=language,
         position=len(unit.steps),
         found=decode(json.loads(row["found"])),
-        n_calls=row["n_calls"],
-        n_repairs=row["n_repairs"],
-        failure=row["failure"],
-        error=row["error"],
+        **{name: row[name] for name in _ENDS},
     )

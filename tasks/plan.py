@@ -225,7 +225,14 @@ def resolve(settings: Settings) -> Plan:
         judges=tuple(judge for judge in settings.judges if judge.name in judging),
         members=_members(settings.models, suites),
         own_models=_own_models(settings.judges, suites),
-        policy=_policy(settings),
+        policy=Policy(
+            gate=settings.gate,
+            threshold=settings.threshold,
+            thresholds={suite.name: suite.threshold for suite in settings.suites},
+            undecided=settings.undecided,
+            regressions=settings.fail_on == "regression",
+            robust=frozenset(suite.name for suite in settings.suites if suite.gate_on == "robust"),
+        ),
         explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,
         baseline=BaselineRule(settings.baseline, settings.max_drop, settings.allow_different),
@@ -386,17 +393,6 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
     order = {model.name: n for n, model in enumerate(models)}
     listed = sorted(found, key=lambda name: order.get(name, len(order)))
     return {name: tuple(one.name for one in found[name]) for name in listed}
-
-
-def _policy(settings: Settings) -> Policy:
-    return Policy(
-        gate=settings.gate,
-        threshold=settings.threshold,
-        thresholds={suite.name: suite.threshold for suite in settings.suites},
-        undecided=settings.undecided,
-        regressions=settings.fail_on == "regression",
-        robust=frozenset(suite.name for suite in settings.suites if suite.gate_on == "robust"),
-    )
 
 
 def _own_models(judges: Sequence[Judge], suites: Iterable[SuitePlan]) -> dict[str, set[str]]:

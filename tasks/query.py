@@ -82,17 +82,13 @@ async def _identity(model: Model) -> Mapping[str, str]:
 
 
 def _response(answer: CallResult) -> dict[str, Any]:
-    error = answer.error
-    reply = answer.reply
+    error, reply = answer.error, answer.reply
     return {
         "request_id": answer.request_id,
         **stop_tokens.reply(reply.text if reply else None),
-        "reasoning": reply.reasoning if reply else None,
+        **{name: getattr(reply, name, None) for name in ("reasoning", "finish_reason", "tokens_in", "tokens_out")},
         "error": error.message if error else None,
         "error_kind": error.kind if error else None,
-        "finish_reason": reply.finish_reason if reply else None,
-        "tokens_in": reply.tokens_in if reply else None,
-        "tokens_out": reply.tokens_out if reply else None,
         "extra": canonical(reply.extra) if reply and reply.extra else None,
         "latency_s": answer.latency_s if reply else None,
         "cached": answer.cached,
@@ -124,9 +120,7 @@ def ask(
     """
     distinct = requests.unique("request_id", maintain_order=True)
     calls = [(row["request_id"], row) for row in distinct.iter_rows(named=True)]
-
     ledger = current_ledger()
-
     with showing(str(cell), ledger.run, deployed=ledger.deployed) as show:
 
         def progress(tally: BatchProgress) -> None:
@@ -151,12 +145,6 @@ def ask(
         answers, tally = event_loop_thread().call(bring())
     event("query", run=ledger.run, stage="query", label=str(cell), **counts(tally))
     return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
-
-
-def _refuse_hopeless(model: Model, responses: pl.DataFrame) -> None:
-    """Raise where no call of a batch was answered, and none ever would be: a wrong key, model or account."""
-    if responses.height and responses["error_kind"].fill_null("").is_in(list(FATAL)).all():
-        raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
 
 
 @stage(version=1, part="query", takes="generate")
@@ -206,8 +194,9 @@ def query(
     """
     opened = open_store(store)
     responses, tally = ask(opened.read(requests), model, store, shown_as, digest=digest, run=run)
-    if needed:
-        _refuse_hopeless(model, responses)
+    # A wrong key, model or account: no call of the batch was answered, and none ever would be.
+    if needed and responses.height and responses["error_kind"].fill_null("").is_in(list(FATAL)).all():
+        raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
     if recorded := model.unit.by_item:  # given like a row's own response: nobody was asked, and it took no time
         responses = responses.with_columns(cached=pl.lit(value=True), latency_s=pl.lit(None, pl.Float64))
     given = tally.cached + tally.answered if recorded else 0

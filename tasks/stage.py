@@ -139,11 +139,6 @@ class Execution:
     changed: tuple[str, ...] = ()
 
 
-def _nothing(stage: str, cell: Cell) -> bool:
-    del stage, cell
-    return False
-
-
 @dataclass
 class Ledger:
     """The executions of one run, in order; `refresh(stage, cell)` says what is run again though it is cached.
@@ -155,7 +150,7 @@ class Ledger:
     """
 
     executions: list[Execution] = field(default_factory=list)
-    refresh: Callable[[str, Cell], bool] = _nothing
+    refresh: Callable[[str, Cell], bool] = lambda _stage, _cell: False
     failed: bool = False
     recorded: Ref | None = None
     run: str = ""

@@ -44,50 +44,40 @@ def item_of(row: Mapping[str, Any]) -> Item:
     return Item(**{**row, "facts": json.loads(row["facts"])})
 
 
-def _row(
-    reply: ReplyToVerify, status: Status, *, correct: bool | None, reason: str, details: Mapping[str, Any]
-) -> dict[str, Any]:
-    return {
-        "item_id": reply.item["item_id"],
-        "model": reply.model,
-        "repeat": reply.repeat,
-        "correct": correct,
-        "status": status,
-        "reason": reason,
-        "details": canonical(dict(details)),
-    }
-
-
 def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None) -> dict[str, Any]:
     """Verify one reply and return its row of the verdicts table.
 
     Raises:
         InputError: the verifier itself failed, which is a defect of the family.
     """
-    unavailable = any(outcome.kind == "unavailable" for outcome in outcomes or ())
-    if reply.text is None and not unavailable:
-        return _row(
-            reply, "model_error", correct=None, reason=reply.error_kind or "error", details={"error": reply.error}
-        )
-    item = item_of(reply.item)
-    unit = family(item.family)
-    text = reply.text or ""
-    try:
-        if unit.program is None:
-            verdict: Verdict = unit.verify(item, text)
-        else:
-            verdict = unit.verify(item, text, tuple(outcomes) if outcomes is not None else None)
-        details = dict(verdict.details)
-    except Exception as error:
-        raise InputError(
-            f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item {item.item_id}. "
-            "A verifier must accept any text: fix the family, then run again; every reply is kept."
-        ) from error
-    said = details.pop("status", None)
-    status: Status = said or ("no_answer" if verdict.correct is None else "scored")
-    if reply.cut and status in VALUED and not verdict.correct:
-        status = "truncated"
-    return _row(reply, status, correct=verdict.correct, reason=verdict.reason, details=details)
+    verdict = Verdict(None, reply.error_kind or "error", {"error": reply.error})
+    status: Status = "model_error"
+    if reply.text is not None or any(outcome.kind == "unavailable" for outcome in outcomes or ()):
+        item = item_of(reply.item)
+        unit = family(item.family)
+        ran = () if unit.program is None else (tuple(outcomes) if outcomes is not None else None,)
+        try:
+            verdict = unit.verify(item, reply.text or "", *ran)
+            details = dict(verdict.details)
+        except Exception as error:
+            raise InputError(
+                f"family {item.family}: its verifier raised {type(error).__name__} ({error}) on item "
+                f"{item.item_id}. A verifier must accept any text: fix the family, then run again; every reply is "
+                "kept."
+            ) from error
+        status = details.pop("status", None) or ("no_answer" if verdict.correct is None else "scored")
+        if reply.cut and status in VALUED and not verdict.correct:
+            status = "truncated"
+        verdict = replace(verdict, details=details)
+    return {
+        "item_id": reply.item["item_id"],
+        "model": reply.model,
+        "repeat": reply.repeat,
+        "correct": verdict.correct,
+        "status": status,
+        "reason": verdict.reason,
+        "details": canonical(dict(verdict.details)),
+    }
 
 
 def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
@@ -100,26 +90,16 @@ def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
         return list(pool.map(verdict_row, replies, chunksize=-(-len(replies) // (4 * workers))))
 
 
-def program_of(reply: ReplyToVerify) -> Program | None:
-    """Return the program that a reply holds, if its family runs programs and it holds one."""
-    unit = family(reply.item["family"])
-    if unit.program is None or reply.text is None:
-        return None
-    return unit.program(item_of(reply.item), reply.text)
-
-
-def _blank(reply: ReplyToVerify) -> Program | None:
-    """Return a program of no function in the language of a reply's item: it says whether that runs here."""
+def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
+    """Return the program that a reply holds; without one, a program of no function in its item's language."""
     unit = family(reply.item["family"])
     if unit.program is None:
-        return None
+        return None, None
     item = item_of(reply.item)
+    if reply.text is not None and (own := unit.program(item, reply.text)):
+        return own, None
     known = unit.program(item, unit.reference(item))
-    return known and replace(known, source="", function="")
-
-
-def _of_blank(outcomes: Sequence[Outcome]) -> Sequence[Outcome] | None:
-    return outcomes if any(outcome.kind == "unavailable" for outcome in outcomes) else None
+    return None, known and replace(known, source="", function="")
 
 
 def verify_programs(replies: Sequence[ReplyToVerify], tools: Sandbox) -> list[dict[str, Any]]:
@@ -129,15 +109,16 @@ def verify_programs(replies: Sequence[ReplyToVerify], tools: Sandbox) -> list[di
     """
     from tasks import sandbox
 
-    programs = [program_of(reply) for reply in replies]
-    asked = [program or _blank(reply) for reply, program in zip(replies, programs, strict=True)]
+    programs = [_programs_of(reply) for reply in replies]
+    asked = [own or blank for own, blank in programs]
     chosen = [program for program in asked if program]
     ran = iter(sandbox.run(chosen, kotlin_compiler=tools.kotlin_compiler, java=tools.java))
-    outcomes = [next(ran) if each else None for each in asked]
-    return [
-        verdict_row(reply, each if program or each is None else _of_blank(each))
-        for reply, program, each in zip(replies, programs, outcomes, strict=True)
-    ]
+    rows = []
+    for reply, (own, _), program in zip(replies, programs, asked, strict=True):
+        outcomes = next(ran) if program else None
+        told = own or any(outcome.kind == "unavailable" for outcome in outcomes or ())
+        rows.append(verdict_row(reply, outcomes if told else None))
+    return rows
 
 
 def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
 from tasks.store.runs import FinishedRun
 
+_ELSEWHERE = {"store", "report", "runner", "batch_size", "prices"}
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
           "price_in", "price_out", "price_cached", "price_thinking", "batch_price")  # fmt: skip
 
@@ -65,13 +66,9 @@ def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
         rest[key] = [_whole(kind, entry) for entry in rest.get(key) or ()]
     left = ((key, field) for key, field in Settings.model_fields.items() if not field.is_required())
     below = {key: to_jsonable_python(field.get_default(call_default_factory=True)) for key, field in left}
-    suites_told = {suite.name: written_suite(suite) for suite in suites}
-    return {**merged(below, rest), "suites": [suite.name for suite in suites], **suites_told}
-
-
-def written_suite(suite: Suite) -> dict[str, Any]:
-    """Return what a suite's results hang on: all but its names for people."""
-    return suite.model_dump(mode="json", exclude={"name", "title"})
+    # All that a suite's results hang on, without its names for people.
+    told = {suite.name: suite.model_dump(mode="json", exclude={"name", "title"}) for suite in suites}
+    return {**merged(below, rest), "suites": [suite.name for suite in suites], **told}
 
 
 def asking_part(suite: Suite) -> dict[str, Any]:
@@ -86,10 +83,9 @@ def differences(runs: Sequence[FinishedRun]) -> list[tuple[str, list[Any]]]:
     """
     flat = [dict(flatten(modern(run.configuration))) for run in runs]
     keys = dict.fromkeys(key for one in flat for key in one)
-    found = [(key, [one.get(key) for one in flat]) for key in keys if not _aside(key)]
+    found = [
+        (key, [one.get(key) for one in flat])
+        for key in keys
+        if key.partition(".")[0] not in _ELSEWHERE and key.rpartition(".")[2] not in _ASIDE
+    ]
     return [(key, values) for key, values in found if len({canonical(value) for value in values}) > 1]
-
-
-def _aside(key: str) -> bool:
-    tail = key.rpartition(".")[2]
-    return key.partition(".")[0] in {"store", "report", "runner", "batch_size", "prices"} or tail in _ASIDE

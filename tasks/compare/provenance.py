@@ -42,7 +42,7 @@ def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]
 
 def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
-    configuration = manifest.get("configuration") or {}
+    configuration, sources = manifest.get("configuration") or {}, manifest.get("sources") or {}
     suites = suites_in(configuration)
     names = {suite.name for suite in suites}
     overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
@@ -53,7 +53,10 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
             for suite in suites
         },
         rules={"threshold": overall, **(explained if names >= {*EXPLAINED} else {})},
-        units=_units(manifest),
+        units={
+            name: {"version": version, **({"source": sources[name]} if name in sources else {})}
+            for name, version in (manifest.get("verifiers") or {}).items()
+        },
         tested=dict(_tested(suites, manifest)),
     )
 
@@ -79,18 +82,14 @@ def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
     """Yield the defaults of the options of a suite's metrics, by path."""
     for name in suite.scored_by:
         try:
-            declared = metric(name).options
+            declared: Declared = metric(name).options
         except InputError:  # of a plug-in that is not there any more
             continue
-        yield from ((f"metrics.{name}.{option}", value) for option, value in _of_options(declared).items())
-
-
-def _of_options(declared: Declared) -> dict[str, Any]:
-    if isinstance(declared, Mapping):
-        return dict(declared)
-    found = {name: one.get_default(call_default_factory=True) for name, one in declared.model_fields.items()}
-    known = {name: value for name, value in found.items() if value is not PydanticUndefined}
-    return dict(to_jsonable_python(known))
+        if not isinstance(declared, Mapping):
+            fields = declared.model_fields.items()
+            given = {option: field.get_default(call_default_factory=True) for option, field in fields}
+            declared = to_jsonable_python({k: v for k, v in given.items() if v is not PydanticUndefined})
+        yield from ((f"metrics.{name}.{option}", value) for option, value in declared.items())
 
 
 def _judged(name: str) -> bool:
@@ -101,7 +100,6 @@ def _judged(name: str) -> bool:
 
 
 def _judges(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield who judges a metric, each with all that makes it this judge."""
     chosen = suite.use(name).judges or suite.judges
     identities = manifest.get("judge_identities") or {}
     for one in _entries(manifest, "judges"):
@@ -124,17 +122,7 @@ def _lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in identity.items() if key != "fresh"}
 
 
-def _units(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the versions and, where the run states them, sources of what scored."""
-    sources = manifest.get("sources") or {}
-    return {
-        name: {"version": version, **({"source": sources[name]} if name in sources else {})}
-        for name, version in (manifest.get("verifiers") or {}).items()
-    }
-
-
 def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what is under test: models, their parameters, prompts."""
     for name, identity in (manifest.get("identities") or {}).items():
         yield f"model {name}", _lasting(identity)
     for one in _entries(manifest, "models"):

@@ -94,7 +94,6 @@ def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.Da
 
 
 def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:
-    """Return the rows of one model's replies to some items, table by table."""
     own = {
         kind: frames[kind]
         .filter(pl.col("model") == model)

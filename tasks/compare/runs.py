@@ -179,7 +179,6 @@ def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], str]) -> pl.DataFrame:
-    """Rename a run's models to their labels."""
     own = {model: label for (of, model), label in labels.items() if of == run}
     return frame.filter(pl.col("model").is_in(list(own))).with_columns(pl.col("model").replace(own))
 

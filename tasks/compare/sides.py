@@ -187,6 +187,11 @@ def _side_of(run: FinishedRun, root: str) -> Side:
 
 def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
+    main, verified = tables.metrics[0], ()
+    if verify and verify != main:  # the tool's main score is set beside ours
+        both = tables.scores.filter(pl.col("metric").is_in([main, verify]))
+        called = both.with_columns(pl.col("metric").replace({main: STATED}))
+        verified = tuple(stated_scores(called, tables.items, dict.fromkeys(suites, (verify,))))
     return Side(
         name,
         tables.items,
@@ -197,18 +202,8 @@ def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Si
         judged=dict(judges_of(log)),
         kinds=tables.kinds,
         remarks=tables.remarks,
-        verified=_verified_scores(tables, verify),
+        verified=verified,
     )
-
-
-def _verified_scores(tables: LogTables, verify: str) -> tuple[StatedScore, ...]:
-    """Set the tool's main score beside ours."""
-    if not verify or tables.metrics[0] == verify:
-        return ()
-    both = tables.scores.filter(pl.col("metric").is_in([tables.metrics[0], verify]))
-    called = both.with_columns(pl.col("metric").replace({tables.metrics[0]: STATED}))
-    suites = dict.fromkeys(tables.items["suite"].unique().to_list(), (verify,))
-    return tuple(stated_scores(called, tables.items, suites))
 
 
 def _expecting(whole: Sequence[Side]) -> list[Side]:

@@ -11,11 +11,12 @@ import os.path
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import polars as pl
 
-from tasks.report.samples import Frames, by_metric
+from tasks.report.samples import OUTCOME, Frames
 
 SIZE = 750
 """Samples or items of a chunk, at most."""
@@ -55,15 +56,6 @@ def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
     return base64.b64encode(packed).decode("ascii"), "gzip"
 
 
-def _whole(column: pl.Series) -> list[int] | None:
-    """Return the texts' whole lengths, 0 where nothing is cut; None where nothing is at all."""
-    if not (column.str.len_bytes() > LONGEST).any():  # bytes are known, characters would be counted
-        return None
-    lengths = column.str.len_chars().fill_null(0)
-    cut = lengths.zip_with(lengths > LONGEST, pl.zeros(len(lengths), dtype=lengths.dtype, eager=True))
-    return cut.to_list() if cut.sum() else None
-
-
 def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
     """Return text columns, shortened, and under `<name>_whole` how long those that were cut are."""
     found: dict[str, Any] = {}
@@ -71,10 +63,11 @@ def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
         column = frame[name]
         if column.null_count() == len(column):
             continue
-        whole = _whole(column)
-        found[name] = (column.str.head(LONGEST) if whole else column).to_list()
-        if whole:
-            found[f"{name}_whole"] = whole
+        found[name] = column.to_list()
+        if (column.str.len_bytes() > LONGEST).any():  # bytes are known, characters are counted
+            lengths = column.str.len_chars().fill_null(0)
+            found[name] = column.str.head(LONGEST).to_list()
+            found[f"{name}_whole"] = [length if length > LONGEST else 0 for length in lengths]
     return found
 
 
@@ -99,35 +92,49 @@ class Chunks:
         self.found = found
         self.titles = dict(titles or {})
         self.targets = list(targets)
-        self._prompts = [name for name in found.items.columns if name.startswith("prompt")]
+        prompts = (name for name in found.items.columns if name.startswith("prompt"))
         items = found.items.with_columns(
             begins=_begins(found.items),
             question=pl.when(pl.col("question") != pl.col("prompt")).then("question"),
         )
         self._items = items
-        own = _weights(found.rows, "text", "reasoning", "error").to_frame("weight").with_row_index("row")
-        beside = pl.concat(
-            [
-                found.scores.select("row", weight=_weights(found.scores, "details", "reason")),
-                found.judged.select("row", weight=_weights(found.judged, "text", "error")),
-            ]
+        weighed = pl.concat(
+            frame.select(pl.col("row").cast(pl.Int64), weight=_weight(*names))
+            for frame, names in (
+                (found.rows.with_row_index("row"), ("text", "reasoning", "error")),
+                (found.scores, ("details", "reason")),
+                (found.judged, ("text", "error")),
+            )
         )
-        weights = pl.concat([own, beside.cast(own.schema)]).group_by("row").agg(pl.col("weight").sum()).sort("row")
+        weights = weighed.group_by("row").agg(pl.col("weight").sum()).sort("row")
+        self._texts_of_items = (*prompts, "question", "answer", "facts")
         self.starts = {
-            "rows": _cut(weights["weight"].to_list(), size),
-            "items": _cut(_weights(items, *self._prompts, "question", "answer", "facts").to_list(), size),
+            "rows": _cut(weights["weight"], size),
+            "items": _cut(items.select(weight=_weight(*self._texts_of_items))["weight"], size),
         }
 
     def index(self) -> dict[str, Any]:
         """Return what the page holds of all samples at once, in columns."""
         rows, items = self.found.rows, self.found.items
+        metrics = [
+            {
+                "name": name,
+                "row": own["row"].to_list(),
+                "value": own["value"].round(4).to_list(),
+                "outcome": _coded(own["outcome"]),
+            }
+            for (name,), own in self.found.scores.with_columns(outcome=OUTCOME).group_by(
+                "metric", maintain_order=True
+            )
+        ]
         place = rows.select("item_id").join(
             items.select("item_id").with_row_index("at"), on="item_id", how="left", maintain_order="left"
         )
         return {
             "titles": self.titles,
             "targets": self.targets,
-            "metrics": self._metrics(),
+            # What each metric found of which samples, unless there is one, which is the score itself.
+            "metrics": metrics if len(metrics) > 1 else [],
             "starts": self.starts,
             "items": {
                 "id": items["item_id"].to_list(),
@@ -148,7 +155,7 @@ class Chunks:
         parts = [
             (number, kind, start, end)
             for kind, height in (("rows", self.found.rows.height), ("items", self._items.height))
-            for number, (start, end) in enumerate(_ranges(self.starts[kind], height))
+            for number, (start, end) in enumerate(pairwise((*self.starts[kind], height)))
         ]
         parts.sort(key=lambda part: part[0])
         with ThreadPoolExecutor(max_workers=4) as pool:
@@ -159,20 +166,6 @@ class Chunks:
         alone = max(map(len, self.starts.values())) == 1
         document = (self._rows if kind == "rows" else self._item_texts)(start, end)
         return Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
-
-    def _metrics(self) -> list[dict[str, Any]]:
-        """Return what each metric found of which samples, unless there is one, which is the score itself."""
-        listed = [*by_metric(self.found.scores)]
-        return [
-            {
-                "name": name,
-                "row": own["row"].to_list(),
-                "value": own["value"].round(4).to_list(),
-                "outcome": _coded(own["outcome"]),
-            }
-            for name, own in listed
-            if len(listed) > 1
-        ]
 
     def _rows(self, start: int, end: int) -> dict[str, Any]:
         """Return samples in columns; the rows of scores and judges' replies count from the first of them."""
@@ -206,7 +199,7 @@ class Chunks:
         items = self._items.slice(start, end - start)
         return {
             "begins": items["begins"].to_list(),
-            **_texts(items, (*self._prompts, "question", "answer", "facts")),
+            **_texts(items, self._texts_of_items),
         }
 
 
@@ -216,10 +209,10 @@ def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
     return frame.slice(first, last - first).with_columns(pl.col("row").cast(pl.Int64) - start)
 
 
-def _weights(frame: pl.DataFrame, *names: str) -> pl.Series:
+def _weight(*names: str) -> pl.Expr:
     """Return how many bytes of texts each row has in the page."""
     lengths = (pl.col(name).str.len_bytes().clip(upper_bound=4 * LONGEST).fill_null(0) for name in names)
-    return frame.select(pl.sum_horizontal(*lengths).cast(pl.Int64).alias("weight"))["weight"]
+    return pl.sum_horizontal(*lengths).cast(pl.Int64)
 
 
 def _cut(weights: Iterable[int], size: int) -> list[int]:
@@ -231,10 +224,6 @@ def _cut(weights: Iterable[int], size: int) -> list[int]:
             weight = 0
         weight += own
     return starts
-
-
-def _ranges(starts: list[int], height: int) -> Iterator[tuple[int, int]]:
-    return zip(starts, [*starts[1:], height], strict=True)
 
 
 def _begins(items: pl.DataFrame) -> pl.Series:

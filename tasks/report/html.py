@@ -6,10 +6,9 @@ The samples are written into it chunk by chunk.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -42,94 +41,72 @@ def address(**parts: str) -> str:
     return f"#samples?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
-def _content(data: ReportData) -> dict[str, Any]:
-    """Return the tables and charts of the page."""
+def _pieces(data: ReportData, size: int) -> Iterator[str]:
     language = data.language
-    models = overview.models_of(data)
-    targets = prompted(data.plan.declared, data.plan.configured)
-    heat_map = overview.heat_map(data)
-    return {
-        "models": models,
-        "verdict": overview.verdict(data),
-        "answers": [*differences(data.results, language, targets)] if data.results else [],
-        "heat_map": heat_map,
-        "profile": overview.profile(heat_map, models),
-        "pivot": overview.pivot(data),
-        "sections": sections.sections(data),
-        "comparisons": overview.comparisons(data),
-        "typical": overview.typical_errors(data),
-        "suites": explained.suites(data, models),
-        "judges": explained.judges(data),
-        "usage": sections.usage(data),
-        "spending": list(cost_lines(data.results, language)),
-        "rules": sections.rules(data),
-        "notes": notes(data.results, data.plan, data),
-    }
-
-
-def _filled(data: ReportData, found: chunks.Chunks) -> dict[str, Any]:
-    """Return what the page's template is filled with; the chunks of its samples are not made yet."""
-    language = data.language
+    found = chunks.Chunks(
+        samples.frames(data), size=size, titles=overview.titles(data), targets=overview.targets(data)
+    )
     index, index_encoding = chunks.encode(found.index())
-    drawn = labelling.pack(data)
+    sheet, sheet_encoding = labelling.pack(data) or ("", "")
     style, style_hash = pages.inlined(pages.read("page.css"))
     script, script_hash = pages.inlined(
         "".join(('"use strict";\n(() => {\n', *map(pages.read, _SCRIPT), "})();\n"))
     )
-    return {
-        **_content(data),
-        "language": language,
-        "data": data,
-        "manifest": {**dict.fromkeys(_MANIFEST), **data.manifest},
-        "configuration": json.dumps(data.plan.configuration, ensure_ascii=False, indent=2),
-        "index": Markup(index),  # noqa: S704 - chunks.inline has escaped it
-        "index_encoding": index_encoding,
-        "chunks": _marked(found),
-        "sheet": Markup(drawn[0]) if drawn else "",  # noqa: S704 - chunks.inline has escaped it
-        "sheet_encoding": drawn[1] if drawn else "",
-        "words_json": Markup(chunks.inline(section("script", language))),  # noqa: S704 - likewise
-        "style": style,
-        "script": script,
-        # Nothing but this script, this style sheet and inlined images.
-        "policy": f"{pages.policy(style_hash, script_hash)}; img-src data:",
-        "heat": overview.heat,
-        "few": overview.is_imprecise,
-        "address": address,
-        "t": partial(_said, language),
-        "translated": lambda reason: translated(reason, language),
-        "metric_title": lambda name: metric_title(name, language),
-        "measure": measure,
-        "bound": bound,
-        "has_overall": has_overall,
-        "asked": partial(asked, language=language),
-        "suite_title": partial(suite_title, data),
-        "most": overview.SERIES,
-    }
-
-
-def _marked(found: Iterable[chunks.Chunk]) -> Iterator[tuple[str, str, Markup]]:
-    for one in found:
-        yield one.name, one.encoding, Markup(one.text)  # noqa: S704 - chunks.inline has escaped it
-
-
-def _pieces(data: ReportData, found: chunks.Chunks) -> Iterator[str]:
-    return pages.environment().get_template("page.html.j2").generate(_filled(data, found))
-
-
-def _chunks(data: ReportData, size: int) -> chunks.Chunks:
-    return chunks.Chunks(
-        samples.frames(data), size=size, titles=overview.titles(data), targets=overview.targets(data)
+    models, heat_map = overview.models_of(data), overview.heat_map(data)
+    return (
+        pages.environment()
+        .get_template("page.html.j2")
+        .generate(
+            models=models,
+            verdict=overview.verdict(data),
+            answers=[*differences(data.results, language, prompted(data.plan.declared, data.plan.configured))],
+            heat_map=heat_map,
+            profile=overview.profile(heat_map, models),
+            pivot=overview.pivot(data),
+            sections=sections.sections(data),
+            comparisons=overview.comparisons(data),
+            typical=overview.typical_errors(data),
+            suites=explained.suites(data, models),
+            judges=explained.judges(data),
+            usage=sections.usage(data),
+            spending=[*cost_lines(data.results, language)],
+            rules=sections.rules(data),
+            notes=notes(data.results, data.plan, data),
+            language=language,
+            data=data,
+            manifest={**dict.fromkeys(_MANIFEST), **data.manifest},
+            configuration=json.dumps(data.plan.configuration, ensure_ascii=False, indent=2),
+            # chunks.inline has escaped what is marked as safe here.
+            index=Markup(index),  # noqa: S704
+            index_encoding=index_encoding,
+            chunks=((one.name, one.encoding, Markup(one.text)) for one in found),  # noqa: S704
+            sheet=Markup(sheet),  # noqa: S704
+            sheet_encoding=sheet_encoding,
+            words_json=Markup(chunks.inline(section("script", language))),  # noqa: S704
+            style=style,
+            script=script,
+            # Nothing but this script, this style sheet and inlined images.
+            policy=f"{pages.policy(style_hash, script_hash)}; img-src data:",
+            heat=overview.heat,
+            few=overview.is_imprecise,
+            address=address,
+            t=lambda name, /, **values: say(name, language, **values),
+            translated=lambda reason: translated(reason, language),
+            metric_title=lambda name: metric_title(name, language),
+            measure=measure,
+            bound=bound,
+            has_overall=has_overall,
+            asked=partial(asked, language=language),
+            suite_title=partial(suite_title, data),
+            most=overview.SERIES,
+        )
     )
 
 
 @speaking(lambda data, *_, **__: data.language)
 def compose(data: ReportData) -> str:
     """Return the whole page, its samples in it."""
-    return "".join(_pieces(data, _chunks(data, chunks.SIZE)))
-
-
-def _said(language: str, name: str, /, **values: object) -> str:
-    return say(name, language, **values)
+    return "".join(_pieces(data, chunks.SIZE))
 
 
 @speaking(lambda data, *_, **__: data.language)
@@ -137,6 +114,6 @@ def write(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
     """Write `reports/report_<stamp>.html`, at most `size` samples a chunk."""
     path = folder / "reports" / f"report_{data.stamp}.html"
     with replacing(path) as file:
-        for piece in _pieces(data, _chunks(data, size)):
+        for piece in _pieces(data, size):
             file.write(piece.encode("utf-8", "replace"))
     return path

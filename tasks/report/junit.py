@@ -40,7 +40,7 @@ def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes
     return case
 
 
-def gates(data: ReportData) -> ET.Element:
+def gates(data: ReportData) -> list[ET.Element]:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
     policy, results = data.plan.policy, data.results
     passes, language = policy.undecided == "pass", data.language
@@ -54,7 +54,10 @@ def gates(data: ReportData) -> ET.Element:
             told = _told(part, language)
             counts = policy.gate != "off"
             case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
-            _add_properties(case, model_values(row, language) if part == row.part else {})
+            if part == row.part and (values := model_values(row, language)):
+                listed = ET.SubElement(case, "properties")
+                for name, value in values.items():
+                    ET.SubElement(listed, "property", name=clean(name), value=clean(value))
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
@@ -62,25 +65,16 @@ def gates(data: ReportData) -> ET.Element:
     counts = policy.regressions
     for model in held["models"]:
         of = f"baseline {held['name']}.{model['model']}"
-        cases += [
-            case_of(
-                part["suite"],
-                of,
-                part["outcome"],
-                regression(part, language),
-                counts=counts,
-                passes=passes,
-            )
-            for part in model["suites"]
-        ]
+        for part in model["suites"]:
+            told = regression(part, language)
+            cases.append(case_of(part["suite"], of, part["outcome"], told, counts=counts, passes=passes))
     for what in () if held.get("allowed") else held.get("missing", ()):
         said = phrase("regression.missing", language, what=what)
         cases.append(case_of(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
-    return suite_of(cases, data.started.isoformat(timespec="seconds"))
+    return cases
 
 
 def _told(part: Mapping[str, Any], language: str) -> str:
-    """Say what a suite or a model comes to: its score and bounds, its threshold, its outcome, and why."""
     score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
     if not part.get("measured", True):
         score = "no measured score"
@@ -94,47 +88,30 @@ def _told(part: Mapping[str, Any], language: str) -> str:
     return f"{told}; {said}" if said else told
 
 
-def _add_properties(case: ET.Element, found: Mapping[str, str]) -> None:
-    listed = ET.SubElement(case, "properties") if found else case
-    for name, value in found.items():
-        ET.SubElement(listed, "property", name=clean(name), value=clean(value))
-
-
-def suite_of(cases: Sequence[ET.Element], started: str) -> ET.Element:
-    """Return cases as one test suite."""
-    kinds = {
-        kind: str(sum(case.find(kind) is not None for case in cases)) for kind in ("failure", "error", "skipped")
-    }
-    counted = {"failures": kinds["failure"], "errors": kinds["error"], "skipped": kinds["skipped"]}
-    described = {"name": "gates", "timestamp": started, "tests": str(len(cases)), **counted, "time": "0.000"}
-    element = ET.Element("testsuite", described)
-    element.extend(cases)
-    return element
+def document(name: str, cases: Sequence[ET.Element] | None, started: datetime) -> ET.Element:
+    """Return cases as a document of one test suite, of none where there is no verdict."""
+    kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+    counts = {name: str(sum(case.find(kind) is not None for case in cases or ())) for name, kind in kinds.items()}
+    counts = {"tests": str(len(cases or ())), **counts, "time": "0.000"}
+    top = ET.Element("testsuites", {"name": f"basic-control {clean(name)}", **counts})
+    if cases is not None:
+        own = {"name": "gates", "timestamp": started.isoformat(timespec="seconds")}
+        ET.SubElement(top, "testsuite", {**own, **counts}).extend(cases)
+    ET.indent(top)
+    return top
 
 
 def compose(data: ReportData) -> ET.Element:
     """Return the document: all gates, where the run has a verdict."""
-    return document(data.run, [gates(data)] if data.results else [])
-
-
-def document(name: str, suites: Sequence[ET.Element]) -> ET.Element:
-    """Return the document of one test suite, or of none."""
-    names = ("tests", "failures", "errors", "skipped")
-    sums = {name: suites[0].attrib[name] if suites else "0" for name in names}
-    top = ET.Element("testsuites", {"name": f"basic-control {clean(name)}", **sums, "time": "0.000"})
-    top.extend(suites)
-    return top
+    return document(data.run, gates(data) if data.results else None, data.started)
 
 
 def text_of(cases: Sequence[ET.Element], name: str) -> str:
     """Return cases as a document of their own."""
-    top = document(name, [suite_of(cases, datetime.now(UTC).isoformat(timespec="seconds"))])
-    ET.indent(top)
+    top = document(name, cases, datetime.now(UTC))
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(top, encoding='unicode')}\n"
 
 
 def write(data: ReportData, path: Path) -> Path:
     """Write the run as JUnit XML."""
-    top = compose(data)
-    ET.indent(top)
-    return write_atomically(path, ET.tostring(top, encoding="utf-8", xml_declaration=True))
+    return write_atomically(path, ET.tostring(compose(data), encoding="utf-8", xml_declaration=True))

@@ -1,7 +1,6 @@
 """The HTML report's page on which people label judged replies: the rows of a sheet, as `label` writes it."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -35,17 +34,6 @@ def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
     return None
 
 
-def _criteria(data: ReportData) -> dict[tuple[str, str], str]:
-    """Return what each judged metric of a suite asks, in words: its criteria, or its title."""
-    found = {}
-    for suite in data.plan.declared:
-        for name, given in suite.metrics.items():
-            asked = given.get("criteria") or metric_title(name, data.language)
-            listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
-            found[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
-    return found
-
-
 def pack(data: ReportData) -> tuple[str, str] | None:
     """Return the sheet as text for the page, and how it is encoded: each row as people see it, and as CSV has it.
 
@@ -56,12 +44,15 @@ def pack(data: ReportData) -> tuple[str, str] | None:
     if rows is None:
         return None
     values = rows.select(KEY).join(found.select(*KEY, "value"), on=KEY, how="left", maintain_order="left")["value"]
-    criteria = _criteria(data)
+    criteria = {}  # what each judged metric of a suite asks, in words: its criteria, or its title
+    for suite in data.plan.declared:
+        for name, given in suite.metrics.items():
+            asked = given.get("criteria") or metric_title(name, data.language)
+            listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
+            criteria[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
     head, *_ = csv_text(rows.head(0)).splitlines()
     records = [csv_text(one, header=False).rstrip("\n") for one in rows.drop("label").iter_slices(1)]
-    listed: list[dict[str, Any]] = rows.select(
-        *KEY, *(name for name in COLUMNS if name in SHOWN and name not in KEY)
-    ).rows(named=True)
+    shown = rows.select(*KEY, *(name for name in COLUMNS if name in SHOWN and name not in KEY)).rows(named=True)
     document = {
         "head": f"{head}\n",
         "empty": csv_text(pl.DataFrame({"label": [""]}), header=False).rstrip("\n"),
@@ -72,7 +63,7 @@ def pack(data: ReportData) -> tuple[str, str] | None:
                 "value": value,
                 "criterion": criteria.get((row["suite"], row["metric"]), row["metric"]),
             }
-            for row, record, value in zip(listed, records, values, strict=True)
+            for row, record, value in zip(shown, records, values, strict=True)
         ],
     }
     return encode(document)

@@ -53,8 +53,8 @@ def remarks(found: Leaderboard) -> Iterator[str]:
         yield phrase("leaderboard.none", language, command=typed("run"))
     if found.unfinished:
         names = ", ".join(found.unfinished[:NAMED])
-        more = len(found.unfinished) - NAMED
-        names = phrase("leaderboard.more", language, names=names, n=more) if more > 0 else names
+        if (more := len(found.unfinished) - NAMED) > 0:
+            names = phrase("leaderboard.more", language, names=names, n=more)
         yield phrase("leaderboard.unfinished", language, names=names)
     for name, why in found.unread[:NAMED]:
         yield phrase("leaderboard.unread", language, name=name, why=why[:200])
@@ -74,27 +74,26 @@ def table(found: Leaderboard, board: Board) -> Table:
     language, suites = found.language, [*board.entries[0].suites]
     column = column_maker("leaderboard", language)
     judged = any(one.judges for one in board.entries)
+
+    def score(row: tuple[int, LeaderboardEntry], suite: str) -> str:
+        part = row[1].suites[suite]
+        return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
+
+    def verdict(row: tuple[int, LeaderboardEntry]) -> str:
+        return phrase(f"common.{row[1].verdict}", language).lower() if row[1].verdict else ""
+
     return Table.of(
         enumerate(board.entries, 1),
         column("rank", lambda row: str(row[0]), numeric=True),
         column("model", lambda row: row[1].model),
         column("overall", lambda row: estimated(row[1].score, row[1].low, row[1].high), numeric=True),
-        *(Column(name, partial(_score, name), numeric=True) for name in suites if len(suites) > 1),
+        *(Column(name, partial(score, suite=name), numeric=True) for name in suites if len(suites) > 1),
         column("scored", lambda row: " / ".join(map(str, row[1].n)), numeric=True),
-        column("verdict", lambda row: _verdict(language, row[1])),
+        column("verdict", verdict),
         *([column("judge", lambda row: ", ".join(row[1].judges))] if judged else []),
         column("date", lambda row: f"{row[1].started:%Y-%m-%d %H:%M}", numeric=True, unbroken=True),
         column("run", lambda row: row[1].run, unbroken=True),
     )
-
-
-def _verdict(language: str, one: LeaderboardEntry) -> str:
-    return phrase(f"common.{one.verdict}", language).lower() if one.verdict else ""
-
-
-def _score(suite: str, row: tuple[int, LeaderboardEntry]) -> str:
-    part = row[1].suites[suite]
-    return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
 
 
 def trend_table(found: Leaderboard, board: Board) -> Table:

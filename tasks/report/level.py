@@ -61,28 +61,25 @@ def at(one: Curve, position: float) -> str:
     return one.values[low - 1] if low == position else f"{one.values[low - 1]} – {one.values[low]}"
 
 
-def _level(one: Curve, language: str) -> str:
-    if not one.counts.answered.any():
-        return "–"
-    unit = one.unit.get(language) or one.unit.get("en", "")
-    return f"{at(one, one.level.at)} {unit}".rstrip()
-
-
-def _interval(one: Curve, language: str) -> str:
-    ends = phrase("level.ends", language, low=at(one, one.level.low), high=at(one, one.level.high))
-    return ends if one.counts.answered.any() else "–"
-
-
 def table(found: LevelReport) -> Table:
     """Return the levels, a row for each family and language."""
     language = found.language
     column = column_maker("level", language)
+
+    def level(one: Curve) -> str:
+        unit = one.unit.get(language) or one.unit.get("en", "")
+        return f"{at(one, one.level.at)} {unit}".rstrip() if one.counts.answered.any() else "–"
+
+    def interval(one: Curve) -> str:
+        ends = phrase("level.ends", language, low=at(one, one.level.low), high=at(one, one.level.high))
+        return ends if one.counts.answered.any() else "–"
+
     return Table.of(
         found.curves,
         column("family", lambda one: title_of(one.family, language)),
         column("language", lambda one: one.language),
-        column("level", lambda one: _level(one, language), unbroken=True),
-        column("interval", lambda one: _interval(one, language), unbroken=True),
+        column("level", level, unbroken=True),
+        column("interval", interval, unbroken=True),
         column("asked", lambda one: str(int(one.counts.answered.sum())), numeric=True),
         column("right", lambda one: str(int(one.counts.right.sum())), numeric=True),
         column("order", lambda one: phrase("level.falls" if one.falls else "level.rises", language)),
@@ -105,29 +102,28 @@ def notes(found: LevelReport) -> Iterator[str]:
     yield phrase("common.calls", language, **found.requests)
 
 
-def _labels(one: Curve, language: str) -> dict[str, str]:
-    """Return what is written at a curve's chart."""
-    named = {"family": title_of(one.family, language), "language": one.language}
-    return {
-        "title": f"{named['family']} ({one.language})",
-        "label": phrase("level.curve", language, **named),
-        "rungs": one.unit.get(language) or one.unit.get("en") or phrase("level.rungs", language),
-        "share": phrase("level.share", language),
-    }
-
-
 def html(found: LevelReport) -> str:
     """Return the page: the table, the notes and a chart of each curve; no script, no network."""
-    made = table(found)
+    made, language = table(found), found.language
+
+    def labels(one: Curve) -> dict[str, str]:
+        named = {"family": title_of(one.family, language), "language": one.language}
+        return {
+            "title": f"{named['family']} ({one.language})",
+            "label": phrase("level.curve", language, **named),
+            "rungs": one.unit.get(language) or one.unit.get("en") or phrase("level.rungs", language),
+            "share": phrase("level.share", language),
+        }
+
     return still(
         "level.html.j2",
         ("comparison.css", "level.css"),
         section="level",
-        language=found.language,
+        language=language,
         title=made.title,
         table=made,
         notes=list(notes(found)),
-        curves=[(one, _labels(one, found.language)) for one in found.curves],
+        curves=[(one, labels(one)) for one in found.curves],
     )
 
 

@@ -36,7 +36,6 @@ def _cell(cell: SummaryRow | None) -> str:
 
 
 def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], SummaryRow]:
-    """Return each model's cell for each family, over all levels and languages."""
     rows = summary.filter(OF_FAMILIES, suite=suite.name, metric=suite.scored_by[0])
     return {(cell.model, cell.family): cell for cell in cells(rows)}
 
@@ -155,8 +154,9 @@ def _beside_table(data: ReportData, suite: Suite, unit: Metric) -> Table:
 
 
 def _interval(cell: SummaryRow | None) -> str:
-    known = cell is not None and cell.ci_low is not None
-    return around({"low": cell.ci_low, "high": cell.ci_high}) if cell and known else "–"
+    if cell is None or cell.ci_low is None:
+        return "–"
+    return around({"low": cell.ci_low, "high": cell.ci_high})
 
 
 @speaking(lambda data, *_, **__: data.language)

@@ -40,8 +40,10 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     of_all, column = column_maker("common", language), column_maker("regression", language)
 
     def how(part: Mapping[str, Any]) -> str:
-        whole = regression(part, language)
-        return whole.partition(": ")[2] or whole
+        return (whole := regression(part, language)).partition(": ")[2] or whole
+
+    def now(one: Mapping[str, Any]) -> str:
+        return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")
 
     yield from Table.of(
         [(model["model"], part) for model in held["models"] for part in model["suites"]],
@@ -60,15 +62,11 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
             changed,
             column("item", lambda one: f"{one['suite']} {one['item_id']}"),
             column("baseline", lambda one: f"{one['before']:g}", numeric=True),
-            column("now", _now, numeric=True),
+            column("now", now, numeric=True),
             column("prompt", lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
             title=phrase("regression.changed", language),
         )
         yield from (f"### {made.title}", "", *made.markdown(), "")
-
-
-def _now(one: Mapping[str, Any]) -> str:
-    return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")
 
 
 def write(data: ReportData, path: Path) -> Path:

@@ -25,11 +25,6 @@ def _finished(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def number(value: float | None, places: int = 0) -> str:
-    """Write a number with a narrow space between thousands; – for none."""
-    return "–" if value is None else grouped(value, places)
-
-
 class _Bytecode(FileSystemBytecodeCache):
     """The templates' bytecode beside Python's own: made at first use, where that may be written."""
 
@@ -54,7 +49,7 @@ def environment() -> Environment:
     )
     made.finalize = _finished
     written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
-    made.filters |= {**written, "number": number, "shortened": shortened}
+    made.filters |= {**written, "number": grouped, "shortened": shortened}
     return made
 
 

@@ -7,7 +7,6 @@ from prompts.phrases import phrase
 from tasks.report.text import clipped, points
 from tasks.report.words import lacking
 
-_POINTS = 100
 NAMED = 3
 """Questions of a kind that a line names."""
 _LONGEST = 60
@@ -25,9 +24,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     def say(name: str, **values: object) -> str:
         return phrase(f"regression.{name}", language, **values)
 
-    few = ""
-    if part["few"]:
-        few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}"
+    tolerated = f"{100 * part['max_drop']:g}"
+    few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}" if part["few"] else ""
     if part["difference"] is None:
         return say("nothing") + few
     equal = part["outcome"] == "held" and not part["difference"] and part["interval"]["low"] <= -part["max_drop"]
@@ -35,7 +33,7 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
         "equal" if equal else "line",
         difference=points(part["difference"]),
         around=around(part),
-        tolerated=f"{_POINTS * part['max_drop']:g}",
+        tolerated=tolerated,
         n=part["n"],
         outcome=say("improved" if part["improved"] else part["outcome"]),
     )
@@ -48,8 +46,8 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
         return f"{said}; {say('hangs', what=what, low=points(part['low']), high=points(part['high']))}"
     if part["outcome"] != "undecided":
         return said
-    shown, needed, tolerated = part["detectable"], part["n_needed"], f"{_POINTS * part['max_drop']:g}"
-    told = say("blind", n=part["n"]) if shown is None else say("shown", n=part["n"], drop=f"{_POINTS * shown:.1f}")
+    shown, needed = part["detectable"], part["n_needed"]
+    told = say("blind", n=part["n"]) if shown is None else say("shown", n=part["n"], drop=f"{100 * shown:.1f}")
     more = "" if needed is None else f"; {say('needed', n=needed, tolerated=tolerated)}"
     return f"{said}; {told}{more}"
 
@@ -76,8 +74,9 @@ def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
         yield phrase(f"regression.{how}", language, **spoken)
 
 
-_ORDER = ("regressed", "undecided", "held")
-"""From the worst outcome to the best."""
+_GATES = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
+"""From the worst outcome to the best, what a run comes to by it."""
+_ORDER = [*_GATES]
 
 
 def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
@@ -94,18 +93,14 @@ def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
     yield f"{said}; {phrase('regression.others', language, counts=', '.join(more))}" if more else said
 
 
-_GATES = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
-
-
 def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> tuple[str, str]:
     """Return the outcome of a run that its baseline judges, and by what: the worst suite, or what is gone."""
     worst = min(changes, key=_ORDER.index)
-    said = phrase(
-        "regression.verdict", language, outcome=phrase(f"regression.{worst}", language), name=held["name"]
-    )
-    causes = [
-        phrase("regression.missing", language, what=what) for what in held["missing"] if not held["allowed"]
-    ] + [f"{part['suite']} {model} {points(part['difference'])}" for model, part in _worst_first(held)]
+    outcome = phrase(f"regression.{worst}", language)
+    said = phrase("regression.verdict", language, outcome=outcome, name=held["name"])
+    gone = () if held["allowed"] else held["missing"]
+    causes = [phrase("regression.missing", language, what=what) for what in gone]
+    causes += [f"{part['suite']} {model} {points(part['difference'])}" for model, part in _worst_first(held)]
     return _GATES[worst], said if worst == "held" or not causes else f"{said} ({causes[0]})"
 
 
@@ -125,21 +120,21 @@ def moved_lines(moved: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 def _named(listed: Iterable[Mapping[str, Any]], n: int, language: str) -> str:
+    def short(text: str) -> str:
+        return clipped(" ".join(text.split()), _LONGEST)
+
+    def answer(text: str | None) -> str:
+        return (
+            phrase("questions.unknown", language)
+            if text is None
+            else short(text) or phrase("questions.nothing", language)
+        )
+
     said = []
     for one in [*listed][:NAMED]:
-        question = _short(one["prompt"]) or one["question_id"]
+        question = short(one["prompt"]) or one["question_id"]
         if "before" in one:
-            answers = {side: _answer(one[side], language) for side in ("before", "after")}
+            answers = {side: answer(one[side]) for side in ("before", "after")}
             question = phrase("questions.relabelled_one", language, question=question, **answers)
         said.append(question)
     return "; ".join([*said, *(["…"] if n > len(said) else [])])
-
-
-def _answer(text: str | None, language: str) -> str:
-    if text is None:
-        return phrase("questions.unknown", language)
-    return _short(text) or phrase("questions.nothing", language)
-
-
-def _short(text: str) -> str:
-    return clipped(" ".join(text.split()), _LONGEST)

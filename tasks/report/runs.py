@@ -108,7 +108,6 @@ def index(
 
 
 def _turned(words: str, page: int) -> str:
-    """Return the address of another page of the same runs."""
     return f"/?{urlencode({'words': words, 'page': page} if words else {'page': page})}"
 
 

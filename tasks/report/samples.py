@@ -1,9 +1,8 @@
 """The samples of the HTML report: every reply with its scores, how it ended, and what judges said of it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -58,18 +57,15 @@ def primary(data: ReportData) -> pl.DataFrame:
         .otherwise("value"),
     )
     applied = pl.col("value").filter(pl.col("status") != "not_applicable")
-    own = _in_words(own, data)
-    grouped = own.sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
-    joined = grouped.agg(
+    grouped = _in_words(own, data).sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
+    return grouped.agg(
         status=pl.col("status").first(),
         reason=pl.col("reason").filter(pl.col("reason") != "").first(),
         value=pl.when(applied.null_count() == 0).then(applied.mean()),
-    )
-    return joined.with_columns(outcome=OUTCOME)
+    ).with_columns(outcome=OUTCOME)
 
 
 def _in_words(scores: pl.DataFrame, data: ReportData) -> pl.DataFrame:
-    """Return scores with their reasons in the report's language."""
     language = data.language
     known = {one: translated(one, language) for one in scores["reason"].unique().drop_nulls()}
     return scores.with_columns(pl.col("reason").replace(known)) if known and language != "en" else scores
@@ -115,18 +111,9 @@ def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
         found["prompt"].append(shown_question(row["prompt"] or "", facts))
         found["answer"].append(shown_answer(row["answer"] or "", facts))
         for name, (suite, text) in others.items():
-            found[name].append(_filled(text, row["language"], facts) if suite == row["suite"] else None)
+            said = None
+            if suite == row["suite"]:
+                with suppress(InputError):  # the rules have changed since: the prompt's own text stands in the grid
+                    said = fill(text, row["language"], facts)
+            found[name].append(said)
     return items.with_columns(pl.Series(name, texts, dtype=pl.String) for name, texts in found.items())
-
-
-def _filled(prompt: str, language: str, facts: Mapping[str, Any]) -> str | None:
-    try:
-        return fill(prompt, language, facts)
-    except InputError:  # the rules have changed since: the prompt's own text stands in the grid
-        return None
-
-
-def by_metric(scores: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield each metric with its `row`s, values and outcomes."""
-    for (metric,), own in scores.group_by("metric", maintain_order=True):
-        yield str(metric), own.select("row", "value", outcome=OUTCOME).sort("row")

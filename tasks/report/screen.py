@@ -145,7 +145,6 @@ class Screen:
 
 
 def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
-    """Break lines at words, each into so many at most."""
     return [
         part
         for line in lines
@@ -218,7 +217,6 @@ def _families(results: Results, suite: Suite, language: str) -> tuple[list[str],
 def _suites(
     models: Sequence[Mapping[str, Any]], language: str
 ) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
-    """Return a column for the overall score, where there is one, and one for each suite."""
     overall = shared("overall", language)
     columns = {overall: None} if any(map(has_overall, models)) else {}
     found = {(one["model"], overall): _cell(one, language) for one in models if has_overall(one)}

@@ -157,10 +157,7 @@ def usage(data: ReportData) -> Table:
     latency = say("latency", language)
 
     def number(head: str, name: str, places: int = 0) -> Column:
-        def write(one: Mapping[str, Any]) -> str:
-            return "–" if one[name] is None else grouped(one[name], places)
-
-        return Column(head, write, numeric=True)
+        return Column(head, lambda one: grouped(one[name], places), numeric=True)
 
     def cost(head: str, name: str) -> Column:
         return Column(head, lambda one: money(one[name], currency, language), numeric=True)

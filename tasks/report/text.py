@@ -123,9 +123,9 @@ def p_value(value: float | None) -> str:
     return "–" if value is None else written("< 0.001" if value < _SMALLEST_P else f"{value:.3f}")
 
 
-def grouped(number: float, places: int = 0) -> str:
-    """Write a number in groups of three digits, with a space between that no line is broken at."""
-    return written(f"{number:,.{places}f}".replace(",", "\u202f"))
+def grouped(number: float | None, places: int = 0) -> str:
+    """Write a number in groups of three digits, with a space between that no line is broken at; – for none."""
+    return "–" if number is None else written(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
 def duration(seconds: float | None, language: str) -> str:

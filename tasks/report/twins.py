@@ -1,7 +1,7 @@
 """What reports say of renewed items: how a model does on twins, and how many of the originals have one."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -18,10 +18,11 @@ from tasks.report.text import clipped, estimated, grouped, percent, points, writ
 from tasks.report.titles import metric_title
 from tasks.report.words import shared
 
-HEADER = ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says")
-MADE = ("suite", "twins", "made", "reasons")
-CHANGED = ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply")
-NUMERIC = ("pairs", "mean", "against", "difference")
+_COLUMNS = {
+    "": ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says"),
+    "made_": ("suite", "twins", "made", "reasons"),
+    "changed_": ("model", "suite", "twins", "original", "original_reply", "twin", "twin_reply"),
+}
 Results = Mapping[str, Any]
 _POINT = 100
 
@@ -45,18 +46,23 @@ def sentence(one: Mapping[str, Any], language: str) -> str:
 def tables(results: Results, language: str) -> list[Table]:
     """Return what twins show, and how many originals have one; nothing where a run has none."""
     counts = [TwinCount(**one) for one in results.get("twin_counts", ())]
-    if not counts:
-        return []
-    rows = [*_rows(results["twins"], language)]
-    shown = [_table("", HEADER, rows, language)] if rows else []
-    return [*shown, _table("made_", MADE, _made(counts, language), language)]
+    made = []
+    for (suite, kind), (n, every) in shares(counts).items():
+        reasons = [one for one in counts if (one.suite, one.kind) == (suite, kind) and one.reason]
+        said = "; ".join(f"{translated(one.reason, language)}: {one.n}" for one in reasons)
+        made.append({"suite": suite, "twins": kind, "made": f"{n} / {every}", "reasons": said})
+    shown = _table("", _rows(results["twins"], language), language) if counts else None
+    return [one for one in (shown, _table("made_", made, language)) if one and one.rows]
 
 
-def _table(
-    which: str, names: Sequence[str], rows: Iterable[Mapping[str, str]], language: str, **said: str
-) -> Table:
-    heads = [Column(_head(name, language), itemgetter(name), numeric=name in NUMERIC) for name in names]
+def _table(which: str, rows: Iterable[Mapping[str, str]], language: str, **said: str) -> Table:
+    def column(name: str) -> Column:
+        known = name in {"model", "suite", "metric"}
+        title = shared(name, language) if known else phrase(f"twins.{name}", language)
+        return Column(title, itemgetter(name), numeric=name in {"pairs", "mean", "against", "difference"})
+
     title, note = (phrase(f"twins.{which}{one}", language, **own) for one, own in (("head", {}), ("note", said)))
+    heads = map(column, _COLUMNS[which])
     return Table.of(rows, *heads, title=title, caption=note, name=f"twins-{which}".strip("_-"))
 
 
@@ -65,7 +71,7 @@ def _rows(results: Iterable[Results], language: str) -> Iterator[Mapping[str, st
     for result in results:
         of = {**result, "metric": metric_title(result["metric"], language)}
         for one in result["differences"]:
-            low, high = one["interval"]["low"], one["interval"]["high"]
+            low, high = (one["interval"][end] for end in ("low", "high"))
             ends = "" if low is None or high is None else f" ({points(low)} … {points(high)})"
             yield of | {
                 "twins": f"{one['kind']} − {one['against']}",
@@ -85,27 +91,16 @@ def _rows(results: Iterable[Results], language: str) -> Iterator[Mapping[str, st
         }
 
 
-def _made(counts: Sequence[TwinCount], language: str) -> Iterator[Mapping[str, str]]:
-    """Yield how many originals have a twin of each kind, and why the others have none."""
-    for (suite, kind), (made, every) in shares(counts).items():
-        reasons = [one for one in counts if (one.suite, one.kind) == (suite, kind) and one.reason]
-        said = "; ".join(f"{translated(one.reason, language)}: {one.n}" for one in reasons)
-        yield {"suite": suite, "twins": kind, "made": f"{made} / {every}", "reasons": said}
-
-
 def _robust(one: Results) -> str:
     interval = one["robust_interval"]
     return estimated(one["robust"], interval["low"], interval["high"])
-
-
-def _head(name: str, language: str) -> str:
-    return shared(name, language) if name in {"model", "suite", "metric"} else phrase(f"twins.{name}", language)
 
 
 PAIRS = 50
 """Pairs that a report shows side by side."""
 _LONGEST = 400
 _KEY = ["item_id", "model", "repeat"]
+_BEFORE = "_original"
 
 
 def changed(data: ReportData) -> Table | None:
@@ -127,10 +122,7 @@ def changed(data: ReportData) -> Table | None:
         for one in pairs.head(PAIRS).iter_rows(named=True)
     ]
     n, shown = grouped(pairs.height), grouped(len(rows))
-    return _table("changed_", CHANGED, rows, data.language, n=n, shown=shown)
-
-
-_BEFORE = "_original"
+    return _table("changed_", rows, data.language, n=n, shown=shown)
 
 
 def _told(one: Mapping[str, Any], name: str, side: str) -> dict[str, str]:

@@ -41,27 +41,28 @@ def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[
     """Return the run's notes, the most important first, each once; with its tables `data` what those tell too."""
     language = plan.report.language
     found = [
-        *_unlike(results, language),
-        *_odd(results, language),
-        *_cut(results, plan),
+        *_odd(results, plan),
         *(Note(said, judge=True) for _, _, said in passports.warnings(results, language)),
         *(_of_tables(data, language) if data else ()),
         *_prices(results, language),
-        *_thin(results, language),
+    ]
+    few: dict[str, list[str]] = {}
+    for model, suite in suites_in(results):
+        if 0 < suite["n_scored"] < FEW:
+            few.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
+    found += [
+        Note(say("note_few", language, name=name, models=", ".join(told)), "info") for name, told in few.items()
     ]
     return list({one.text: one for one in found}.values())
 
 
-def _unlike(results: Results, language: str) -> Iterator[Note]:
-    """Say what is not as it was in the baseline."""
+def _odd(results: Results, plan: Plan) -> Iterator[Note]:
+    """Say what is not as in the baseline, that nothing decides the run, which questions repeat, what was cut."""
+    language = plan.report.language
     if held := results.get("baseline"):
         yield from map(Note, apart(held, language))
         for part in (part for model in held["models"] for part in model["suites"]):
             yield from map(Note, moved_lines(part["moved"], language))
-
-
-def _odd(results: Results, language: str) -> Iterator[Note]:
-    """Say that nothing decides the run; of its suites whose questions repeat, or share few templates."""
     final = results.get("final") or {"gate": "off"}
     if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
         yield Note(phrase("common.nothing_decides", language))
@@ -70,14 +71,10 @@ def _odd(results: Results, language: str) -> Iterator[Note]:
         yield Note(phrase("common.doubled", language, suite=one["suite"], **counts))
     if few := results.get("few_templates"):
         yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
-
-
-def _cut(results: Results, plan: Plan) -> Iterator[Note]:
     cut = sum(suite.get("n_truncated", 0) for _, suite in suites_in(results))
-    live = any(model.provider != "replay" for model in plan.models)  # recorded replies stay as they were cut
-    if live and cut:
+    if cut and any(model.provider != "replay" for model in plan.models):  # recorded replies stay as they were cut
         again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
-        yield Note(phrase("screen.cut", plan.report.language, n=cut, command=again))
+        yield Note(phrase("screen.cut", language, n=cut, command=again))
 
 
 def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
@@ -107,13 +104,3 @@ def _prices(results: Results, language: str) -> Iterator[Note]:
         yield Note(phrase("common.unpriced", language, names=", ".join(spent["unpriced"])))
     if spent.get("stale_days"):
         yield Note(phrase("common.prices_stale", language, days=spent["stale_days"]))
-
-
-def _thin(results: Results, language: str) -> Iterator[Note]:
-    """Name the suites whose score rests on few answers, with the models that gave them."""
-    found: dict[str, list[str]] = {}
-    for model, suite in suites_in(results):
-        if 0 < suite["n_scored"] < FEW:
-            found.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
-    for name, told in found.items():
-        yield Note(say("note_few", language, name=name, models=", ".join(told)), "info")

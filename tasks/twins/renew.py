@@ -1,9 +1,12 @@
 """Renew: each item's twins, drawn from the item, the kind and the seed alone."""
 
+import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,22 +15,82 @@ from config.settings import StoreSettings
 from data.batches import Ref, TwinCount
 from data.draw import content_id
 from data.loading import families_of, makers_of
-from data.plugins import family
+from data.plugins import family, loader
 from data.records import Item
+from data.sources import given_file
 from data.suites import Suite, TwinKind, Twins
 from data.tables import ITEMS
 from data.units import UnitIdentity
 from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
+from generators.twins.parity import in_language
 from metrics.cot.chain import annotate
 from prompts import fill, read_by
 from tasks.generate import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.twins.pairs import PairedData, in_family, paired_data, partner
 
 TWIN = "twin_of"
 """The fact of a twin that names its original and its kind."""
+
+
+LANGUAGES = ("en", "ru", "zh")
+_NAMED = re.compile(r"(?<![A-Za-z0-9])(?:en|ru|zh)(?![A-Za-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class PairedData:
+    """A data set whose rows are those of a suite's in another language: `mgsm_ru` beside `mgsm_en`."""
+
+    language: str
+    loader: str
+    options: Mapping[str, Any]
+    digest: str
+
+    def items(self) -> dict[int, Item]:
+        """Return the items by their places."""
+        listed = loader(self.loader).load(self.options, ())
+        return {item.index: replace(item, language=self.language) for item in listed}
+
+
+def paired_data(suite: Suite) -> PairedData | None:
+    """Return the first data set that is there under a suite's name with another language in it."""
+    folder, slash, file = str(suite.source.get("data", "")).rpartition("/")
+    for language in LANGUAGES:
+        other = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
+        name = f"{folder}{slash}{other}"
+        path = given_file(name, Path())
+        if other != file and path.is_file():
+            sample = suite.source.get("sample")
+            every = {"sample": {**sample, "method": "all"}} if isinstance(sample, Mapping) else {}
+            options = {**suite.source, **every, "data": name, "language": ""}
+            return PairedData(language, suite.loader, options, hashlib.sha256(path.read_bytes()).hexdigest())
+    return None
+
+
+def partner(item: Mapping[str, Any], paired: Mapping[int, Item]) -> Item:
+    """Return an item in the other language.
+
+    Raises:
+        Refused: it is not there, or its answer is another one.
+    """
+    found = paired.get(item["index"])
+    if found is None:
+        raise Refused("not there in another language")
+    if found.answer.replace(",", "") != str(item["answer"]).replace(",", ""):
+        raise Refused("another answer in the other language")
+    return found
+
+
+def in_family(item: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]) -> Item:
+    """Return a family's item in the first of its other languages, from the same draw.
+
+    Raises:
+        Refused: the same draw makes another item there.
+    """
+    unit = family(item["family"])
+    other = next((one for one in unit.languages if one != item["language"]), "")
+    return replace(in_language(unit, item, families.get(unit.name, {}), other), language=other)
 
 
 @dataclass(frozen=True, slots=True)

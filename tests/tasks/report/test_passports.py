@@ -51,7 +51,7 @@ def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> N
     assert Note(SAID, judge=True) in notes(run.results, run.plan)
     assert "whose errors have not been measured" in markdown.compose(run)
     assert "whose errors have not been measured" in html.compose(run)
-    cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run).iter("testcase")}
+    cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run)}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
     assert any("никто не измерил" in said for *_, said in warnings(run.results, "ru"))
 
