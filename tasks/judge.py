@@ -112,10 +112,7 @@ class _JudgingContext:
 def _ask_wave(
     hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
 ) -> tuple[QueryResult, dict[int, tuple[Session, list[str]]]]:
-    """Ask one judge all that its sessions ask now.
-
-    Return the calls; and the sessions advanced, each with its remembered replies that could not be read.
-    """
+    """Ask one judge all that its sessions ask now; return these advanced, with remembered unreadable replies."""
     store = open_store(hearing.store)
     asks = {
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]

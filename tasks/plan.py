@@ -335,11 +335,7 @@ def _metric(every: Iterable[Judge], suite: Suite, name: str) -> MetricPlan:
 
 
 def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
-    """Return the facts that a suite's items must have: those that its metrics need and no target brings itself.
-
-    Raises:
-        InputError: a metric compares with a model that the suite does not ask.
-    """
+    """Return the facts that items must have: those that the metrics need and no target brings itself."""
     brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
     met = set.intersection(*brought) if brought else set[str]()
     for name in suite.used:
@@ -355,13 +351,7 @@ def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]
 
 
 def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
-    """Return the suites of each whose replies are scored.
-
-    Responses that are named as a model of the run are that model's: their suite joins its own.
-
-    Raises:
-        InputError: a suite has nobody to ask, or the suites of one all have weight 0.
-    """
+    """Return the suites of each whose replies are scored; refuse one without anybody, and weights all 0."""
     found: dict[str, list[SuitePlan]] = {}
     given: set[str] = set()
     for suite in suites:

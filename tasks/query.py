@@ -66,19 +66,19 @@ def identify(model: Model) -> dict[str, str]:
     Raises:
         InputError: its server cannot be reached, or does not have it.
     """
+    limit_s = min(model.deadline_s, IDENTITY_S)
+
+    async def identity() -> Mapping[str, str]:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await client_of(model).identity()
+        except TimeoutError as error:
+            raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
+
     try:
-        return dict(event_loop_thread().call(_identity(model)))
+        return dict(event_loop_thread().call(identity()))
     except CallError as error:
         raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
-
-
-async def _identity(model: Model) -> Mapping[str, str]:
-    limit_s = min(model.deadline_s, IDENTITY_S)
-    try:
-        async with asyncio.timeout(limit_s):
-            return await client_of(model).identity()
-    except TimeoutError as error:
-        raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
 
 
 def _response(answer: CallResult) -> dict[str, Any]:

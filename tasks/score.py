@@ -91,11 +91,7 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
 
 
 def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
-    """Score a reply, if there is one.
-
-    Raises:
-        InputError: the metric itself failed, which is a defect of it.
-    """
+    """Score a reply, if there is one; an error of the metric itself is a defect of it."""
     if reply.error_kind:
         return Score(None, "model_error", reply.error_kind, {"error": reply.error})
     try:

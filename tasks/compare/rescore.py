@@ -70,11 +70,7 @@ def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
 
 
 def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:
-    """Yield the scores of each model's replies in a suite, by one metric.
-
-    Raises:
-        Damaged, InputError: the store does not have all that it takes.
-    """
+    """Yield the scores of each model's replies in a suite by one metric, where the store has all that it takes."""
     store = open_store(suite.store)
     listed = {kind: [*known.tables.get(kind, ())] for kind in _REPLIES}
     if not all(listed[kind] for kind in ("items", "requests", "responses")):

@@ -1,17 +1,25 @@
-"""A run's one verdict with its reason, as a sentence: the worst of its models, or what fell below its baseline."""
+"""What a whole run comes to, as sentences: its one verdict with the reason, who differs from whom.
 
-from collections.abc import Mapping, Sequence
+The verdict is that of the worst of its models, or what fell below its baseline.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from data.exits import OUTCOMES
+from metrics.analysis.summary import rounded
 from prompts.phrases import phrase, translated
 from tasks.report.regressions import regressed
-from tasks.report.text import listed, percent, shortened, whole_percent
-from tasks.report.words import measure, parts, say, why
+from tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
+from tasks.report.words import measure, models_in, parts, remarks, say, why
 
 Results = Mapping[str, Any]
 Part = Mapping[str, Any]
+Pair = Mapping[str, Any]
+Prompted = Mapping[str, tuple[str, str]]
+"""The model and the prompt of each that is asked by one prompt of several."""
+_SCOPES = ("suite", "total", "metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +104,142 @@ def _cause(part: Part, language: str) -> str:
     if part["n_deciding"]:
         return phrase("screen.deciding", language, **figures, n=part["n_deciding"])
     return phrase("screen.not_settled", language, **figures)
+
+
+def differences(results: Results, language: str, prompted: Prompted | None = None) -> Iterator[str]:
+    """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model.
+
+    Of `prompted`, models by their prompts, each model's prompts are compared first, then the models by each prompt.
+    Where people's labels correct a score, it is said that pairs are compared as judged.
+    """
+    pairs, groups = _whole(results)
+    if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
+        said = _prompts(pairs, prompted, language)
+    else:
+        there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
+        groups = [group for one in groups if (group := [name for name in one if name in there])]
+        said = _told(groups[0][0], pairs, groups, language) if groups else iter(())
+    parts = [part for model in models_in(results) for part in model["suites"] if part["weight"]]
+    labelled = any(part.get("as_judged") is not None for part in parts)
+    for told in said:
+        yield phrase("screen.as_judged", language, told=told) if labelled else told
+
+
+def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) -> Iterator[str]:
+    beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
+    if beaten:
+        yield _beats(best, beaten, language)
+    alike = [[shortened(name) for name in group] for group in groups if len(group) > 1]
+    if len(alike) == 1 and len(pairs) == 1:
+        yield _alike(pairs[0], language)
+    elif alike:
+        yield "; ".join(phrase("screen.alike", language, names=listed(group, language)) for group in alike)
+
+
+def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[str]:
+    """Yield what the prompts of each model come to, and then the models by each prompt."""
+    for shared, other in ((0, 1), (1, 0)):
+        fields: dict[str, list[Pair]] = {}
+        for pair in pairs:
+            one, two = (prompted[name] for name in _both(pair))
+            if one[shared] == two[shared] and pair["difference"] is not None:
+                names = [f"'{name}'" if other else name for name in (one[other], two[other])]
+                named = {**pair, "model_a": names[0], "model_b": names[1]}
+                fields.setdefault(one[shared], []).append(named)
+        for field, own in fields.items():
+            ahead = [pair["model_a" if pair["difference"] >= 0 else "model_b"] for pair in own]
+            best = max(ahead, key=ahead.count)
+            near = [_other(pair, best) for pair in own if best in _both(pair) and not pair["significant"]]
+            said = "; ".join(_told(best, own, [[best, *near]], language))
+            yield said if len(fields) == 1 and not shared else f"{field}: {said}"
+
+
+def _both(pair: Pair) -> tuple[str, str]:
+    return pair["model_a"], pair["model_b"]
+
+
+def _other(pair: Pair, model: str) -> str:
+    return next(one for one in _both(pair) if one != model)
+
+
+def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
+    """Return pairs and groups of the score that decides: the overall one, else that of the suite that weighs."""
+    found = results.get("comparisons", ())
+    weighing = [part["suite"] for model in models_in(results)[:1] for part in model["suites"] if part["weight"]]
+    wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
+    for suite, scope in wanted:
+        if pairs := [one for one in found if (one["suite"], one["scope"]) == (suite, scope)]:
+            named = pairs[0]["metric"]
+            groups = [
+                one["groups"]
+                for one in results["groups"]
+                if (one["suite"], one["scope"], one["metric"]) == (suite, scope, named)
+            ]
+            return [one for one in pairs if one["metric"] == named], groups[0] if groups else []
+    return _raced(results, weighing)
+
+
+def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list[str]]]:
+    """Return two models that were asked until they were told apart as a pair."""
+    races = [one for one in results.get("races", ()) if one["suite"] in weighing and one["looks"]]
+    if len(races) != 1:
+        return [], []
+    (race,) = races
+    last = race["looks"][-1]
+    pair = {
+        "model_a": race["model"],
+        "model_b": race["against"],
+        "difference": last["mean"],
+        "interval_adjusted": last,
+        "p_adjusted": None,
+        "significant": bool(race["side"]),
+    }
+    both = sorted(_both(pair), key=lambda name: (name == race["against"]) == (last["mean"] > 0))
+    return [pair], [[one] for one in both] if pair["significant"] else [both]
+
+
+def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
+    """Say by how much the best is better than the nearest that it beats, and whom else it beats."""
+    nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
+    pair = beaten[nearest]
+    names = {"better": shortened(best), "worse": shortened(nearest)}
+    said = phrase("screen.beats", language, **names, **_by(pair, best))
+    if pair["p_adjusted"] is not None:
+        p = p_value(pair["p_adjusted"])
+        said += f", p\u00a0{p if p.startswith('<') else f'= {p}'}".replace("< ", "<\u00a0").replace("= ", "=\u00a0")
+    if others:
+        also = listed([shortened(one) for one in others], language)
+        said += phrase("screen.beats_also", language, names=also)
+    return said
+
+
+def _alike(pair: Pair, language: str) -> str:
+    """Say of two models that they cannot be told apart, by how much the first differs, and on what that depends."""
+    first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
+    better, worse = shortened(first), shortened(second)
+    names = listed([better, worse], language)
+    if pair["difference"] is None:
+        return phrase("screen.alike", language, names=names)
+    more = remarks(pair, language) if "hangs" in pair else []
+    low, high = pair["interval_adjusted"]["low"], pair["interval_adjusted"]["high"]
+    if pair.get("hangs") and low is not None and (low > 0 or high < 0):
+        told = phrase("screen.ahead_so_far", language, better=better, worse=worse, **_by(pair, first))
+    else:
+        told = phrase("screen.alike_by", language, names=names, **_by(pair, first))
+    return "; ".join([told, *more])
+
+
+def _by(pair: Pair, better: str) -> dict[str, str]:
+    """Return a difference as the points that one model is better by, and what stands around it."""
+    sign = 100 if pair["model_a"] == better else -100
+    interval = pair["interval_adjusted"]
+    value = _number(sign * pair["difference"])
+    if interval["low"] is None:
+        return {"points": value, "around": "", "beside": ""}
+    low, high = sorted((sign * interval["low"], sign * interval["high"]))
+    between = f"{_number(low)}{'–' if low >= 0 else ' … '}{_number(high)}"
+    return {"points": value, "around": f" ({between})", "beside": f", {between}"}
+
+
+def _number(points: float) -> str:
+    return written(f"{rounded(points, 1) + 0.0:g}".replace("-", "−"))

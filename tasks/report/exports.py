@@ -20,19 +20,13 @@ _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
 """A cell that begins so may be taken for a formula by a spreadsheet."""
 
 
-def guard(column: str) -> pl.Expr:
-    """Return a text column whose cells no spreadsheet takes for a formula: an apostrophe stands before those.
-
-    White space before the sign does not hide it, nor does a full-width sign.
-    """
-    text = pl.col(column)
-    return pl.when(text.str.contains(_FORMULA)).then(pl.lit("'") + text).otherwise(text).alias(column)
-
-
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with every text cell guarded, column names too; numbers stay numbers."""
-    held = frame.with_columns(guard(name) for name, kind in frame.schema.items() if kind == pl.String)
-    names = pl.DataFrame({"name": frame.columns}, schema={"name": pl.String}).select(guard("name"))["name"]
+    """Return a frame whose text cells and column names no spreadsheet takes for a formula; numbers stay numbers.
+
+    An apostrophe stands before those. White space before the sign does not hide it, nor does a full-width sign.
+    """
+    names = pl.Series(frame.columns, dtype=pl.String).str.replace(_FORMULA, "'${0}")
+    held = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${0}"))
     return held.rename(dict(zip(frame.columns, names, strict=True)))
 
 

@@ -24,7 +24,7 @@ from tasks.report import (
     samples,
     sections,
 )
-from tasks.report.differences import differences
+from tasks.report.conclusion import differences
 from tasks.report.report_data import ReportData
 from tasks.report.text import speaking
 from tasks.report.titles import metric_title, suite_title

@@ -16,8 +16,7 @@ from data.suites import Suite, prompted
 from prompts.phrases import phrase
 from tasks.plan import Plan
 from tasks.report import twins
-from tasks.report.conclusion import conclusion
-from tasks.report.differences import differences
+from tasks.report.conclusion import conclusion, differences
 from tasks.report.passports import panel
 from tasks.report.regressions import headline as against
 from tasks.report.tables import Column, Table

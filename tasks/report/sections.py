@@ -37,12 +37,8 @@ def sections(data: ReportData) -> list[Table]:
 
 
 def _repeats(data: ReportData, language: str) -> Table:
-    def share(name: str, head: str) -> Column:
-        def write(one: Mapping[str, Any]) -> str:
-            ends = one[name]["interval"]
-            return estimated(one[name]["mean"], ends["low"], ends["high"])
-
-        return Column(head, write, numeric=True)
+    def write(found: Mapping[str, Any]) -> str:
+        return estimated(found["mean"], found["interval"]["low"], found["interval"]["high"])
 
     return Table.of(
         data.results.get("repeats", ()),
@@ -50,9 +46,9 @@ def _repeats(data: ReportData, language: str) -> Table:
         Column(say("category", language), lambda one: where(data, one["suite"], one["metric"])),
         Column("n", lambda one: str(one["n_items"]), numeric=True),
         Column("k", lambda one: str(one["k"]), numeric=True),
-        share("pass_at", "pass@k"),
-        share("pass_all", "pass^k"),
-        share("agreement", say("agreement", language)),
+        Column("pass@k", lambda one: write(one["pass_at"]), numeric=True),
+        Column("pass^k", lambda one: write(one["pass_all"]), numeric=True),
+        Column(say("agreement", language), lambda one: write(one["agreement"]), numeric=True),
         title=say("repeats", language),
         name="repeats",
     )

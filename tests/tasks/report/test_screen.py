@@ -11,7 +11,7 @@ from rich.console import Console
 from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
 from metrics.stats.intervals import Interval
 from tasks.plan import resolve
-from tasks.report import differences
+from tasks.report import conclusion
 from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
@@ -176,7 +176,7 @@ def pair(difference: float, low: float, high: float) -> dict[str, object]:
     ],
 )
 def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, float], said: str) -> None:
-    assert differences._alike(pair(*values), "en") == said
+    assert conclusion._alike(pair(*values), "en") == said
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_where_labels_correct_scores_pairs_are_said_to_be_as_judged(as_judged: f
     both = {**pair(0.25, 0.03, 0.47), "p_adjusted": None, "significant": True}
     group = {"suite": "s", "scope": "suite", "metric": "accuracy", "groups": [["a"], ["b"]]}
     results = {"final": {"models": models}, "comparisons": [both], "groups": [group]}
-    assert list(differences.differences(results, "en")) == [said]
+    assert list(conclusion.differences(results, "en")) == [said]
 
 
 def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
     open_ = {"hangs": True, "n_lost": 0, "n_cut": 12, "interval": {"fixed_templates": False}}
-    said = differences._alike({**pair(0.346, 0.128, 0.514), **open_}, "en")
+    said = conclusion._alike({**pair(0.346, 0.128, 0.514), **open_}, "en")
     assert said == "undecided: a is ahead of b by 34.6 points (12.8–51.4); depends on 12 truncated replies"
 
 
