@@ -12,7 +12,7 @@ import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -77,17 +77,17 @@ def encode(value: Any) -> Any:
 
 def found_in(value: Any, kind: type[T]) -> Iterator[T]:
     """Yield every value of a kind in a stage's result or inputs: table references, units."""
+    parts: Iterable[Any] = ()
     if isinstance(value, kind):
         yield value
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for part in dataclasses.fields(value):
-            yield from found_in(getattr(value, part.name), kind)
+        parts = (getattr(value, part.name) for part in dataclasses.fields(value))
     elif isinstance(value, Mapping):
-        for entry in value.values():
-            yield from found_in(entry, kind)
+        parts = value.values()
     elif isinstance(value, list | tuple):
-        for entry in value:
-            yield from found_in(entry, kind)
+        parts = value
+    for part in parts:
+        yield from found_in(part, kind)
 
 
 def digest_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:

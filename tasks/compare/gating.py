@@ -97,9 +97,8 @@ def gate(
         regressions=held is not None,
         robust=frozenset(robust),
     )
-    judged = {metric: judge for side in found for metric, judge in side.judged.items() if metric == chosen}
-    said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=metric, judge=judge)
-            for metric, judge in judged.items()]  # fmt: skip
+    judges = [side.judged[chosen] for side in found if chosen in side.judged][-1:]
+    said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=chosen, judge=one) for one in judges]
     return verdict_of(replace(results, baseline=held), policy), held, [*said, *lacking(found, ENGLISH)]
 
 

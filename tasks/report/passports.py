@@ -152,7 +152,7 @@ def panel(results: Results, language: str) -> Iterator[str]:
         yield phrase("screen.judges", language, n=len(judges), told="; ".join(told))
         judges = {}
     for judge in judges:
-        told = [*_uncounted(left_out.get(judge, ()), language)]
+        told = [_left_out(left_out[judge], language)] if judge in left_out else []
         told += [phrase("screen.no_passport", language)] if judge in blank else []
         if own := [*dict.fromkeys(model for models in itself for model in models.get(judge, ()))]:
             told.append(phrase("screen.self_judged", language, models=listed(own, language)))
@@ -165,11 +165,10 @@ def panel(results: Results, language: str) -> Iterator[str]:
             yield f"{part['suite']}, {shortened(model)}: {said}"
 
 
-def _uncounted(reasons: Collection[str], language: str) -> Iterator[str]:
-    for why in [*reasons][:1]:
-        n = len({*reasons}) - 1
-        more = phrase("screen.left_out_more", language, n=n) if n else ""
-        yield phrase("screen.left_out", language, why=translated(why, language)) + more
+def _left_out(reasons: Sequence[str], language: str) -> str:
+    n = len({*reasons}) - 1
+    more = phrase("screen.left_out_more", language, n=n) if n else ""
+    return phrase("screen.left_out", language, why=translated(reasons[0], language)) + more
 
 
 def _read(rated: Sequence[Mapping[str, Any]], judges: Collection[str], language: str) -> Iterator[str]:
