@@ -9,18 +9,11 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID, uuid4
 
 from prefect.client.schemas import actions
-from prefect.client.schemas.objects import (
-    Flow,
-    FlowRun,
-    ServerDefaultResultStorage,
-    State,
-    StateType,
-    TaskRun,
-)
+from prefect.client.schemas.objects import Flow, FlowRun, ServerDefaultResultStorage, State, StateType, TaskRun
 from prefect.client.schemas.responses import (
     OrchestrationResult,
     SetStateStatus,
@@ -36,8 +29,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-M = TypeVar("M", bound=BaseModel)
-
 UNFORCED = {StateType.PENDING, StateType.CANCELLING, StateType.RUNNING, StateType.CANCELLED}
 """The states from which none becomes Pending, unless by force."""
 ELSEWHERE = {StateType.SCHEDULED, StateType.PAUSED}
@@ -51,23 +42,16 @@ def application(password: str) -> ASGIApp:
         routes=[Mount("/api", routes=[*Api().routes(), unknown])],
         exception_handlers={HTTPException: _refused, ValidationError: _refused},
     )
-    return _Guard(inside, password)
+    expected = b"Basic " + b64encode(password.encode())
 
-
-class _Guard:
-    """Lets requests with the password through to an application."""
-
-    def __init__(self, inside: ASGIApp, password: str) -> None:
-        self._inside = inside
-        self._expected = b"Basic " + b64encode(password.encode())
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401, or hand the request on."""
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         given = dict(scope["headers"]).get(b"authorization", b"")
-        inside: ASGIApp = self._inside
-        if not secrets.compare_digest(given, self._expected):
-            inside = JSONResponse({"exception_message": "Unauthorized"}, HTTPStatus.UNAUTHORIZED)
-        await inside(scope, receive, send)
+        answer: ASGIApp = inside
+        if not secrets.compare_digest(given, expected):
+            answer = JSONResponse({"exception_message": "Unauthorized"}, HTTPStatus.UNAUTHORIZED)
+        await answer(scope, receive, send)
+
+    return guarded
 
 
 def _unanswered(what: str) -> HTTPException:
@@ -85,12 +69,7 @@ async def _unknown(request: Request) -> Response:
 def _refused(_request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return JSONResponse({"detail": error.detail}, error.status_code)
-    assert isinstance(error, ValidationError)  # noqa: S101 - the two kinds that this is registered for
     return JSONResponse({"detail": str(error)}, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
-async def _read(request: Request, kind: type[M]) -> M:
-    return kind.model_validate_json(await request.body())
 
 
 def _json(model: BaseModel, status: HTTPStatus = HTTPStatus.OK) -> Response:
@@ -139,7 +118,7 @@ class Api:
 
     async def create_flow(self, request: Request) -> Response:
         """Return the flow of a name, made where there is none."""
-        asked = await _read(request, actions.FlowCreate)
+        asked = actions.FlowCreate.model_validate_json(await request.body())
         if found := self._flows.get(asked.name):
             return _json(found)
         flow = self._flows[asked.name] = Flow(**_stamped(**asked.model_dump()))
@@ -147,7 +126,7 @@ class Api:
 
     async def create_flow_run(self, request: Request) -> Response:
         """Return a new run of a flow."""
-        asked = await _read(request, actions.FlowRunCreate)
+        asked = actions.FlowRunCreate.model_validate_json(await request.body())
         if asked.empirical_policy.retries or asked.deployment_id:
             raise _unanswered("retries of a flow" if asked.empirical_policy.retries else "a deployment's run")
         labels = {"prefect.flow.id": str(asked.flow_id)} | asked.labels
@@ -156,12 +135,14 @@ class Api:
         _enter(run, _state(asked.state))
         return _json(run, HTTPStatus.CREATED)
 
-    def _run(self, request: Request) -> FlowRun:
-        return _there(self._flow_runs.get(request.path_params["id"]), "Flow run")
+    def _run(self, identifier: UUID | None) -> FlowRun:
+        if identifier not in self._flow_runs:
+            raise HTTPException(HTTPStatus.NOT_FOUND, "Flow run not found")
+        return self._flow_runs[identifier]
 
     async def read_flow_run(self, request: Request) -> Response:
         """Return a flow run."""
-        return _json(self._run(request))
+        return _json(self._run(request.path_params["id"]))
 
     async def find_flow_runs(self, request: Request) -> Response:
         """Return the runs that a run's stand-in task has begun."""
@@ -170,74 +151,61 @@ class Api:
         asked.pop("limit", None)
         match asked:
             case {"flow_runs": {"parent_task_run_id": {"any_": list(parents)}}, **more} if not more:
-                pass
-            case _:
-                raise _unanswered(f"POST {request.url.path} with {', '.join(asked)}")
-        found = [run for run in self._flow_runs.values() if str(run.parent_task_run_id) in parents]
-        return JSONResponse([run.model_dump(mode="json") for run in found])
+                found = [run for run in self._flow_runs.values() if str(run.parent_task_run_id) in parents]
+                return JSONResponse([run.model_dump(mode="json") for run in found])
+        raise _unanswered(f"POST {request.url.path} with {', '.join(asked)}")
 
     async def update_flow_run(self, request: Request) -> Response:
         """Change what is named of a run."""
-        run = self._run(request)
-        asked = await _read(request, actions.FlowRunUpdate)
-        _set(run, **{name: getattr(asked, name) for name in asked.model_fields_set})
+        run = self._run(request.path_params["id"])
+        asked = actions.FlowRunUpdate.model_validate_json(await request.body())
+        for name in asked.model_fields_set:
+            setattr(run, name, getattr(asked, name))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_flow_run_state(self, request: Request) -> Response:
         """Have a run enter a state, or say why it does not."""
-        run = self._run(request)
+        run = self._run(request.path_params["id"])
         body = await request.json()
         asked = _state(actions.StateCreate.model_validate(body["state"]))
         if asked.type in ELSEWHERE:
             raise _unanswered(f"the state {asked.name} of a flow run")
         if not body.get("force") and (refusal := _refusal(run, asked)):
-            return _json(refusal, HTTPStatus.OK)
+            return _json(refusal)
         _enter(run, asked)
         accepted = OrchestrationResult[Any](state=asked, status=SetStateStatus.ACCEPT, details=StateAcceptDetails())
         return _json(accepted, HTTPStatus.CREATED)
 
     async def create_task_run(self, request: Request) -> Response:
         """Return a new run of a task: of one that stands for a flow within another; the others are the client's."""
-        asked = await _read(request, actions.TaskRunCreate)
-        of = _there(self._flow_runs.get(asked.flow_run_id or uuid4()), "Flow run")
+        asked = actions.TaskRunCreate.model_validate_json(await request.body())
+        of = self._run(asked.flow_run_id)
         labels = of.labels | {"prefect.flow-run.id": str(of.id)} | asked.labels
         run = TaskRun.model_validate(_stamped() | _fields(asked, "state") | {"labels": labels})
         state = _state(asked.state)
-        state.state_details.flow_run_id, state.state_details.task_run_id = of.id, run.id
-        _record(run, state)
+        state.state_details.flow_run_id = of.id
+        _enter(run, state)
         return _json(run, HTTPStatus.CREATED)
 
 
-def _there(found: M | None, what: str) -> M:
-    if found is None:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"{what} not found")
-    return found
-
-
-def _enter(run: FlowRun, state: State) -> None:
-    """Have a flow's run enter a state."""
-    state.state_details.flow_run_id = run.id
-    state.state_details.task_run_id = run.parent_task_run_id or state.state_details.task_run_id
-    _record(run, state)
-
-
-def _record(run: FlowRun | TaskRun, state: State) -> None:
-    """Enter a state and what follows from it in a run."""
-    before, at = run.state, state.timestamp
+def _enter(run: FlowRun | TaskRun, state: State) -> None:
+    """Have a run enter a state, with what follows from that."""
+    details = state.state_details
+    if isinstance(run, FlowRun):
+        details.flow_run_id, details.task_run_id = run.id, run.parent_task_run_id or details.task_run_id
+    else:
+        details.task_run_id = run.id
+    before = run.state
+    at: Any = state.timestamp
     if before and before.is_running():
         run.total_run_time += at - before.timestamp
     if state.is_running():
         run.run_count += 1
     if state.is_running() or state.is_final():
-        _set(run, start_time=run.start_time or at)
-    _set(run, end_time=(run.end_time or at) if state.is_final() else None)
-    _set(run, expected_start_time=run.expected_start_time or at)
-    _set(run, state=state, state_id=state.id, state_type=state.type, state_name=state.name)
-
-
-def _set(run: FlowRun | TaskRun, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(run, name, value)
+        run.start_time = run.start_time or at
+    run.end_time = (run.end_time or at) if state.is_final() else None
+    run.expected_start_time = run.expected_start_time or at
+    run.state, run.state_id, run.state_type, run.state_name = state, state.id, state.type, state.name
 
 
 def _refusal(run: FlowRun, asked: State) -> OrchestrationResult[Any] | None:

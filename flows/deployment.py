@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import yaml
 
@@ -191,16 +191,14 @@ def register() -> None:
             client.create_automation(automation)
 
 
-def _reach(url: str, said: str) -> None:
-    """Raise unless the server answers and lets us in.
-
-    Raises:
-        InputError: it does not.
-    """
+def _reach(given: Mapping[str, str]) -> None:
+    """Refuse a server that does not answer, or does not let us in."""
     from base64 import b64encode
 
+    url = given["PREFECT_API_URL"]
     try:
-        headers = {"Authorization": "Basic " + b64encode(os.fsencode(said)).decode()}
+        said = b64encode(os.fsencode(given["PREFECT_API_AUTH_STRING"])).decode()
+        headers = {"Authorization": f"Basic {said}"}
         request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
         urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
     except (ValueError, http.client.HTTPException) as error:
@@ -216,15 +214,16 @@ def _reach(url: str, said: str) -> None:
         raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
 
 
-def deploy(given: Mapping[str, str], file: str = "", cron: str = "") -> int:
+def deploy(port: int, file: str, cron: str) -> int:
     """Register work pool, automation and deployments, or that of a configuration alone; return the exit code.
 
     Raises:
         InputError: no server lets us in, or the configuration or its schedule is not good.
     """
+    given = environment(port)
     if file:
         check_rows(resolve(read(HERE / file)))
-    _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
+    _reach(given)
     os.environ.update(given)
     register()
     os.chdir(PLACE)
@@ -297,49 +296,38 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, **modules()})  # noqa: S606 - our own words
 
 
-def start(
-    what: Literal["serve", "deploy", "worker"],
-    port: int,
-    host: str = "127.0.0.1",
-    *,
-    file: str = "",
-    cron: str = "",
-) -> int:
-    """Become the server or a worker, or deploy and return the exit code; the server listens on `host`.
-
-    `file` is a configuration that alone is deployed, on the schedule `cron`.
+def work(port: int) -> NoReturn:
+    """Become a worker.
 
     Raises:
-        InputError: it cannot be done here, or no server lets us in.
+        InputError: no server lets us in.
     """
     given = environment(port)
-    if what == "deploy":
-        return deploy(given, file, cron)
-    if what == "worker":
-        _reach(given["PREFECT_API_URL"], given["PREFECT_API_AUTH_STRING"])
-        # Whoever sets the port of a worker's pages wants to ask there whether it is well, as compose.yaml does.
-        asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
-        _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
-    _begin(given)
+    _reach(given)
+    # Whoever sets the port of a worker's pages wants to ask there whether it is well, as compose.yaml does.
+    asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
+    _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
+
+
+def serve(port: int, host: str) -> NoReturn:
+    """Become the server, which listens on `host`; of its database prefect.toml says where it lies.
+
+    Raises:
+        InputError: the folder of the database cannot be made.
+    """
+    given = environment(port)
+    if not any(given.get(name) for name in VARIABLES):
+        try:
+            DATABASE.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error})."
+            ) from error
     if not CHECKOUT:
         given = {VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}", **given}
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", host, "--port", str(port)], given)
-
-
-def _begin(given: Mapping[str, str]) -> None:
-    """Make the folder of the database that prefect.toml names, unless the environment names another.
-
-    Raises:
-        InputError: it cannot be made.
-    """
-    if any(given.get(name) for name in VARIABLES):
-        return
-    try:
-        DATABASE.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error}).") from error
 
 
 def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:

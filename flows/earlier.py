@@ -85,16 +85,19 @@ def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
     Before suites were declarations, every judge was recorded with the default 0.0, which was not heeded: the
     metric's own was what judges were asked with.
     """
-    configuration = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
-    if isinstance(report := configuration.get("report"), Mapping):
-        configuration["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
-    suites, judges = configuration.get("suites"), configuration.get("judges")
-    old = isinstance(suites, list) and not any(isinstance(suite, Mapping) for suite in suites)
-    if not old or not isinstance(judges, list):
-        return configuration
-
-    def unset(judge: Any) -> bool:
-        return isinstance(judge, Mapping) and judge.get("temperature") == 0.0
-
-    told = [{k: v for k, v in one.items() if k != "temperature"} if unset(one) else one for one in judges]
-    return {**configuration, "judges": told}
+    kept = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
+    if isinstance(report := kept.get("report"), Mapping):
+        kept["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
+    suites, judges = kept.get("suites"), kept.get("judges")
+    if (
+        isinstance(suites, list)
+        and isinstance(judges, list)
+        and not any(isinstance(one, Mapping) for one in suites)
+    ):
+        kept["judges"] = [
+            {key: value for key, value in one.items() if (key, value) != ("temperature", 0.0)}
+            if isinstance(one, Mapping)
+            else one
+            for one in judges
+        ]
+    return kept

@@ -24,11 +24,7 @@ SERVER = {
     # A busy machine is no reason to lose a run.
     "PREFECT_API_REQUEST_TIMEOUT": "180",
 }
-PRIVACY = {
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "DO_NOT_TRACK": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
+PRIVACY = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1", "RAY_USAGE_STATS_ENABLED": "0"}
 # Prefect logs every failure with its traceback; the command line says what failed in a message of its own.
 QUIET = {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
@@ -88,28 +84,25 @@ def unreached(error: BaseException) -> str:
     while seen:
         chain.append(seen)
         seen = seen.__cause__ or seen.__context__
-    answered = [one.response for one in chain if isinstance(one, httpx.HTTPStatusError)]
-    for one in answered:
-        if one.status_code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.api`), which says what to do
-            return str(one.json()["detail"])
-    if told := next(filter(None, (_refused(one.status_code) for one in answered)), ""):
-        return f"The Prefect server {url} {told}"
-    lost = (one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one))
-    if (found := next(lost, None)) is None:
+    for answer in (one.response for one in chain if isinstance(one, httpx.HTTPStatusError)):
+        code = answer.status_code
+        if code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.api`), which says what to do
+            return str(answer.json()["detail"])
+        if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return (
+                f"The Prefect server {url} is busy or broken: it answered HTTP {code}, also when it was asked "
+                "again. Run fewer at once, keep its data in Postgres, or unset PREFECT_API_URL: a run needs no "
+                "server."
+            )
+        if code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return (
+                f"The Prefect server {url} refuses the run (HTTP {code}). Check PREFECT_API_KEY or "
+                "PREFECT_API_AUTH_STRING."
+            )
+    lost = [one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one)]
+    if not lost:
         return ""
     return (
-        f"The Prefect server {url} cannot be reached ({type(found).__name__}: {found}). Start it, correct "
+        f"The Prefect server {url} cannot be reached ({type(lost[0]).__name__}: {lost[0]}). Start it, correct "
         "PREFECT_API_URL, or unset that: a run needs no server."
     )
-
-
-def _refused(status: int) -> str:
-    """Return what an answer of Prefect's server means that is no fault of the run's; '' for another one."""
-    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return (
-            f"is busy or broken: it answered HTTP {status}, also when it was asked again. Run fewer at once, keep "
-            "its data in Postgres, or unset PREFECT_API_URL: a run needs no server."
-        )
-    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-        return f"refuses the run (HTTP {status}). Check PREFECT_API_KEY or PREFECT_API_AUTH_STRING."
-    return ""

@@ -50,7 +50,7 @@ def server_for(runner: str) -> Opened | None:
 @contextlib.contextmanager
 def answering() -> Iterator[None]:
     """Answer Prefect's client in this process while the block runs; what has read its settings finds it."""
-    password = _password()
+    password = f"run:{secrets.token_urlsafe(32)}"
     door = _door()
     url = f"http://127.0.0.1:{door.getsockname()[1]}/api"
     config = uvicorn.Config(
@@ -77,7 +77,7 @@ def started() -> Iterator[None]:
     """
     from prefect.server.api.server import SubprocessASGIServer  # which takes seconds
 
-    password = _password()
+    password = f"run:{secrets.token_urlsafe(32)}"
     with tempfile.TemporaryDirectory() as folder, _told(PAGELESS | {
         "PREFECT_API_AUTH_STRING": password,
         "PREFECT_SERVER_API_AUTH_STRING": password,
@@ -114,10 +114,6 @@ def _door() -> socket.socket:
     door = socket.create_server(("127.0.0.1", 0))
     door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return door
-
-
-def _password() -> str:
-    return f"run:{secrets.token_urlsafe(32)}"
 
 
 @contextlib.contextmanager

@@ -1,15 +1,21 @@
 """What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
+from config.settings import Settings
 from data.errors import InputError
-
-if TYPE_CHECKING:
-    from config.settings import Model, Settings
-    from data.records import Item
-    from data.suites import Suite
-    from tasks.plan import Plan, SuitePlan
+from data.files import rows
+from data.loading import RESPONSE, judged_by, offered
+from data.plugins import loader, metric
+from data.records import Item
+from data.suites import Suite
+from metrics.judging import templates
+from prompts import fill, reads, shipped, template
+from prompts.phrases import phrase
+from tasks.models.rate_limits import endpoint_of
+from tasks.models.readiness import SPARE, connections_allowed
+from tasks.plan import Plan, SuitePlan, check_judges, resolve, targets_of
+from tasks.report.text import duration, grouped
 
 VAST = 250_000
 """Calls: a run of more is not begun without being told so."""
@@ -17,7 +23,7 @@ SHOWN = 80
 """Characters of a prompt that a message quotes."""
 
 
-def check(settings: "Settings") -> "Plan":
+def check(settings: Settings) -> Plan:
     """Refuse what could only fail: no key, file, judge or column, weights of 0, an address that refuses.
 
     As in the run itself, a model that cannot be asked does not stop the others.
@@ -25,20 +31,18 @@ def check(settings: "Settings") -> "Plan":
     Raises:
         InputError: the run would fail.
     """
-    from tasks.plan import check_judges, resolve
-
     plan = resolve(settings)
     check_judges(plan)
     check_rows(plan)
-    wrong = [_unready(model) for model in plan.models]
-    if wrong and all(wrong):
-        raise InputError("\n".join(wrong))
-    if unready := [said for judge in plan.judges if (said := _unready(judge))]:
+    models, judges = (
+        [one.unit.unready(one) if one.unit.unready else "" for one in asked] for asked in (plan.models, plan.judges)
+    )
+    if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan
 
 
-def check_rows(plan: "Plan") -> None:
+def check_rows(plan: Plan) -> None:
     """Refuse data that is not there, rows without what a metric needs, prompts that no row fills, or all alike.
 
     A template fits what its loader yields: one row of a language tells.
@@ -47,10 +51,6 @@ def check_rows(plan: "Plan") -> None:
         InputError: no such file or column, a prompt cannot be filled, is not there in a row's language, or reads no
             column.
     """
-    from data.loading import offered
-    from data.plugins import loader
-    from prompts import shipped
-
     for one in plan.suites:
         suite, unit = one.suite, loader(one.suite.loader)
         if unit.generated:
@@ -71,10 +71,8 @@ def check_rows(plan: "Plan") -> None:
             _tell_apart(one, n, columns)
 
 
-def _tell_apart(one: "SuitePlan", n: int, columns: Iterable[str]) -> None:
+def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
     """Refuse a prompt that asks all rows one question of a model that is shown nothing else of them."""
-    from prompts import reads
-
     for target in one.asked:
         unit, prompt = target.model.unit, one.suite.asked_by[target.prompt]
         if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
@@ -87,9 +85,7 @@ def _tell_apart(one: "SuitePlan", n: int, columns: Iterable[str]) -> None:
         )
 
 
-def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:
-    from prompts import fill
-
+def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
     for short, prompt in asked.items():
         if item.prompt and prompt == suite.first_prompt:
             continue  # the loader's own goes before it
@@ -100,12 +96,7 @@ def _fill(suite: "Suite", item: "Item", asked: Mapping[str, str]) -> None:
             raise InputError(f"{named}, row {item.index + 1}: {error}") from error
 
 
-def _judged_in(suite: "Suite", item: "Item") -> None:
-    from data.loading import judged_by
-    from data.plugins import metric
-    from metrics.judging import templates
-    from prompts import shipped, template
-
+def _judged_in(suite: Suite, item: Item) -> None:
     for name in judged_by(suite):
         for prompt in filter(shipped, templates(metric(name), suite.options(name))):
             try:
@@ -116,12 +107,8 @@ def _judged_in(suite: "Suite", item: "Item") -> None:
                 ) from error
 
 
-def unread_responses(plan: "Plan") -> Iterator[str]:
+def unread_responses(plan: Plan) -> Iterator[str]:
     """Yield what is to be said of suites that ask models although their data has responses, which nothing reads."""
-    from data.files import rows
-    from data.loading import RESPONSE
-    from data.plugins import loader
-
     for one in plan.suites:
         unit = loader(one.suite.loader)
         if one.responses_of or unit.generated:
@@ -135,11 +122,8 @@ def unread_responses(plan: "Plan") -> Iterator[str]:
                 )
 
 
-def too_few_connections(plan: "Plan") -> str:
+def too_few_connections(plan: Plan) -> str:
     """Return what is to be said where the system allows fewer connections than calls in flight; '' elsewhere."""
-    from tasks.models.rate_limits import endpoint_of
-    from tasks.models.readiness import SPARE, connections_allowed
-
     wanted: dict[str, int] = {}
     for model in (*plan.models, *plan.judges):
         if not model.unit.at_once:
@@ -155,18 +139,8 @@ def too_few_connections(plan: "Plan") -> str:
     )
 
 
-def _unready(model: "Model") -> str:
-    return model.unit.unready(model) if model.unit.unready else ""
-
-
-def too_many_items(settings: "Settings", language: str) -> str:
+def too_many_items(settings: Settings, language: str) -> str:
     """Return what is to be said of a run that would draw more items than anybody asks by mistake; '' of others."""
-    from data.loading import offered
-    from data.plugins import loader
-    from prompts.phrases import phrase
-    from tasks.plan import targets_of
-    from tasks.report.text import duration, grouped
-
     calls, seconds = 0, 0.0
     for suite in settings.suites:
         unit = loader(suite.loader)

@@ -227,7 +227,12 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     else:
         started = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
-    ledger = ledger_of(plan.store, again, folder.name)
+    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=deployed())
+    ledger.earlier = cache(partial(manifests.scored_before, Path(plan.store.runs)))
+    if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
+        before = settings_of(plan.store.runs, again.of)[1]
+        restore(plan.store, before)
+        ledger.recorded = uncut(open_store(plan.store), before)
     opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
     manifests.write(folder, {**begun, "configuration": plan.configuration, **kept})
@@ -235,8 +240,10 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
 
 
 def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
-    """Return what says of a stage whether it is run again: the named one, and all that depend on it."""
-    due = _due(again.rerun)
+    """Return what says of a stage whether it is run again: those of the named part, and all that depend on them."""
+    due = {one.name for one in STAGES.values() if one.part == again.rerun}
+    while more := {one.name for one in STAGES.values() if one.takes in {STAGES[name].part for name in due}} - due:
+        due |= more
 
     def asked(stage: str, cell: Cell) -> bool:
         # Items are drawn for all models at once, and a run is summed up whole: such a cell names none.
@@ -245,30 +252,6 @@ def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
         return stage in due and of_suite and of_model
 
     return asked
-
-
-def _due(named: str) -> frozenset[str]:
-    """Return the stages of the part that a user names, and all that are made from their results."""
-    due = {one.name for one in STAGES.values() if one.part == named}
-    while more := {one.name for one in STAGES.values() if one.takes in {STAGES[name].part for name in due}} - due:
-        due |= more
-    return frozenset(due)
-
-
-def recorded(store: StoreSettings, again: Rerun) -> Ref:
-    """Return the requests of the run that is done again whose replies were not cut; all its replies are cached."""
-    manifest = settings_of(store.runs, again.of)[1]
-    restore(store, manifest)
-    return uncut(open_store(store), manifest)
-
-
-def ledger_of(store: StoreSettings, again: Rerun, run: str) -> Ledger:
-    """Return an empty ledger of a run: what it is told to run again, and what earlier runs' stages went by."""
-    ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=run, deployed=deployed())
-    ledger.earlier = cache(partial(manifests.scored_before, Path(store.runs)))
-    if again.truncated:
-        ledger.recorded = recorded(store, again)
-    return ledger
 
 
 def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:

@@ -17,12 +17,11 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
-from flows.runners import running
-from flows.variants import part_of
+from flows.runners import part_of, running
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
-from tasks.decide import MonitoredSuite, decide, monitored_suites
+from tasks.decide import decide, monitored_suites
 from tasks.gate import interim
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
@@ -147,25 +146,6 @@ def score_by(
     return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
 
 
-def add_evidence(plan: SuitePlan, batch: Batch) -> Batch:
-    """Check the sources that replies cite, where one of the suite's metrics asks for it."""
-    for own in plan.metrics:
-        wanted = metric(own.name).sources
-        if wanted and wanted(own.options):
-            evidence = verify_sources(batch.cell, plan.store, batch, network=bool(own.options.get("network")))
-            return replace(batch, evidence=evidence)
-    return batch
-
-
-def add_opponent(plan: SuitePlan, batch: Batch, own: MetricPlan, others: Iterable[Batch]) -> Batch:
-    """Lay the replies of the target that a metric compares with beside a batch's own."""
-    opponent = plan.opponent_of(own.name, batch.cell.model)
-    for other in others:
-        if (other.cell.model, other.cell.batch) == (opponent, batch.cell.batch):
-            return replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
-    return batch
-
-
 def evaluate(
     plan: SuitePlan,
     items: Numbered,
@@ -176,19 +156,28 @@ def evaluate(
 ) -> Tables:
     """Ask targets batches of items and score the replies by the suite's metrics.
 
-    `left_out` are the judges that do not count, by metric.
+    The sources that replies cite are checked where a metric asks for it. `left_out` are the judges that do not
+    count, by metric.
     """
     tables = Tables(items=list(items.values()))
     came: Iterable[tuple[Batch, QueryResult]] = ask(plan, items, identities, names)
-    others: list[Batch] = []
+    others: dict[tuple[str, int | None], Batch] = {}
     if any(own.compared for own in plan.metrics):
         came = list(came)  # whom replies are compared with may answer last
-        others = [batch for batch, _ in came]
+        others = {(batch.cell.model, batch.cell.batch): batch for batch, _ in came}
+    citing = next(
+        (one for one in plan.metrics if (wanted := metric(one.name).sources) and wanted(one.options)), None
+    )
     for replies, asked in came:
-        batch = add_evidence(plan, replies)
+        batch, cell = replies, replies.cell
+        if citing:
+            evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
+            batch = replace(batch, evidence=evidence)
         tables = tables.join(Tables(asked=[asked], evidence=[batch.evidence] if batch.evidence else []))
         for own in plan.metrics:
-            compared = add_opponent(plan, batch, own, others)
+            compared = batch
+            if other := others.get((plan.opponent_of(own.name, cell.model), cell.batch)):
+                compared = replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
             tables = tables.join(score_by(plan, compared, own, identities, left_out=left_out.get(own.name, {})))
     return tables
 
@@ -206,14 +195,6 @@ def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
         if found.items.rows:
             made[len(items) + number] = found.items
     return made, tables
-
-
-def _announce(plan: SuitePlan, items: list[Ref], identities: Identities) -> None:
-    """Say how many calls the suite's questions will take, of all its targets that are there: at most."""
-    there = sum(target.model.name not in identities.missing for target in plan.asked)
-    n_items = sum(ref.rows for ref in items)
-    calls = n_items * there * plan.repeats
-    event("suite_started", run=current_ledger().run, suite=plan.name, items=n_items, calls=calls)
 
 
 def examine(
@@ -242,37 +223,31 @@ def examine(
     return {own.name: left_out([one for one in status if one.metric == own.name]) for own in plan.judged}, judged
 
 
-def rounds(plan: SuitePlan, items: list[Ref]) -> Iterator[Numbered]:
-    """Yield the batches that are asked together: all, or one after another where a suite asks until its verdict."""
-    if plan.suite.stop is None:
-        yield dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])
-        return
-    for number, batch in enumerate(items):
-        yield {number: batch}
-
-
-def to_ask_on(plan: SuitePlan, tables: Tables, rule: MonitoredSuite | None, names: list[str]) -> list[str]:
-    """Return the targets that have to be asked on: none where all was asked at once."""
-    # What waits in a batch at a server is not there to be followed: the next run continues from here.
-    if rule is None or any(one.submitted for one in (*tables.asked, *tables.judged)):
-        return []
-    here = Cell(plan.name, batch=len(tables.items) - 1)
-    return decide(here, plan.store, tables.items, tables.scores, one=replace(rule, targets=tuple(names)))
-
-
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
     left_out, judged = examine(plan, items, identities)
     twins, counts = renewed_items(plan, items)
-    _announce(plan, [*items, *twins.values()], identities)
+    there = sum(target.model.name not in identities.missing for target in plan.asked)
+    n_items = sum(ref.rows for ref in (*items, *twins.values()))
+    calls = n_items * there * plan.repeats  # at most
+    event("suite_started", run=current_ledger().run, suite=plan.name, items=n_items, calls=calls)
     found = PassportFinder([plan], identities.judges, open_store(plan.store))
     rule = next(iter(monitored_suites([plan], found)), None)
     tables, names = Tables(judged=judged), plan.names
-    for batches in rounds(plan, items):
+    if plan.suite.stop is None:
+        rounds: list[Numbered] = [dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])]
+    else:  # one batch after another, until its verdict
+        rounds = [{number: batch} for number, batch in enumerate(items)]
+    for batches in rounds:
         asked = plan.with_opponents(names)
         tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
-        if not (names := to_ask_on(plan, tables, rule, names)):
+        # What waits in a batch at a server is not there to be followed: the next run continues from here.
+        if rule is None or any(one.submitted for one in (*tables.asked, *tables.judged)):
+            break
+        here = Cell(plan.name, batch=len(tables.items) - 1)
+        followed = replace(rule, targets=tuple(names))
+        if not (names := decide(here, plan.store, tables.items, tables.scores, one=followed)):
             break
     if twins:
         asked = plan.with_opponents(plan.names)

@@ -4,9 +4,8 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from basic_control.interrupts import interrupt_again
@@ -18,8 +17,19 @@ from flows.cli.pages import HELP, page
 if TYPE_CHECKING:
     from cyclopts import App
 
-COMMANDS = tuple(sorted(path.stem for path in (Path(__file__).parent / "commands").glob("[a-z]*.py")))
-"""The files of the commands."""
+FILES = {
+    "baseline": ("baseline",),
+    "compare": ("compare", "gate", "leaderboard", "power", "view"),
+    "evaluate": ("demo", "estimate", "exam", "init", "level", "run"),
+    "exchange": ("exchange",),
+    "label": ("label",),
+    "runs": ("runs",),
+    "server": ("deploy", "serve", "worker"),
+    "setup": ("completion", "fetch", "sandbox", "schema"),
+    "store": ("store",),
+}
+"""The commands of each file of `flows/cli/commands/`."""
+COMMANDS = {command: file for file, commands in FILES.items() for command in commands}
 DEFAULT = "run"
 """What is meant where no command is named."""
 ASKED_BY_SHELLS = "__complete"
@@ -36,17 +46,16 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
-    called = words[0].replace("-", "_")
     # A command's own file alone is imported where it is called.
-    made = partial(whole, name, [called] if called in COMMANDS else COMMANDS)
-    return page(name, words, partial(_end, partial(_call, made, words)))
+    made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
+    return page(name, words, partial(_end, made, words))
 
 
-def whole(name: str = SCRIPT, commands: Sequence[str] = COMMANDS) -> "App":
+def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
     """Return the application with all of its commands, or with some."""
-    app = _app(name, help=PURPOSE)
+    app = _app(name, PURPOSE)
     for command in commands:
-        app.command(build(command, command.replace("_", "-")))
+        app.command(build(command, command))
     return app
 
 
@@ -58,18 +67,18 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
         """Run the command with the rest of its line and return the exit code."""
         given = sys.argv[1:] if argv is None else argv
         name = f"python -m {module}"
-        return page(name, given, partial(_end, partial(_call, partial(build, command, name, first), given)))
+        return page(name, given, partial(_end, partial(build, command, name, first), given))
 
     return start
 
 
-def _app(name: str, *, help: str | None = None) -> "App":  # noqa: A002 - cyclopts' word
+def _app(name: str, purpose: str | None = None) -> "App":
     """Return an application in the manner of all: no --no-flags, no defaults shown but those that are said."""
     from cyclopts import App, Parameter
 
     return App(
         name=name,
-        help=help,
+        help=purpose,
         version=_version,
         help_format="plaintext",
         help_epilogue=EXPLAINED,
@@ -80,11 +89,11 @@ def _app(name: str, *, help: str | None = None) -> "App":  # noqa: A002 - cyclop
 
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; its first words may be settled."""
-    module = importlib.import_module(f"flows.cli.commands.{command}")
+    module = importlib.import_module(f"flows.cli.commands.{COMMANDS[command]}")
     verbs = getattr(module, "VERBS", ())
-    app = _app(name, help=module.__doc__ if verbs else None)
+    app = _app(name, module.__doc__ if verbs else None)
     for verb in verbs:
-        app.command(verb, name=verb.__name__.rstrip("_").replace("_", "-"))
+        app.command(verb, name=verb.__name__.rstrip("_"))
     if not verbs:
         work = getattr(module, command)
         app.default(partial(work, *first) if first else work)
@@ -92,11 +101,7 @@ def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
 
 
 def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
-    """Run a command line with the application that understands it.
-
-    Raises:
-        InputError: it is not one.
-    """
+    """Run a command line with the application that understands it."""
     # Importing makes hundreds of thousands of objects that stay: by default each 700 set off a search for garbage.
     gc.set_threshold(50_000, 20, 100)
     # Nor has pydantic to look through every installed distribution for plug-ins of its own.
@@ -127,12 +132,12 @@ def _version() -> str:
         return "a checkout that is not installed"
 
 
-def _end(work: Callable[[], int | None]) -> int:
-    """Do a command's work and return its exit code; say in one message what was wrong."""
+def _end(made: "Callable[[], App]", words: Sequence[str]) -> int:
+    """Run a command line and return its exit code; say in one message what was wrong."""
     from flows.cli.console import complain, say
 
     try:
-        return work() or Exit.PASSED
+        return _call(made, words) or Exit.PASSED
     except InputError as error:
         complain(str(error))
         return Exit.ERROR
@@ -141,8 +146,7 @@ def _end(work: Callable[[], int | None]) -> int:
             raise
         from flows.environment import unreached
 
-        said = unreached(error)
-        said = said or (
+        said = unreached(error) or (
             f"{type(error).__name__}: {error}\nThis is a defect of the program or of a plugin of it, or a run that "
             f"was read is damaged. {DEBUG}=1 shows where it happened."
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-
+    from rich.text import Text
 
 WIDTH = 160
 """Characters of a line where nobody says how many there are."""
@@ -46,14 +46,18 @@ class _Visible:
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
-def show(*parts: "RenderableType") -> None:
-    """Print lines, to be wrapped by the terminal alone, and what rich lays out, whoever wrote what stands there."""
+def prose(text: str, style: str = "") -> "Text":
+    """Return a text to be wrapped at words, whoever wrote what stands there."""
     from rich.text import Text
 
+    return Text(visible(text), style=style)
+
+
+def show(*parts: "RenderableType") -> None:
+    """Print lines, to be wrapped by the terminal alone, and what rich lays out, whoever wrote what stands there."""
     for part in parts:
-        # A line is no markup, whatever stands in it.
-        line = isinstance(part, str)
-        _console().print(_Visible(Text(part) if isinstance(part, str) else part), soft_wrap=line)
+        line = isinstance(part, str)  # which is no markup, whatever stands in it
+        _console().print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=line)
 
 
 def room() -> tuple[int, bool]:

@@ -4,23 +4,25 @@ Prefect is imported only here, after arguments and configuration have been found
 """
 
 import gc
+import importlib
 import logging
 import os
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from basic_control.interrupts import interrupt_again, leave_at_once
 from data.errors import Stopped, plural
 from data.exits import Exit
-from flows.cli.console import say
+from flows.cli.console import room, say, show
 from flows.cli.progress import progress
-from flows.preflight import check
 from tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+SAME = "run the same command again to continue."
+"""What to do after a stop, unless the same command would do something else."""
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tuple[RunResult, Plan]":
@@ -40,18 +44,27 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
         KeyboardInterrupt: it was stopped; the message says how to go on.
     """
 
-    def imported() -> "Callable[[Plan], tuple[RunResult, Plan]]":
-        import flows.evaluation  # noqa: F401 - all that takes long
+    def work(evaluation: Any, plan: "Plan") -> "tuple[RunResult, Plan]":
+        from flows.earlier import settings_of
+        from flows.runners import part_of, variant
+        from flows.runs import restore
+        from tasks.models.progress import has_pages
 
-        def work(plan: "Plan") -> "tuple[RunResult, Plan]":
-            if only_failed:
-                from flows.earlier import settings_of
-                from flows.runs import restore
+        if only_failed:
+            restore(plan.store, settings_of(plan.store.runs, again.of)[1])
+        if has_pages():
+            from flows.full_eval import full_eval
 
-                restore(plan.store, settings_of(plan.store.runs, again.of)[1])
-            return _planned(plan, settings, again), plan
+            def run(settings: "Settings", again: "Rerun") -> "RunResult":
+                del settings  # which Prefect's pages show
+                outcome: RunResult = evaluation.evaluate(plan, again)
+                return outcome
 
-        return work
+            # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+            return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again), plan
+        # Nobody would see the parameters, whose schema takes a tenth of a second.
+        started: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
+        return part_of(started, "full_eval", run=settings.title)(), plan
 
     def go_on() -> str:
         from flows.earlier import interrupted_fresh_run
@@ -62,38 +75,13 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    return run_flow(partial(check, settings), imported, go_on)
-
-
-def _planned(plan: "Plan", settings: "Settings", again: "Rerun") -> "RunResult":
-    """Run the flow `full_eval` by a plan that is resolved already, and settings that are checked."""
-    from flows import evaluation
-    from flows.variants import part_of, variant
-    from tasks.models.progress import has_pages
-
-    def run(settings: "Settings", again: "Rerun") -> "RunResult":
-        del settings  # which Prefect's pages show
-        return evaluation.evaluate(plan, again)
-
-    if has_pages():
-        from flows.full_eval import full_eval
-
-        # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
-        return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again)
-    # Nobody would see the parameters, whose schema takes a tenth of a second.
-    return part_of(partial(run, settings, again), "full_eval", run=settings.title)()
-
-
-SAME = "run the same command again to continue."
-"""What to do after a stop, unless the same command would do something else."""
+    return run_flow(settings, "flows.evaluation", work, go_on)
 
 
 def run_flow(
-    resolved: Callable[[], "Plan"],
-    imported: Callable[[], "Callable[[Plan], T]"],
-    go_on: Callable[[], str] = lambda: SAME,
+    settings: "Settings", module: str, work: Callable[[Any, "Plan"], T], go_on: Callable[[], str] = lambda: SAME
 ) -> T:
-    """Run a flow by a plan, its progress shown; `imported` imports it and returns its start, which takes the plan.
+    """Have work done by a configuration's plan with a module that imports all that takes long; show its progress.
 
     `go_on` says what to do after a stop.
 
@@ -101,45 +89,39 @@ def run_flow(
         InputError: as `evaluate`.
         KeyboardInterrupt: as `evaluate`.
     """
+    from flows.environment import prepare, results_of
+    from flows.preflight import check, too_few_connections, unread_responses
+    from tasks.models.partial import put_off
+
     leave_at_once()
     try:
-        return _run_flow(resolved, imported, go_on)
+        plan = check(settings)
+        for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
+            say(said, level=logging.WARNING)
+        prepare(results_of(plan.store))
+        put_off("prefect", "blocks.notifications", "blocks.webhook")  # which no run sends
+        with ExitStack() as stack:
+            shown = None if structured() else stack.enter_context(progress(plan.report.language))
+            # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
+            gc.disable()
+            imported = importlib.import_module(module)
+            from flows.ephemeral import server_for, started
+            from tasks.query import watch
+
+            _interruptible(go_on)
+            gc.freeze()
+            gc.enable()
+            if opened := server_for(plan.runner.name):
+                if opened is started:
+                    say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
+                stack.enter_context(opened())
+            if shown:
+                watch(shown.note)
+            return work(imported, plan)
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
     finally:
         interrupt_again()
-
-
-def _run_flow(
-    resolved: Callable[[], "Plan"], imported: Callable[[], "Callable[[Plan], T]"], go_on: Callable[[], str]
-) -> T:
-    from flows.environment import prepare, results_of
-    from flows.preflight import too_few_connections, unread_responses
-    from tasks.models.partial import put_off
-
-    plan = resolved()
-    for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
-        say(said, level=logging.WARNING)
-    prepare(results_of(plan.store))
-    put_off("prefect", "blocks.notifications", "blocks.webhook")  # which no run sends
-    with ExitStack() as stack:
-        shown = None if structured() else stack.enter_context(progress(plan.report.language))
-        # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
-        gc.disable()
-        work = imported()
-        from flows.ephemeral import server_for, started
-        from tasks.query import watch
-
-        _interruptible(go_on)
-        gc.freeze()
-        gc.enable()
-        if opened := server_for(plan.runner.name):
-            if opened is started:
-                say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
-            stack.enter_context(opened())
-        if shown:
-            watch(shown.note)
-        return work(plan)
 
 
 def _end(go_on: Callable[[], str]) -> None:
@@ -184,3 +166,36 @@ def _interruptible(go_on: Callable[[], str]) -> None:
                     )
 
     threading.Thread(target=heed, name="signals", daemon=True).start()
+
+
+def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
+    """Print a run's screen, with `verbose` every figure and stage above it; `again` counts the stages that ran."""
+    from prompts.phrases import phrase
+    from tasks.report.regressions import lines
+    from tasks.report.screen import screen
+
+    language = plan.report.language
+    if verbose:
+        (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
+        show(report.read_text(encoding="utf-8"), *lines(outcome.results.get("baseline"), language))
+        show(*(f"  {_stage(row, language)}" for row in outcome.stages))
+    width, narrow = room()
+    files = (outcome.reports[0], Path(outcome.folder) / "results.json")
+    shown = screen(outcome.results, plan, outcome.requests, outcome.wall_s, files)
+    show(*shown.terminal(width, whole=not narrow))
+    if again:
+        fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
+        names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())
+        n = fresh.total()
+        show(phrase("screen.stages", language, cached=len(outcome.stages) - n, n=n, names=names))
+
+
+def _stage(stage: Mapping[str, Any], language: str) -> str:
+    """Say of a stage whether it came from the cache or was run, and why."""
+    from prompts.phrases import phrase
+
+    if stage["cached"]:
+        return f"{stage['stage']} {stage['label']}: {phrase('screen.cached', language)}"
+    name = stage["stage"] if stage["stage"] in {"query", "judge", "results", "gate", "report"} else "other"
+    why = stage["note"] or phrase(f"screen.why_{name}", language)
+    return f"{stage['stage']} {stage['label']}: {phrase('screen.done', language)} ({why})"

@@ -1,105 +1,133 @@
-"""The options of a run, and the configuration that they make."""
+"""The options that commands share, what a shell offers for them at TAB, and the configuration that they make."""
 
 import json
 import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from data.errors import InputError
-from flows.cli.completers import KEY, RUN
 from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
+    from cyclopts.completion import CompletionContext
+    from pydantic import BaseModel
+
     from config.settings import Rerun, Settings, StoreSettings
     from tasks.compare.sides import FileForm
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
-SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in (Path(__file__).parents[2] / "config").glob("*.yaml")))
+CONFIG = Path(__file__).parents[2] / "config"
+SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in CONFIG.glob("*.yaml")))
+SUITES = sorted(path.stem for path in (CONFIG / "suites").glob("*.yaml"))
+RUNS = Path("artifacts/runs")
+"""Where runs are unless configured otherwise; a TAB waits for no configuration."""
 AGAIN = Group("Doing an earlier run again; everything else comes from the caches", sort_key=2)
+
+
+def _runs(_context: "CompletionContext") -> list[str]:
+    """Return the names of the runs in the usual folder, the newest first."""
+    return sorted((path.parent.name for path in RUNS.glob("*/manifest.json")), reverse=True)
+
+
+def _keys(_context: "CompletionContext") -> list[tuple[str, str]]:
+    """Return the configuration's keys with their meanings; those of models and judges by the first of each."""
+    from config.models import Judge, Model
+    from config.settings import Settings
+
+    listed = ((Settings, ""), (Model, "models.0."), (Judge, "judges.0."))
+    return [(f"{key}=", meaning) for model, before in listed for key, meaning in _keys_of(model, before)]
+
+
+def _keys_of(model: "type[BaseModel]", before: str) -> Iterator[tuple[str, str]]:
+    from pydantic import BaseModel
+
+    for name, field in model.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _keys_of(inner, f"{before}{name}.")
+        elif name != "options":
+            yield f"{before}{name}", field.description or ""
+
+
+RUN = Parameter(metavar="RUN", completer=_runs)
+"""Of a parameter that is a run's name."""
+Suite = Annotated[str, Parameter(name="SUITE", completer=lambda _: SUITES)]
+File = Annotated[str, Parameter(metavar="FILE")]
+Folder = Annotated[str, Parameter(metavar="FOLDER")]
+Name = Annotated[str, Parameter(metavar="NAME")]
+Names = Annotated[tuple[str, ...], Parameter(metavar="NAME")]
+Languages = Annotated[tuple[str, ...], Parameter(metavar="LANGUAGE")]
+Share = Annotated[float | None, Parameter(validator=Number(gte=0, lte=1))]
+Served = Annotated[tuple[str, ...], Parameter(json_list=False, metavar="PROVIDER/NAME")]
+Sets = Annotated[tuple[str, ...], Parameter(name="--set", json_list=False, metavar="PATH=VALUE", completer=_keys)]
+Form = Annotated[str, Parameter(choices=FORMS)]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is run, and what of an earlier run is done again."""
+    """What is run, and what of an earlier run is done again.
 
-    config: Annotated[str, Parameter(help=f"a YAML file (shipped: {SHIPPED})", metavar="FILE")] = ""
+    Args:
+        judge: the same for the judges
+        limit: questions of each suite at most
+        sets: set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated
+        data: of one suite: the data set; a user's own responses are scored whole unless --set says otherwise
+        fresh: ask everything again; earlier replies are kept
+        until_decided: ask each suite in rounds, until its verdict is there (docs/stopping.md)
+        wait: wait for what is asked in batches (batch: submit of a model)
+        junit: write the results as JUnit XML as well
+        markdown: write a summary, such as for a merge request
+        json: write results.json there as well
+        name: what lists of runs call it
+        note: what they say of it
+        baseline: compare the run with this baseline (docs/baselines.md)
+        fail_on: regression: a score below the baseline fails the run as well
+        allow_different: compare although rules differ or parts are missing, and list them (docs/baselines.md)
+        run: take the configuration of this run (a folder of store.runs)
+        rerun: run this stage again, and what follows
+        only_suite: with --rerun: only this suite's stages
+        only_model: with --rerun: only this model's stages
+        only_failed: with --run: ask again just the calls that failed
+        resume: continue this run; default: the last one, if it was interrupted
+    """
+
+    config: Annotated[File, Parameter(help=f"a YAML file (shipped: {SHIPPED})")] = ""
     model: Annotated[
-        tuple[str, ...],
+        Served,
         Parameter(
-            json_list=False,
-            metavar="PROVIDER/NAME",
             help="evaluate this in place of the configuration's models: openai/gpt-4o-mini, ollama/llama3.1:8b "
-            "or embedded; a name without a provider is asked of Ollama; may be repeated",
+            "or embedded; a name without a provider is asked of Ollama; may be repeated"
         ),
     ] = ()
-    judge: Annotated[
-        tuple[str, ...],
-        Parameter(json_list=False, metavar="PROVIDER/NAME", help="the same for the judges"),
-    ] = ()
-    limit: Annotated[
-        int | None, Parameter(metavar="N", validator=Number(gte=1), help="questions of each suite at most")
-    ] = None
-    sets: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--set",
-            json_list=False,
-            help="set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated",
-        ),
-        KEY,
-    ] = ()
-    data: Annotated[
-        str,
-        Parameter(
-            metavar="FILE",
-            help="of one suite: the data set; a user's own responses are scored whole unless --set says otherwise",
-        ),
-    ] = ""
-    fresh: Annotated[bool, Parameter(help="ask everything again; earlier replies are kept")] = False
-    until_decided: Annotated[
-        bool, Parameter(help="ask each suite in rounds, until its verdict is there (docs/stopping.md)")
-    ] = False
-    wait: Annotated[bool, Parameter(help="wait for what is asked in batches (batch: submit of a model)")] = False
-    junit: Annotated[str, Parameter(metavar="FILE", help="write the results as JUnit XML as well")] = ""
-    markdown: Annotated[str, Parameter(metavar="FILE", help="write a summary, such as for a merge request")] = ""
-    json: Annotated[str, Parameter(metavar="FILE", help="write results.json there as well")] = ""
-    name: Annotated[str, Parameter(metavar="NAME", help="what lists of runs call it")] = ""
-    note: Annotated[str, Parameter(metavar="TEXT", help="what they say of it")] = ""
-    baseline: Annotated[
-        str, Parameter(metavar="NAME", help="compare the run with this baseline (docs/baselines.md)")
-    ] = ""
-    fail_on: Annotated[
-        Literal["", "threshold", "regression"],
-        Parameter(help="regression: a score below the baseline fails the run as well", show_choices=False),
-    ] = ""
-    allow_different: Annotated[
-        bool,
-        Parameter(help="compare although rules differ or parts are missing, and list them (docs/baselines.md)"),
-    ] = False
-    log: Annotated[
-        str, Parameter(choices=FORMS, help=f"json: one object a line on stderr; the same as {VARIABLE}=json")
-    ] = ""
-    run: Annotated[
-        str | None,
-        RUN,
-        Parameter(group=AGAIN, help="take the configuration of this run (a folder of store.runs)"),
-    ] = None
-    rerun: Annotated[
-        str,
-        Parameter(metavar="STAGE", group=AGAIN, choices=STAGES, help="run this stage again, and what follows"),
-    ] = ""
-    only_suite: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this suite's stages")] = ""
-    only_model: Annotated[str, Parameter(group=AGAIN, help="with --rerun: only this model's stages")] = ""
-    only_failed: Annotated[
-        bool, Parameter(group=AGAIN, help="with --run: ask again just the calls that failed")
-    ] = False
+    judge: Served = ()
+    limit: Annotated[int | None, Parameter(metavar="N", validator=Number(gte=1))] = None
+    sets: Sets = ()
+    data: File = ""
+    fresh: bool = False
+    until_decided: bool = False
+    wait: bool = False
+    junit: File = ""
+    markdown: File = ""
+    json: File = ""
+    name: Name = ""
+    note: Annotated[str, Parameter(metavar="TEXT")] = ""
+    baseline: Name = ""
+    fail_on: Annotated[Literal["", "threshold", "regression"], Parameter(show_choices=False)] = ""
+    allow_different: bool = False
+    log: Annotated[Form, Parameter(help=f"json: one object a line on stderr; the same as {VARIABLE}=json")] = ""
+    run: Annotated[str | None, RUN, Parameter(group=AGAIN)] = None
+    rerun: Annotated[str, Parameter(metavar="STAGE", group=AGAIN, choices=STAGES)] = ""
+    only_suite: Annotated[str, Parameter(group=AGAIN)] = ""
+    only_model: Annotated[str, Parameter(group=AGAIN)] = ""
+    only_failed: Annotated[bool, Parameter(group=AGAIN)] = False
     only_truncated: Annotated[
         bool,
         Parameter(
@@ -111,31 +139,22 @@ class RunOptions:
     resume: Annotated[
         tuple[str, ...] | None,
         RUN,
-        Parameter(
-            metavar="[RUN]",
-            group=AGAIN,
-            consume_multiple=(0, 1),
-            json_list=False,
-            help="continue this run; default: the last one, if it was interrupted",
-        ),
+        Parameter(metavar="[RUN]", group=AGAIN, consume_multiple=(0, 1), json_list=False),
     ] = None
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Where finished runs and their tables are: the section `store` of a configuration."""
+    """Where finished runs and their tables are: the section `store` of a configuration.
 
-    config: Annotated[str, Parameter(help="a YAML file whose section `store` counts", metavar="FILE")] = ""
-    sets: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--set",
-            json_list=False,
-            metavar="PATH=VALUE",
-            help="set store.runs (default: artifacts/runs), store.root or store.cache; may be repeated",
-        ),
-    ] = ()
+    Args:
+        config: a YAML file whose section `store` counts
+        sets: set store.runs (default: artifacts/runs), store.root or store.cache; may be repeated
+    """
+
+    config: File = ""
+    sets: Sets = ()
 
     @property
     def store(self) -> "StoreSettings":
@@ -172,7 +191,11 @@ class Where:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOptions:
-    """How files of other tools are to be read."""
+    """How files of other tools are to be read.
+
+    Args:
+        scale: of scores outside 0 and 1, such as help=1..5; may be repeated
+    """
 
     columns: Annotated[
         str,
@@ -182,10 +205,7 @@ class FileOptions:
             "template, such as question=q,score=ok",
         ),
     ] = ""
-    scale: Annotated[
-        tuple[str, ...],
-        Parameter(metavar="METRIC=LOW..HIGH", help="of scores outside 0 and 1, such as help=1..5; may be repeated"),
-    ] = ()
+    scale: Annotated[tuple[str, ...], Parameter(metavar="METRIC=LOW..HIGH")] = ()
 
     def form(self, verify: str = "") -> "FileForm":
         """Return how files are to be read; `verify` is a metric of ours that scores their replies again.
@@ -211,34 +231,78 @@ class FileOptions:
         return FileForm({ours.strip(): theirs.strip() for ours, _, theirs in listed}, scales, verify)
 
 
+UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
+"""Where a command line gives none of them."""
+
+
 def _refuse_contradictions(given: RunOptions) -> None:
-    """Refuse options about an earlier run that do not go together.
+    """Refuse options about an earlier run that do not go together."""
+    resume = [*(given.resume or ()), ""][0]
+    failed, truncated = given.only_failed, given.only_truncated
+    either = "expected one of them; --fresh asks everything again."
+    wrong = {
+        "--run: found no name, expected a run (a folder of store.runs).": given.run == "",
+        f"--resume {resume} and --run {given.run}: found two runs, expected one.": (
+            given.run and resume and given.run != resume
+        ),
+        "--only-failed: expected --run RUN as well, the run whose failed calls are repeated.": (
+            failed and not given.run
+        ),
+        "--only-truncated: expected --run RUN as well, the run whose truncated replies are asked again.": (
+            truncated and not given.run
+        ),
+        "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
+        "same limit the same replies would be truncated.": (
+            truncated and not any("max_tokens" in one for one in given.sets)
+        ),
+        f"--only-truncated and --fresh: {either}": truncated and given.fresh,
+        f"--only-failed and --fresh: {either}": failed and given.fresh,
+        "--only-suite and --only-model: expected --rerun STAGE as well.": (
+            (given.only_suite or given.only_model) and not given.rerun
+        ),
+    }
+    for said, there in wrong.items():
+        if there:
+            raise InputError(said)
+
+
+OLLAMA = "ollama"
+
+
+def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the entries of `models` or `judges` that names stand for: `openai/gpt-4o-mini`, `phi3`, `embedded`.
+
+    What stands before the first slash counts where it is a provider; else the whole is a name at Ollama. A
+    provider's name alone is the entry that ships, where one does. Of equal names each keeps its provider.
 
     Raises:
-        InputError: two contradict each other, or one lacks the other that it needs.
+        InputError: a provider that needs a name stands alone.
     """
-    resume = [*(given.resume or ()), ""][0]
-    if given.run == "":
-        raise InputError("--run: found no name, expected a run (a folder of store.runs).")
-    if given.run and resume and given.run != resume:
-        raise InputError(f"--resume {resume} and --run {given.run}: found two runs, expected one.")
-    if given.only_failed and not given.run:
-        raise InputError("--only-failed: expected --run RUN as well, the run whose failed calls are repeated.")
-    if given.only_truncated and not given.run:
-        raise InputError(
-            "--only-truncated: expected --run RUN as well, the run whose truncated replies are asked again."
-        )
-    if given.only_truncated and not any("max_tokens" in one for one in given.sets):
-        raise InputError(
-            "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
-            "same limit the same replies would be truncated."
-        )
-    if given.only_truncated and given.fresh:
-        raise InputError("--only-truncated and --fresh: expected one of them; --fresh asks everything again.")
-    if given.only_failed and given.fresh:
-        raise InputError("--only-failed and --fresh: expected one of them; --fresh asks everything again.")
-    if (given.only_suite or given.only_model) and not given.rerun:
-        raise InputError("--only-suite and --only-model: expected --rerun STAGE as well.")
+    import yaml
+
+    from config.reading import DEFAULT
+    from data.plugins import discover
+    from data.records import Provider
+
+    providers = discover(Provider)
+    made: list[dict[str, Any]] = []
+    for spec in names:
+        provider, _, name = spec.partition("/")
+        if provider not in providers:
+            made.append({"name": spec, "provider": OLLAMA})
+        elif name:
+            made.append({"name": name, "provider": provider})
+        else:
+            shipped = yaml.safe_load(DEFAULT.read_text(encoding="utf-8"))[kind]
+            if not (entries := [one for one in shipped if one["provider"] == provider]):
+                option = f"--{kind.removesuffix('s')}"
+                raise InputError(f"{option} {spec}: found a provider alone, expected {option} {provider}/NAME.")
+            made.append(entries[0])
+    short = [one["name"] for one in made]
+    return [
+        {**one, "name": spec, "model": one["name"]} if short.count(one["name"]) > 1 else one
+        for one, spec in zip(made, names, strict=True)
+    ]
 
 
 KEYS = {
@@ -254,35 +318,27 @@ KEYS = {
 """Options that are names for keys of the configuration."""
 
 
-def _assignments(given: RunOptions) -> list[str]:
+def _assignments(only: str, given: RunOptions) -> list[str]:
     """Return what the options of a run assign: entries that it names first, which --set may go into."""
-    from flows.cli.named import named
-
     entries = {"models": given.model, "judges": given.judge}
-    listed = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]
-    values = {key: getattr(given, option) for option, key in KEYS.items()}
-    return [*listed, *given.sets, *(f"{key}={json.dumps(value)}" for key, value in values.items() if value)]
-
-
-def _placed(only: str, given: RunOptions) -> tuple[str, RunOptions]:
-    """Return the suite's name and the options; a path in the name's place is a configuration.
-
-    Raises:
-        InputError: two configurations are named.
-    """
-    if not only.endswith((".yaml", ".yml")):
-        return only, given
+    sets = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]
     if given.config:
-        raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
-    return "", replace(given, config=only)
+        sets = [f"report.file={json.dumps(Path(given.config).name)}", *sets]
+    values = {key: getattr(given, option) for option, key in KEYS.items()}
+    sets += [*given.sets, *(f"{key}={json.dumps(value)}" for key, value in values.items() if value)]
+    if given.data:
+        from config.declared import takes_all
+
+        if not only:
+            raise InputError("--data: expected the name of a suite before it, whose data set it is.")
+        # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
+        whole = [f"{only}.items.sample.method=all", f"{only}.items.language=''"] if takes_all(only) else []
+        sets = [*whole, *sets, f"{only}.data={given.data}"]
+    return [*sets, f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'"] if given.fresh else sets
 
 
-def _ready(settings: "Settings") -> None:
-    """Refuse, before anything is asked, files that cannot be written and a baseline that cannot be read.
-
-    Raises:
-        InputError: there is one.
-    """
+def _refuse_unready(settings: "Settings") -> None:
+    """Refuse, before anything is asked, files that cannot be written and a baseline that cannot be read."""
     report = settings.report
     for option, path in (("junit", report.junit), ("markdown", report.markdown), ("json", report.results)):
         if path and not os.access(folder := Path(path).parent, os.W_OK):
@@ -298,30 +354,23 @@ def _ready(settings: "Settings") -> None:
 def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run is done again.
 
+    A path in the suite's place is a configuration.
+
     Raises:
         InputError: the options do not go together, or the configuration or the earlier run is not good.
     """
     from config.reading import fallback, read
     from config.settings import Rerun
 
-    only, given = _placed(only, given)
-    sets = _assignments(given)
-    if given.data:
-        from config.declared import takes_all
-
-        if not only:
-            raise InputError("--data: expected the name of a suite before it, whose data set it is.")
-        # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
-        whole = [f"{only}.items.sample.method=all", f"{only}.items.language=''"] if takes_all(only) else []
-        sets = [*whole, *sets, f"{only}.data={given.data}"]
-    if given.fresh:
-        sets.append(f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'")
+    if only.endswith((".yaml", ".yml")):
+        if given.config:
+            raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
+        only, given = "", replace(given, config=only)
+    sets = _assignments(only, given)
     if given.config and (own := fallback(given.config)):
         say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
-    if given.config:
-        sets = [f"report.file={json.dumps(Path(given.config).name)}", *sets]
     settings = read(given.config or None, sets, only)
-    _ready(settings)
+    _refuse_unready(settings)
     _refuse_contradictions(given)
     resume = ""
     if given.resume is not None or given.run:
@@ -341,7 +390,7 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         raise InputError(
             f"--only-suite {given.only_suite}: the run has none of that name, expected one of {there}."
         )
-    again = Rerun.model_validate(
+    return settings, Rerun.model_validate(
         {
             "rerun": given.rerun,
             "of": given.run or "",
@@ -352,4 +401,3 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
             "truncated": given.only_truncated,
         }
     )
-    return settings, again

@@ -8,11 +8,12 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from data.characters import visible
+from flows.cli.console import prose
 from tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
@@ -115,35 +116,33 @@ class Display(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Hear an event of the run."""
         fields: Mapping[str, Any] = getattr(record, "fields", {})
-        name = getattr(record, "event", "")
+        name, suite = getattr(record, "event", ""), fields.get("suite", "")
         if name == "suite_started":
-            self.suite = fields["suite"]
-            self._work(self.suite, "").expected = fields["calls"]
+            self.suite = suite
+            self._work(suite, "").expected = fields["calls"]
         elif name == "stage_started" and not (fields["stage"] == "query" and fields["metric"]):
-            self._turn(fields["stage"], fields["suite"], fields["metric"])
+            now = " ".join(filter(None, (suite and f"{suite}:", fields["stage"], fields["metric"])))
+            if now != self.now:
+                with self._drawing:
+                    self.now, self.since = now, time.monotonic()
         elif name == "scored_again":
+            changed = fields["changed"]
+            names = dict.fromkeys(one for stage in ("verify", *changed) for one in changed.get(stage, ()))
             with self._drawing:
-                self.say(_changed(fields["suite"], fields["changed"], self.language))
+                self.say(_said("changed", self.language, suite=suite, names=", ".join(names)))
         elif name == "suite_ended":
-            results = list(_results(fields["suite"], fields["models"], self.language))
-            for work in self.of(fields["suite"]):
+            results = [*_results(suite, fields["models"], self.language)]
+            for work in self.of(suite):
                 work.expected = 0  # equal questions are one call, and a decided suite asks no more
             with self._drawing:
-                self.conclude(fields["suite"], results)
+                self.conclude(suite)
+                for line in results:
+                    self.say(line)
                 self.suite = ""  # its work is over: nothing of it is drawn again
 
     def _work(self, suite: str, metric: str) -> Work:
-        if (suite, metric) not in self.works:
-            title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
-            return self.works.setdefault((suite, metric), Work(title))
-        return self.works[suite, metric]
-
-    def _turn(self, stage: str, suite: str, metric: str) -> None:
-        said = " ".join(filter(None, (stage, metric)))
-        now = f"{suite}: {said}" if suite else said
-        if now != self.now:
-            with self._drawing:
-                self.now, self.since = now, time.monotonic()
+        title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
+        return self.works.setdefault((suite, metric), Work(title))
 
     def _tick(self) -> None:
         while not self._over.wait(self.every_s):
@@ -160,8 +159,8 @@ class Display(logging.Handler):
     def say(self, line: str) -> None:
         """Leave a line."""
 
-    def conclude(self, suite: str, results: list[str]) -> None:
-        """Show a suite's results, a line for each model."""
+    def conclude(self, suite: str) -> None:
+        """Show the end of a suite's calls, before its results."""
 
 
 class LineDisplay(Display):
@@ -175,13 +174,11 @@ class LineDisplay(Display):
         if not open_ones:
             self.say(_said("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since)))
 
-    def conclude(self, suite: str, results: list[str]) -> None:
-        """Write the results of a suite's calls and models."""
+    def conclude(self, suite: str) -> None:
+        """Write what became of a suite's calls."""
         for work in self.of(suite):
             if (count := work.count()).total:  # else nothing was to be asked
                 self.say(f"{work.title}: {_measured(count, self.language)}")
-        for line in results:
-            self.say(line)
 
     def say(self, line: str) -> None:
         """Write a line, with the time since the start."""
@@ -213,37 +210,28 @@ class BarDisplay(Display):
         self._progress.update(self._stage, description=visible(self.now))
         for work in self.of(self.suite):
             count = work.count()
-            if work.title not in self._bars:
-                if not count.total:
-                    continue
-                self._bars[work.title] = self._progress.add_task(
-                    visible(work.title), counts="", pace="", trouble=""
-                )
-            counts, pace, trouble = _bar_texts(count, self.language)
-            self._progress.update(
-                self._bars[work.title],
-                total=count.total,
-                completed=count.done,
-                counts=counts,
-                pace=pace,
-                trouble=trouble,
+            texts: dict[str, Any] = dict(
+                zip(("counts", "pace", "trouble"), _bar_texts(count, self.language), strict=True)
             )
+            if work.title in self._bars:
+                bar = self._bars[work.title]
+                self._progress.update(bar, total=count.total, completed=count.done, **texts)
+            elif count.total:
+                self._bars[work.title] = self._progress.add_task(
+                    visible(work.title), total=count.total, completed=count.done, **texts
+                )
         self._progress.refresh()
 
-    def conclude(self, suite: str, results: list[str]) -> None:
-        """Leave a suite's results above the bars, in place of its own."""
+    def conclude(self, suite: str) -> None:
+        """Take a suite's bars away: its results come in their place."""
         self.draw()  # however fast it was, all of it has been seen
         for work in self.of(suite):
             if work.title in self._bars:
                 self._progress.remove_task(self._bars.pop(work.title))
-        for line in results:
-            self.say(line)
 
     def say(self, line: str) -> None:
         """Leave a line above the bars."""
-        from rich.text import Text
-
-        self._progress.console.print(Text(visible(line)))
+        self._progress.console.print(prose(line))
 
 
 def _columns() -> "Progress":
@@ -275,44 +263,43 @@ def _said(name: str, language: str, /, **values: object) -> str:
     return phrase(f"progress.{name}", language, **values)
 
 
-def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
-    """Return what stands beside a bar: how many calls, how fast, and how many failed."""
-    pace = _said("pace", language, rate=_rate(count, language)) if count.rate else ""
-    if pace and count.left_s is not None and count.done < count.total:
-        pace += f", {_said('left', language, time=_clock(count.left_s))}"
-    trouble = [_said("failed", language, n=count.failed)] if count.failed else []
-    trouble += [_awaited(count, language)] if count.elsewhere else []
-    return f"{count.done}/{count.total}", pace, ", ".join(trouble)
-
-
-def _rate(count: Count, language: str) -> str:
+def _pieces(count: Count, language: str) -> tuple[str, str, str]:
+    """Return the rate, what others ask now or waits in batches, and the time left; '' for what is not there."""
     from prompts.phrases import phrase
 
-    return f"{count.rate:.1f}".replace(".", phrase("common.point", language))
-
-
-def _awaited(count: Count, language: str) -> str:
-    """Say what is waited for: what others ask now, or what waits in batches."""
+    rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language)) if count.rate else ""
     who = ", ".join(count.holders) or _said("another", language)
-    return _said("waiting", language, n=count.elsewhere, who=who)
+    waiting = _said("waiting", language, n=count.elsewhere, who=who) if count.elsewhere else ""
+    open_ = count.left_s is not None and count.done < count.total
+    return rate, waiting, _said("left", language, time=_clock(count.left_s or 0.0)) if open_ else ""
+
+
+def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
+    """Return what stands beside a bar: how many calls, how fast, and how many failed."""
+    rate, waiting, left = _pieces(count, language)
+    pace = (rate and _said("pace", language, rate=rate), left)
+    trouble = (_said("failed", language, n=count.failed) if count.failed else "", waiting)
+    return f"{count.done}/{count.total}", ", ".join(filter(None, pace)), ", ".join(filter(None, trouble))
 
 
 def _measured(count: Count, language: str) -> str:
     """Say how far some work is: done, total, share, rate, failures, and when it ends."""
+    rate, waiting, left = _pieces(count, language)
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
-    parts = [_said("done", language, k=count.done, n=count.total) + share]
-    parts += [_said("cached", language, n=count.cached)] if count.cached else []
-    parts += [_said("calls", language, rate=_rate(count, language))] if count.rate else []
-    parts.append(_said("failed", language, n=count.failed))
-    parts += [_awaited(count, language)] if count.elsewhere else []
-    if count.left_s is not None and count.done < count.total:
-        ends = time.strftime("%H:%M:%S", time.localtime(time.time() + count.left_s))
-        parts += [_said("left", language, time=_clock(count.left_s)), _said("ends", language, time=ends)]
-    return ", ".join(parts)
+    ends = time.strftime("%H:%M:%S", time.localtime(time.time() + (count.left_s or 0.0)))
+    parts = (
+        _said("done", language, k=count.done, n=count.total) + share,
+        _said("cached", language, n=count.cached) if count.cached else "",
+        rate and _said("calls", language, rate=rate),
+        _said("failed", language, n=count.failed),
+        waiting,
+        left,
+        left and _said("ends", language, time=ends),
+    )
+    return ", ".join(filter(None, parts))
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
-    """Yield the results of a suite's models, a line each."""
     from tasks.report.text import percent, speaking
     from tasks.report.words import scored, why
 
@@ -328,12 +315,6 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
         return f"{said}: {told}" if told else said
 
     yield from map(line, models)
-
-
-def _changed(suite: str, changed: Mapping[str, Sequence[str]], language: str = "en") -> str:
-    """Say which rules changed since the same replies were last scored; `changed` are their names by stage."""
-    names = dict.fromkeys(name for stage in ("verify", *changed) for name in changed.get(stage, ()))
-    return _said("changed", language, suite=suite, names=", ".join(names))
 
 
 def _clock(seconds: float) -> str:

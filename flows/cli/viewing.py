@@ -5,14 +5,20 @@ Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, script
 """
 
 import base64
+import mmap
+import re
 import secrets
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from email.message import EmailMessage
+from email.parser import BytesParser
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile, mkdtemp
 from threading import Lock
+from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
 # Prefect, which serves its own pages with them, brings both.
@@ -27,6 +33,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from data.errors import InputError
 from prompts.phrases import ENGLISH, languages, phrase
+from tasks.exchange.source import FORMS, LARGEST
 from tasks.report import runs as pages
 from tasks.store.history import HistoryEntry, history
 from tasks.store.runs import find
@@ -37,6 +44,7 @@ FILES = "/files"
 MOST = 20
 """Files of other tools that are kept."""
 BOTH = 2
+_CHUNK = 1 << 20
 
 _HEADERS = {
     # Each page's own policy is narrower; this one stands above them all, also above a report that was changed.
@@ -82,7 +90,11 @@ class HostGuard:
             return PlainTextResponse("Only GET and HEAD are answered here.", 405, {"Allow": "GET, HEAD"})
         hosts = self.hosts
         if self.password:  # any of our addresses will do: no other site's page is given the password
-            if not _opens(headers.get("authorization", ""), self.password):
+            given = b""
+            with suppress(ValueError):  # whoever it names
+                words = headers.get("authorization", "").removeprefix("Basic ")
+                given = base64.b64decode(words, validate=True).partition(b":")[2]
+            if not secrets.compare_digest(given, self.password.encode()):
                 return PlainTextResponse("A password is needed.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
             hosts = {*headers.getlist("host")[:1]}
         if headers.getlist("host") not in [[host] for host in hosts]:
@@ -91,15 +103,6 @@ class HostGuard:
         if strange or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return PlainTextResponse("Another site asked for this: type the address yourself.", 403)
         return None
-
-
-def _opens(given: str, password: str) -> bool:
-    """Say whether a request's credentials have the password; whoever it names."""
-    try:
-        said = base64.b64decode(given.removeprefix("Basic "), validate=True).decode().partition(":")[2]
-    except ValueError:
-        return False
-    return secrets.compare_digest(said.encode(), password.encode())
 
 
 class Pages:
@@ -123,8 +126,7 @@ class Pages:
         """Show the runs that are asked for, the newest first."""
         others = [HistoryEntry(name, status="completed") for name in self.files]
         found, at = [*others, *entries(self.runs)], partial(address_of, self.runs)
-        language = self._language_of(found)
-        return HTMLResponse(pages.index(found, request.query_params, at, language, self._path_of))
+        return HTMLResponse(pages.index(found, request.query_params, at, self._language_of(found), self._path_of))
 
     def _path_of(self, run: str) -> str:
         """Return the path of a run's latest report, for who has this machine's files; '' for others."""
@@ -144,26 +146,20 @@ class Pages:
         there = {**folders(self.runs), **self.files}
         if not all(name in there for name in named):
             raise InputError("found no two runs, expected both to be chosen among those that are listed.")
-        return HTMLResponse(self._comparison([there[name] for name in named]))
-
-    def _comparison(self, both: list[Path]) -> str:
-        """Return the page of two runs."""
         from tasks.compare.runs import compare_runs
         from tasks.report import comparison
 
+        both = [str(there[name]) for name in named]
         with self._lock:  # one at a time: two large ones together would take the memory of both
-            return comparison.html(compare_runs([*map(str, both)], runs=self.runs, language=self.language))
+            return HTMLResponse(comparison.html(compare_runs(both, runs=self.runs, language=self.language)))
 
     async def receive(self, request: Request) -> Response:
         """Keep the files that a browser sends as long as this serves; two are shown compared, others listed."""
-        from flows.cli.uploads import receive
-
         if len(self.files) >= MOST:
             raise InputError(f"found {MOST} files of other tools already. Begin anew: stop `view`, and start it.")
-        sent = await receive(request, Path(self._received.name))
+        sent = await _received(request, Path(self._received.name))
         names = await run_in_threadpool(self._listed, sent)
-        both = comparison_address(*names) if len(names) == BOTH else "/"
-        return RedirectResponse(both, 303)
+        return RedirectResponse(comparison_address(*names) if len(names) == BOTH else "/", 303)
 
     def _listed(self, sent: Sequence[Path]) -> list[str]:
         """List files that can be read, and return their names."""
@@ -185,33 +181,30 @@ class Pages:
         """Send a file of a run's report."""
         folder = folders(self.runs).get(request.path_params["run"])
         file = reports(self.runs, folder).get(request.path_params["file"]) if folder else None
-        if file is None:
-            return self._message("no_report", 404)
-        return FileResponse(file, media_type="text/html; charset=utf-8")
+        kind = "text/html; charset=utf-8"
+        return FileResponse(file, media_type=kind) if file else self._message(404, "no_report")
 
     def _language_of(self, found: Sequence[HistoryEntry]) -> str:
         """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
         newest = found[0].language if found else ""
         return self.language or (newest if newest in languages() else ENGLISH)
 
-    def _message(self, name: str, status: int, **values: str) -> Response:
-        return self._text_response(status, lambda language: phrase(f"view.{name}", language, **values))
-
-    def _text_response(self, status: int, text: Callable[[str], str]) -> Response:
+    def _message(self, status: int, name: str, what: str = "") -> Response:
         language = self._language_of(entries(self.runs))
-        return HTMLResponse(pages.message(text(language), language), status)
+        text = phrase(f"view.{name}", language, **({"what": what} if what else {})) if name else what
+        return HTMLResponse(pages.message(text, language), status)
 
     def application(self) -> Starlette:
         """Return what answers requests, not guarded yet."""
 
         def refused(_: Request, error: Exception) -> Response:
-            return self._text_response(400, lambda _: str(error))
+            return self._message(400, "", str(error))
 
         def missing(_: Request, __: Exception) -> Response:
-            return self._message("no_page", 404)
+            return self._message(404, "no_page")
 
         def broken(_: Request, error: Exception) -> Response:
-            return self._message("damaged", 500, what=f"{type(error).__name__}: {error}")
+            return self._message(500, "damaged", f"{type(error).__name__}: {error}")
 
         return Starlette(
             routes=[
@@ -223,6 +216,44 @@ class Pages:
             ],
             exception_handlers={InputError: refused, 404: missing, Exception: broken},
         )
+
+
+async def _received(request: Request, folder: Path) -> list[Path]:
+    """Write a form's files, each into a folder of its own in `folder`; of their names letters and digits stay."""
+    told = EmailMessage()
+    told["content-type"] = request.headers.get("content-type", "")
+    boundary = told.get_boundary() or ""
+    with TemporaryFile() as body:
+        async for part in request.stream():
+            body.write(part)
+            if body.tell() > LARGEST:
+                raise InputError(f"the files are too large: expected at most {LARGEST >> 20} MB together.")
+        found = [*_files(body, boundary.encode(), folder)] if boundary and body.tell() else []
+    if not found:
+        raise InputError(f"found no file, expected one or two of another tool's results ({', '.join(FORMS)}).")
+    return found
+
+
+def _files(body: BinaryIO, boundary: bytes, folder: Path) -> Iterator[Path]:
+    body.flush()
+    mark = b"--" + boundary
+    with mmap.mmap(body.fileno(), 0, access=mmap.ACCESS_READ) as whole:
+        at = whole.find(mark)
+        while at >= 0:
+            start, end = whole.find(b"\r\n\r\n", at), whole.find(b"\r\n" + mark, at)
+            if not at < start < end:
+                return
+            head = BytesParser().parsebytes(whole[at + len(mark) + 2 : start])
+            if given := head.get_filename():
+                name = re.sub(r"[^A-Za-z0-9_.-]+", "_", given)[-80:].lstrip(".")  # means nothing but itself
+                if not name.lower().removesuffix(".gz").endswith(FORMS):
+                    raise InputError(f"{name}: found another ending, expected one of {', '.join(FORMS)}.")
+                path = Path(mkdtemp(dir=folder)) / name
+                with path.open("wb") as out:
+                    for first in range(start + 4, end, _CHUNK):
+                        out.write(whole[first : min(first + _CHUNK, end)])
+                yield path
+            at = end + 2
 
 
 def folders(runs: Path) -> dict[str, Path]:
@@ -276,8 +307,6 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
     Raises:
         InputError: there is no such run, or it has no report.
     """
-    if not run:
-        return runs, "/"
     folder = find(run, runs).folder
     address = address_of(folder.parent, folder.name)
     if not address:

@@ -22,13 +22,13 @@ from tasks.exchange.tables import (
     LogTables,
     Row,
     Scales,
+    Texts,
     differing,
     judges_of,
     shared_ids,
     slimmed,
     tabulate,
 )
-from tasks.exchange.texts import Texts
 from tasks.store.runs import MANIFEST, FinishedRun, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
@@ -199,7 +199,7 @@ def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Si
         tables.replies,
         dict.fromkeys(suites, tables.metrics),
         stated=log.facts,
-        judged=dict(judges_of(log)),
+        judged=judges_of(log),
         kinds=tables.kinds,
         remarks=tables.remarks,
         verified=verified,

@@ -44,18 +44,15 @@ def writer(form: str) -> ModuleType:
 def forms() -> Mapping[str, str]:
     """Return what the files of each form are that is written; for a command's help, which imports no adapter."""
     there = (path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
-    files = sorted(there, key=lambda path: path.name)
-    told = [_texts(source) for path in files if "WRITES" in (source := path.read_text(encoding="utf-8"))]
-    return {one["FORM"]: one["WRITES"] for one in told if "WRITES" in one}
-
-
-def _texts(source: str) -> dict[str, str]:
-    """Return the constants of a module by name, of `A = "a"` and of `A, B = "a", "b"`."""
-    found: dict[str, str] = {}
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.Assign):
-            names, values = (getattr(one, "elts", [one]) for one in (node.targets[0], node.value))
-            for name, value in zip(names, values, strict=False):
-                if isinstance(name, ast.Name) and isinstance(value, ast.Constant):
-                    found[name.id] = str(value.value)
-    return found
+    written: dict[str, str] = {}
+    for path in sorted(there, key=lambda path: path.name):
+        source, told = path.read_text(encoding="utf-8"), dict[str, str]()
+        # The constants of a module, of `A = "a"` and of `A, B = "a", "b"`.
+        for node in ast.parse(source).body if "WRITES" in source else ():
+            if isinstance(node, ast.Assign):
+                names, values = (getattr(one, "elts", [one]) for one in (node.targets[0], node.value))
+                pairs = zip(names, values, strict=False)
+                told |= {ast.unparse(name): str(one.value) for name, one in pairs if isinstance(one, ast.Constant)}
+        if "WRITES" in told:
+            written[told["FORM"]] = told["WRITES"]
+    return written

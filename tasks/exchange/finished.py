@@ -1,14 +1,17 @@
-"""A finished run of ours, taken apart for other tools: one evaluation for each suite and target."""
+"""A finished run of ours in the forms of other tools: taken apart, one evaluation for each suite and target."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from config.declared import suites_in
 from data.errors import InputError
+from tasks.exchange.discovery import writer
 from tasks.store.runs import FinishedRun, load
 
 
@@ -51,45 +54,37 @@ class Evaluation:
         return [*(name for name in self.scored_by if name in there), *sorted(there - {*self.scored_by})]
 
 
-def _answers(facts: str, answer: str) -> list[str]:
-    found = json.loads(facts).get("answer") if facts else None
-    return [str(one) for one in found] if isinstance(found, list) else [answer]
-
-
 def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
     by_reply: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for score in scores.iter_rows(named=True):
         by_reply.setdefault((score["item_id"], score["repeat"]), []).append(score)
     for row in asked.iter_rows(named=True):
+        several = json.loads(row["facts"]).get("answer") if row["facts"] else None
+        answer = [*map(str, several)] if isinstance(several, list) else [row["answer"]]
         own = by_reply.get((row["item_id"], row["repeat"]), [])
         valued = {one["metric"]: one["value"] for one in own if one["value"] is not None}
         said = {one["metric"]: one["reason"] or one["status"] for one in own}
         yield ScoredReply(
-            row["item_id"], row["repeat"], row["prompt"], _answers(row["facts"], row["answer"]), row["text"] or "",
+            row["item_id"], row["repeat"], row["prompt"], answer, row["text"] or "",
             row["error"] or "", row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
             valued, said,
         )  # fmt: skip
 
 
-def _results(run: FinishedRun) -> tuple[Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]]:
-    """Return the cells of a run, and its models with their verdicts."""
-    path = run.folder / "results.json"
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return found["cells"], (found.get("final") or {"models": ()})["models"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{path}: cannot be read ({error}). Make it again with --run {run.name} --rerun report."
-        ) from error
-
-
-def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
+def evaluations(run: FinishedRun, root: str) -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:
         InputError: the run's results cannot be read, or the store does not hold its tables whole.
     """
-    found, models = _results(run)
+    path = run.folder / "results.json"
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        found, models = results["cells"], (results.get("final") or {"models": ()})["models"]
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({error}). Make it again with --run {run.name} --rerun report."
+        ) from error
     cells: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for one in found:
         if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
@@ -103,11 +98,27 @@ def evaluations(run: FinishedRun, root: str = "") -> Iterator[Evaluation]:
         items, on="item_id", how="left", maintain_order="left"
     )
     for suite in suites_in(run.configuration):
-        own = asked.filter(pl.col("suite") == suite.name)
+        own = asked.filter(suite=suite.name)
         for target in own["model"].unique(maintain_order=True):
-            mine = own.filter(pl.col("model") == target).unique(["item_id", "repeat"], maintain_order=True)
-            of_items = scores.join(mine.select("item_id").unique(), on="item_id", how="semi")
-            theirs = of_items.filter(pl.col("model") == target)
+            mine = own.filter(model=target).unique(["item_id", "repeat"], maintain_order=True)
+            theirs = scores.join(mine.select("item_id").unique(), on="item_id", how="semi").filter(model=target)
             key = (suite.name, str(target))
             rows = tuple(_rows(mine, theirs))
             yield Evaluation(*key, suite.scored_by, scored.get(key, {}), cells.get(key, {}), rows)
+
+
+def export(run: FinishedRun, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:
+    """Write a run in a form of another tool, and yield the files.
+
+    Raises:
+        InputError: there is no such form, the run's tables or results are not whole, the form's package is missing,
+            or the folder cannot be written.
+    """
+    version = next((one.version for one in distributions(name="basic-control")), "unknown")
+    facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": version}
+    adapter = writer(form)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield from adapter.write(evaluations(run, root), folder, run=facts)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

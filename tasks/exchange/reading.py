@@ -1,6 +1,5 @@
 """Read a file of another tool, whichever it is, in the canonical form; told apart by what it holds."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -8,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from data.characters import storable
 from data.errors import InputError
 from tasks.exchange.discovery import readers
 from tasks.exchange.records import Log, Recorded, Row
@@ -16,7 +16,6 @@ from tasks.exchange.source import FORMS, Source, open_source
 NAMED = 20
 """Rows that are named one by one where something of them cannot be carried over."""
 _BATCH = 1_000
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def read(path: Path, columns: Mapping[str, str] | None = None) -> Log[Recorded]:
@@ -39,19 +38,21 @@ def read_through(
 
 
 def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) -> Log[Row]:
-    if source.columns and not {*source.columns.values()} & source.head.keys():
-        bare = replace(source, columns={})
-        source = bare if any(one.fits(bare) for one in readers()) else source  # the columns are another file's
-    adapter = _reader(source)
+    adapter, source = _reader(source)
     facts: dict[str, str] = {}
     remarks: list[str] = []
     told: list[str] = []
 
     def recorded() -> Iterator[Recorded]:
+        number = 0
         try:
             for one in adapter.read(source):
                 if isinstance(one, Recorded):
-                    yield one
+                    number += 1
+                    kept, changed = _storable(one)
+                    if changed:
+                        told.append(f"Row {number}: half of a surrogate pair in its {changed}; read as U+FFFD.")
+                    yield kept
                 elif isinstance(one, str):
                     remarks.append(one)
                 else:
@@ -63,7 +64,7 @@ def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) ->
             ) from error
 
     rows: list[Row] = []
-    found = _storable(recorded(), told)
+    found = recorded()
     try:
         while batch := [*islice(found, _BATCH)]:
             rows += through(batch)
@@ -80,26 +81,28 @@ def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) ->
     return Log(adapter.TOOL, tuple(rows), facts, (*remarks, *told[:NAMED], *more))
 
 
-def _reader(source: Source) -> ModuleType:
-    """Return the one adapter that reads a file."""
-    able = [one for one in readers() if one.fits(source)] if not source.columns else []
-    named = [one for one in able if not getattr(one, "ANY", False)]
-    if len(named) > 1:
+def _reader(source: Source) -> tuple[ModuleType, Source]:
+    """Return the one adapter that reads a file, and the file: without columns that are another file's."""
+    if source.columns and not {*source.columns.values()} & source.head.keys():
+        bare = replace(source, columns={})
+        source = bare if any(one.fits(bare) for one in readers()) else source
+    named = [one for one in readers() if not hasattr(one, "ANY")]
+    others = [one for one in readers() if hasattr(one, "ANY")]
+    able = [one for one in named if not source.columns and one.fits(source)]
+    if len(able) > 1:
         raise InputError(
-            f"{source.path}: it may be of {' or of '.join(one.TOOL for one in named)}; expected one of them. Name "
+            f"{source.path}: it may be of {' or of '.join(one.TOOL for one in able)}; expected one of them. Name "
             "its columns: --columns question=…,score=…"
         )
-    found = named or able or [one for one in readers() if source.columns and getattr(one, "ANY", False)]
-    if not found and not source.head:
+    if found := able or [one for one in others if source.columns or one.fits(source)]:
+        return found[0], source
+    if not source.head:
         raise InputError(f"{source.path}: it is empty: found no row, expected one for each reply.")
-    if not found:
-        known = ", ".join(one.TOOL for one in readers() if not getattr(one, "ANY", False))
-        raise InputError(
-            f"{source.path}: it is no log of {known}; found the keys "
-            f"{', '.join(map(str, source.head)) or 'none'}. Say which are which: --columns question=…,score=… "
-            "(also response, answer, id, model, suite, template)."
-        )
-    return found[0]
+    raise InputError(
+        f"{source.path}: it is no log of {', '.join(one.TOOL for one in named)}; found the keys "
+        f"{', '.join(map(str, source.head))}. Say which are which: --columns question=…,score=… "
+        "(also response, answer, id, model, suite, template)."
+    )
 
 
 def _folder(
@@ -138,25 +141,21 @@ def _folder(
     return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)))
 
 
-def _storable(rows: Iterable[Recorded], told: list[str]) -> Iterator[Recorded]:
-    """Yield rows whose texts can be written as UTF-8, and tell of each that could not."""
+def _storable(row: Recorded) -> tuple[Recorded, str]:
+    """Return a row whose texts can be written as UTF-8, and what of it was changed for that."""
 
     def whole(value: Any) -> Any:
         if isinstance(value, str):
-            return _HALF.sub("\ufffd", value)
+            return storable(value)
         if isinstance(value, Mapping):
             return {whole(name): whole(one) for name, one in value.items()}
         return type(value)(map(whole, value)) if isinstance(value, list | tuple) else value
 
-    for number, row in enumerate(rows, 1):
-        try:
-            answer = (row.answer,) if isinstance(row.answer, str) else row.answer
-            texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
-            "".join((*texts, *answer, *row.choices, *row.contexts, *row.scores)).encode()
-        except UnicodeEncodeError:
-            kept = Recorded(*map(whole, row))
-            changed = ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)
-            told.append(f"Row {number}: half of a surrogate pair in its {changed}; read as U+FFFD.")
-            yield kept
-        else:
-            yield row
+    try:
+        answer = (row.answer,) if isinstance(row.answer, str) else row.answer
+        texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
+        "".join((*texts, *answer, *row.choices, *row.contexts, *row.scores)).encode()
+    except UnicodeEncodeError:
+        kept = Recorded(*map(whole, row))
+        return kept, ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)
+    return row, ""

@@ -4,7 +4,7 @@ Source: SPEC 18 (the canonical row: one for each score of a reply).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -107,27 +107,24 @@ def number(value: object) -> float | None:
 
 UNREAD = f"{UNSTATED}: "
 """How the reason of a score begins that is no number and none of the words."""
-_SHOWN = 60
 
 
 def stated(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
     """Return a score; without a number it is a judge's failure, or with an `error` the call's."""
     found = None if error else number(value)
     if found is None:
-        none = f"{UNSTATED} in the file" if value in (None, "") else UNREAD + repr(value)[:_SHOWN]
-        why = error or reason or none
-        return Stated(None, "model_error" if error else "judge_failed", _short(judge), _short(why))
-    if not judge:
+        none = f"{UNSTATED} in the file" if value in (None, "") else UNREAD + repr(value)[:60]
+        status: Status = "model_error" if error else "judge_failed"
+        reason = error or reason or none
+    elif not judge:
         return _PLAIN.get(found) or Stated(found)
-    return Stated(found, "scored", _short(judge), _short(reason))
+    else:
+        status = "scored"
+    return Stated(found, status, *(_whole(text_of(one)[:200]) for one in (judge, reason)))
 
 
 _PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
 """One object for all rows: there may be many."""
-
-
-def _short(reason: object) -> str:
-    return _whole(text_of(reason)[:200])
 
 
 def _whole(text: str) -> str:
@@ -148,6 +145,23 @@ def counted(value: object) -> int | None:
 def mapped(value: object) -> Mapping[str, Any]:
     """Return an object of a file, empty where it is none."""
     return value if isinstance(value, dict) else {}
+
+
+def within(value: object, *names: str) -> Any:
+    """Return what stands in objects of a file that lie in each other; None where something there is none."""
+    for name in names:
+        value = mapped(value).get(name)
+    return value
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """Return a list of a file, each of its elements as an object; empty where nothing is there."""
+    return [mapped(one) for one in value or ()]
+
+
+def first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return what is there under the first of some names that has anything; None where none has."""
+    return next((given[name] for name in names if given.get(name) not in (None, "")), None)
 
 
 def text_of(value: object) -> str:

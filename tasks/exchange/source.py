@@ -24,7 +24,6 @@ _CHUNK = 1 << 20
 _FEW = 1_000  # elements of a list that may all be objects at once
 _BLANK = re.compile(r"[ \t\n\r]*")
 _SCAN = json.JSONDecoder().raw_decode
-_HEAD = 100
 
 
 class Packed(list[bytes]):
@@ -109,11 +108,10 @@ class Source:
         """The object that a JSON file holds; of rows the first, with the columns of some more; else empty."""
         if self.path.suffix.lower() == ".eval":
             return {}
-        whole = self.whole
-        if isinstance(whole, Mapping):
-            return whole
+        if isinstance(self.whole, Mapping):
+            return self.whole
         found: dict[str, Any] = {}
-        for row in islice(self.rows(), _HEAD):  # JSON leaves out what a row does not have
+        for row in islice(self.rows(), 100):  # JSON leaves out what a row does not have
             found = {**row, **found}
         return found
 
@@ -147,7 +145,13 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Give a run, or a file of another tool: {', '.join(FORMS)}.")
-    refuse_large(path, _unpacked(path))
+    size = path.stat().st_size
+    if path.suffix.lower() == ".gz":  # a damaged one is its reader's to tell, and what a zip holds
+        size = 0
+        with suppress(ValueError, OSError, EOFError, zlib.error), gzip.open(path) as packed:
+            while size <= LARGEST and (part := packed.read(_CHUNK)):
+                size += len(part)
+    refuse_large(path, size)
     return Source(path, columns or {})
 
 
@@ -163,14 +167,3 @@ def refuse_large(path: Path, size: int) -> None:
             f"{path}: it holds {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB, since it "
             "is read whole. Write fewer samples to a log, or several logs."
         )
-
-
-def _unpacked(path: Path) -> int:
-    """Return how many bytes a file has; a damaged one is its reader's to tell, and what a zip holds."""
-    if path.suffix.lower() != ".gz":
-        return path.stat().st_size
-    size = 0
-    with suppress(ValueError, OSError, EOFError, zlib.error), gzip.open(path) as packed:
-        while size <= LARGEST and (part := packed.read(_CHUNK)):
-            size += len(part)
-    return size

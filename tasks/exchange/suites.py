@@ -13,7 +13,6 @@ from tasks.exchange.reading import read as read_log
 from tasks.exchange.records import Log, Recorded, share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
-_NAME = 64
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 
@@ -91,12 +90,9 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
 
 def _stated(path: Path, log: Log[Recorded], wanted: str, remarks: list[str]) -> str:
     """Return the score that is set beside ours: the one wanted, else the first that lies in [0, 1]."""
-    able = [
-        name
-        for name in log.metrics
-        if all(share(row.scores[name].value) is not None for row in log.rows
-               if name in row.scores and row.scores[name].value is not None)
-    ]  # fmt: skip
+    known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
+    strange = {name for name, value in known if share(value) is None}
+    able = [name for name in log.metrics if name not in strange]
     if wanted and wanted not in able:
         there = ", ".join(able) or "none"
         raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; there are: {there}.")
@@ -113,31 +109,8 @@ def fitting(log: Replay) -> str:
     return "number" if answers and all(_NUMBER.fullmatch(one.strip()) for one in answers) else "exact_match"
 
 
-def _named(task: str) -> str:
-    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in task).lstrip("_.-")
-    return name[:_NAME] or "recorded"
-
-
-def configuration(log: Replay, *, metric: str, language: str) -> dict[str, Any]:
-    """Return a run's configuration for a log: one suite of given responses, scored by `metric` beside `stated`."""
-    stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
-    return {
-        "suites": [
-            {
-                "name": _named(log.task),
-                "title": log.task,
-                "items": {"data": ROWS, "language": language},
-                "prompt": "{{ question }}",
-                "metrics": {metric: {}, **stated},
-                "score": [metric],
-                "responses_of": log.model,
-            }
-        ]
-    }
-
-
 def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") -> str:
-    """Write a log into a folder as `rows.jsonl` and `run.yaml`; return the metric that scores it.
+    """Write a log into a folder, `rows.jsonl` and a `run.yaml` that scores it; return the metric that does.
 
     Raises:
         InputError: the folder holds such files already, or cannot be written.
@@ -145,14 +118,23 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
     if there := next((name for name in (ROWS, RUN) if (folder / name).exists()), ""):
         raise InputError(f"{folder / there} is there already; give another folder with --to.")
     chosen = metric or fitting(log)
-    declared = configuration(log, metric=chosen, language=language)
-    declared["suites"][0]["items"]["data"] = str(folder / ROWS)
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in log.task).lstrip("_.-")
+    stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
+    suite = {
+        "name": name[:64] or "recorded",
+        "title": log.task,
+        "items": {"data": str(folder / ROWS), "language": language},
+        "prompt": "{{ question }}",
+        "metrics": {chosen: {}, **stated},
+        "score": [chosen],
+        "responses_of": log.model,
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lines = (json.dumps(log.as_row(n), ensure_ascii=False) + "\n" for n in range(len(log.rows)))
         (folder / ROWS).write_text("".join(lines), encoding="utf-8")
         heading = f"# Read from a log of {log.tool}; rows.jsonl holds its {len(log.rows)} replies.\n"
-        text = yaml.safe_dump(declared, allow_unicode=True, sort_keys=False, width=110)
+        text = yaml.safe_dump({"suites": [suite]}, allow_unicode=True, sort_keys=False, width=110)
         (folder / RUN).write_text(heading + text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error.strerror}).") from error

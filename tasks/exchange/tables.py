@@ -3,10 +3,12 @@
 Source: SPEC 15, 18.
 """
 
+import marshal
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from tempfile import SpooledTemporaryFile
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -17,7 +19,6 @@ from data.questions import identify, identify_text
 from data.records import Item
 from data.tables import ITEMS, SCORES
 from tasks.exchange.records import UNREAD, Log, Recorded, Stated
-from tasks.exchange.texts import Texts
 
 UNNAMED = "results"
 """The suite of files that name none."""
@@ -71,6 +72,36 @@ class Row(NamedTuple):
     def asked(self) -> tuple[str, str]:
         """What the row asks: its id and text."""
         return self.id, self.words or ""
+
+
+class Texts:
+    """Of each row its question, answer and response, in a file without a name: they may be gigabytes."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115 - it lives as long as its texts
+        self._end = 0
+
+    def keep(self, *texts: str | None) -> int:
+        """Keep a row's texts, and return what they are read by.
+
+        Raises:
+            InputError: the disk is full.
+        """
+        whole = marshal.dumps(texts)
+        try:
+            self._file.write(whole)
+        except OSError as error:
+            raise InputError(
+                f"the texts of a file cannot be kept in the temporary folder ({error.strerror}); name another by "
+                "TMPDIR."
+            ) from error
+        at, self._end = self._end, self._end + len(whole)
+        return at
+
+    def read(self, at: int) -> list[str | None]:
+        """Return the question, answer and response of a row; None stands for a response that was never written."""
+        self._file.seek(at)
+        return [*marshal.load(self._file)]  # noqa: S302 - of what was written above
 
 
 def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
@@ -170,7 +201,10 @@ def tabulate(
         replies.append((*key, row.at, row.error or None))
         scores += ((*key, name, *_cell(row, one, kept[name])) for name, one in row.scores.items() if name in kept)
     said = _frame(replies, {**_KEY, "at": pl.Int64(), "error": pl.String()})
-    return LogTables(_items(items), _scores(scores), said, tuple(kept), kinds, tuple(remarks))
+    made = _frame(scores, {name: SCORES.columns[name] for name in (*_KEY, "metric", "value", "status", "reason")})
+    made = made.with_columns(version=pl.lit(0, SCORES.columns["version"]), details=pl.lit("{}"))
+    checked = SCORES.check(made.select([*SCORES.columns]))
+    return LogTables(_items(items), checked, said, tuple(kept), kinds, tuple(remarks))
 
 
 def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -180,15 +214,7 @@ def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl
     return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
 
 
-def _scores(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-    schema = {name: SCORES.columns[name] for name in (*_KEY, "metric", "value", "status", "reason")}
-    version = pl.lit(0, SCORES.columns["version"])
-    found = _frame(rows, schema).with_columns(version=version, details=pl.lit("{}"))
-    return SCORES.check(found.select([*SCORES.columns]))
-
-
 def _items(rows: dict[str, tuple[str, ...]]) -> pl.DataFrame:
-    """Make the items table of its rows, by id."""
     names = ("item_id", "suite", "template", "prompt", "answer", "question_id", "text_digest", "answer_digest")
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, kind) for name, kind in ITEMS.columns.items() if name not in {*names, *blank}}
@@ -206,7 +232,6 @@ def _cell(row: Row, one: Stated, scale: tuple[float, float]) -> tuple[float | No
 
 
 def _values(log: Log[Row]) -> dict[str, list[float | None]]:
-    """Return each metric's values, row by row."""
     return {
         name: [row.scores[name].value if name in row.scores else None for row in log.rows] for name in log.metrics
     }
@@ -253,11 +278,10 @@ def _scaled(
     return kept, kinds, remarks
 
 
-def judges_of(log: Log[Row]) -> Iterator[tuple[str, str]]:
-    """Yield the metrics that judges gave, each with their names."""
+def judges_of(log: Log[Row]) -> dict[str, str]:
+    """Return the names of the judges by the metrics that they gave."""
+    given = ((metric, one.judge) for row in log.rows for metric, one in row.scores.items() if one.judge)
     named: dict[str, dict[str, None]] = {}
-    for row in log.rows:
-        for metric, one in row.scores.items():
-            if one.judge:
-                named.setdefault(metric, {})[one.judge] = None
-    yield from ((metric, ", ".join(judges)) for metric, judges in named.items())
+    for metric, judge in given:
+        named.setdefault(metric, {})[judge] = None
+    return {metric: ", ".join(judges) for metric, judges in named.items()}

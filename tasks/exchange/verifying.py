@@ -7,7 +7,7 @@ from typing import Any
 from data.errors import InputError
 from data.options import options_of
 from data.plugins import metric, metrics
-from data.records import Found, Metric, Sample
+from data.records import Found, Sample
 from data.truncation import CUT
 from tasks.exchange.records import Recorded, Stated, name_of
 
@@ -28,13 +28,19 @@ def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
         )
     options = options_of(unit, {})
 
+    def scored(row: Recorded, sample: Sample | None, found: Found) -> Recorded:
+        if sample is None or (score := unit.score(sample, found, options)).status == "not_applicable":
+            return row
+        one = Stated(score.value, score.status if score.value is None else "scored", reason=score.reason)
+        return row._replace(scores={**row.scores, name_of(unit.name): one})
+
     def verified(rows: Sequence[Recorded]) -> list[Recorded]:
-        samples = [_sample(row) for row in rows]
-        found = _ran(unit, samples, options)
-        return [
-            _scored(row, unit, sample, programs, options)
-            for row, sample, programs in zip(rows, samples, found, strict=True)
-        ]
+        samples, found = [*map(_sample, rows)], [dict[str, Any]()] * len(rows)
+        if unit.programs is not None:
+            from tasks.sandbox.samples import run_programs
+
+            found = run_programs(unit, samples, options)
+        return [*map(scored, rows, samples, found)]
 
     return verified
 
@@ -54,21 +60,3 @@ def _sample(row: Recorded) -> Sample | None:
         "facts": json.dumps(dict(row.facts), default=str),
         CUT: row.finish_reason == "length",
     }
-
-
-def _ran(unit: Metric, samples: Sequence[Sample | None], options: dict[str, Any]) -> list[Found]:
-    if unit.programs is None:
-        return [{}] * len(samples)
-    from tasks.sandbox.samples import run_programs
-
-    return run_programs(unit, samples, options)
-
-
-def _scored(row: Recorded, unit: Metric, sample: Sample | None, found: Found, options: dict[str, Any]) -> Recorded:
-    if sample is None:
-        return row
-    score = unit.score(sample, found, options)
-    if score.status == "not_applicable":
-        return row
-    one = Stated(score.value, score.status if score.value is None else "scored", reason=score.reason)
-    return row._replace(scores={**row.scores, name_of(unit.name): one})

@@ -197,7 +197,7 @@ def bound(words: list[str]) -> dict[str, Any]:
     command = words[0] if words and not words[0].startswith("-") else application.DEFAULT
     line = words if words and words[0] == command else [command, *words]
     app = application._app("basic-control")
-    app.command(application.build(command.replace("-", "_"), command))
+    app.command(application.build(command, command))
     _, found, _ = app.parse_args(line, exit_on_error=False, print_error=False)
     return dict(found.arguments)
 

@@ -42,7 +42,7 @@ from flows.api import Api
 from flows.environment import unreached
 from flows.ephemeral import _door, answering, server_for, started
 from flows.full_eval import full_eval
-from flows.variants import variant
+from flows.runners import variant
 from tests.conftest import Run
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
 from tests.helpers.runs import latest

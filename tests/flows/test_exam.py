@@ -233,7 +233,7 @@ def test_an_exam_is_configured_without_prefect() -> None:
     """Prefect reads its settings when it is imported, so nothing may import it before a run has set them."""
     script = (
         "import sys\n"
-        "import flows.cli.commands.exam\n"
+        "import flows.cli.commands.evaluate\n"
         "from flows.cli.options import RunOptions, choose\n"
         "from flows.judges_exam import SUITE, examination\n"
         "examination(choose(SUITE, RunOptions())[0], ())\n"

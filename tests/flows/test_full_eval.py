@@ -125,7 +125,7 @@ def test_an_end_by_sigterm_keeps_what_was_answered(forks: Preloaded, run: Run, t
 
 def test_an_earlier_run_is_read_before_prefect_is_imported() -> None:
     """Else its settings come too late: no stage cache, a second server, its telemetry."""
-    script = "import flows.cli.commands.run, flows.earlier, sys\nassert 'prefect' not in sys.modules"
+    script = "import flows.cli.commands.evaluate, flows.earlier, sys\nassert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from data.errors import InputError
 from flows.cli.application import main
-from flows.cli.named import named
-from flows.cli.options import RunOptions, choose
+from flows.cli.options import RunOptions, choose, named
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai

@@ -1,1 +1,1 @@
-"""The commands, one a file; `flows.cli` says how one is written."""
+"""The commands; `flows.cli` says how one is written."""

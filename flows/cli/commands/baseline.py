@@ -2,21 +2,12 @@
 
 from typing import Annotated
 
-from cyclopts import Parameter
-
 from data.commands import BASELINES
-from flows.cli.completers import RUN
 from flows.cli.console import show, written
-from flows.cli.options import Where
+from flows.cli.options import RUN, USUAL, Folder, Name, Where
 
 
-def set_(
-    name: Annotated[str, Parameter(metavar="NAME")],
-    run: Annotated[str, RUN],
-    /,
-    *,
-    at: Where | None = None,
-) -> None:
+def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     """Pin a finished run's scores: ids of questions, values, rules and digests, no texts. A file to commit.
 
     Args:
@@ -27,12 +18,10 @@ def set_(
     from tasks.store.baselines import path_of, write
     from tasks.store.runs import find
 
-    where = at or Where()
-    found = find(run, where.runs)
-    written([write(pin(name, found, where.root), path_of(name))])
+    written([write(pin(name, find(run, at.runs), at.root), path_of(name))])
 
 
-def list_(folder: Annotated[str, Parameter(metavar="FOLDER")] = BASELINES, /) -> None:
+def list_(folder: Folder = BASELINES, /) -> None:
     """List the baselines.
 
     Args:
@@ -49,7 +38,7 @@ def list_(folder: Annotated[str, Parameter(metavar="FOLDER")] = BASELINES, /) ->
         show(f"{folder} holds no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
 
-def show_(name: Annotated[str, Parameter(metavar="NAME")], /) -> None:
+def show_(name: Name, /) -> None:
     """Show what a baseline holds: its models' means in each suite, what decided them, and what was under test.
 
     Args:

@@ -1,25 +1,31 @@
-"""`compare`: runs, or other tools' files, side by side: what differs beyond chance, what changed on which item."""
+"""Results side by side: `compare`, `gate`, `power`, `leaderboard`, and `view`, which serves them to a browser."""
 
-from collections.abc import Iterator, Mapping
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import chain, islice, zip_longest
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from flows.cli.completers import RUN
-from flows.cli.console import show, written
-from flows.cli.options import FileOptions, Where
+from data.errors import InputError
+from data.exits import Exit
+from flows.cli.console import prose, say, show, written
+from flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from metrics.analysis.baseline import BaselineComparison
     from metrics.analysis.pairs import Comparison
+    from metrics.analysis.verdict import RunVerdict
+    from metrics.stats.intervals import Floats
     from tasks.compare.runs import RunComparison
-
-_ANSWERS = 3
-_KEYS = 12
-_CHARACTERS = 300
 
 
 def compare(
@@ -27,14 +33,14 @@ def compare(
     metric: tuple[str, ...] = (),
     pairs: Literal["same", "all"] = "same",
     most: Annotated[int, Parameter(name="--show", metavar="N")] = 3,
-    html: Annotated[str, Parameter(metavar="FILE")] = "",
-    markdown: Annotated[str, Parameter(metavar="FILE")] = "",
-    json: Annotated[str, Parameter(metavar="FILE")] = "",
-    junit: Annotated[str, Parameter(metavar="FILE")] = "",
+    html: File = "",
+    markdown: File = "",
+    json: File = "",
+    junit: File = "",
     language: str = "",
     verify: Annotated[str, Parameter(metavar="METRIC")] = "",
-    form: FileOptions | None = None,
-    at: Where | None = None,
+    form: FileOptions = ANYHOW,
+    at: Where = USUAL,
 ) -> None:
     """Compare runs, or files of other tools, on the questions that they have in common: what changed, and whether.
 
@@ -60,17 +66,16 @@ def compare(
     from tasks.report import comparison
     from tasks.store.tables import write_atomically
 
-    where = at or Where()
     found = compare_runs(
         named,
-        runs=where.runs,
-        root=where.root,
+        runs=at.runs,
+        root=at.root,
         metrics=metric,
         every=pairs == "all",
         language=language,
-        form=(form or FileOptions()).form(verify),
+        form=form.form(verify),
     )
-    show(*_parts(found, max(0, most)))
+    show(*_compared(found, max(0, most)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip
     for path, compose in composed:
@@ -78,72 +83,356 @@ def compare(
             written([write_atomically(Path(path), compose(found))], found.language)
 
 
-def _parts(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
-    from rich.text import Text
-
-    from data.characters import visible
+def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
+    """Yield what a comparison says: its answers, tables, the changes of most weight, and what bounds them."""
     from prompts.phrases import phrase
     from tasks.report import comparison
 
-    for line in comparison.answers(found, _ANSWERS):
-        yield Text(visible(line), style="bold")
+    yield from (prose(line, "bold") for line in comparison.answers(found, 3))
     if found.pairs:
         yield comparison.table(found).terminal(language=found.language)
-    for line in comparison.groups(found):
-        yield Text(visible(line))
-    total = sum(frame.height for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair))
-    for pair, row in _chosen(found, most):
-        yield _change(pair, row, found.language)
-    if total > most:
-        yield Text(phrase("compare.not_shown", found.language, k=total - most, n=total))
-    elif found.pairs and not total:
-        yield Text(phrase("compare.nothing_changed", found.language))
-    for line in (
-        *comparison.asked(found),
-        *comparison.verified(found, most),
-        *found.notes,
-        *comparison.bounds(found),
-    ):
-        yield Text(visible(line))
-    if found.differences:
-        yield comparison.configurations(found).terminal(_KEYS, found.language)
-
-
-def _chosen(found: "RunComparison", most: int) -> Iterator[tuple["Comparison", Mapping[str, Any]]]:
-    """Choose changes to show: of every pair in turn, losses and gains in turn, the greatest first."""
-    import polars as pl
-
+    yield from map(prose, comparison.groups(found))
+    listed = [(pair, frame) for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair)]
+    # Of every pair in turn, losses and gains in turn, the greatest first.
     queues = []
-    for pair, frame in zip(found.pairs, found.changed, strict=True):
-        if not found.listed(pair):
-            continue
-        gain = pl.col("gain")
-        heads = (frame.filter(side).head(most) for side in (gain < 0, gain > 0))
+    for pair, frame in listed:
+        heads = (frame.filter(sign * frame["gain"] > 0).head(most) for sign in (-1, 1))
         sides = (found.with_texts(head, pair).iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
-    yield from islice((one for turn in zip_longest(*queues) for one in turn if one), most)
+    for pair, row in islice((one for turn in zip_longest(*queues) for one in turn if one), most):
+        yield _change(pair, row, found.language)
+    total = sum(frame.height for _, frame in listed)
+    if total > most:
+        yield prose(phrase("compare.not_shown", found.language, k=total - most, n=total))
+    elif found.pairs and not total:
+        yield prose(phrase("compare.nothing_changed", found.language))
+    said = (comparison.asked(found), comparison.verified(found, most), found.notes, comparison.bounds(found))
+    yield from map(prose, chain(*said))
+    if found.differences:
+        yield comparison.configurations(found).terminal(12, found.language)
 
 
 def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":
+    """Return a changed item: both replies side by side."""
     from rich.box import ROUNDED
     from rich.table import Table as Sides
-    from rich.text import Text
 
-    from data.characters import visible
     from prompts.phrases import phrase
     from tasks.compare.runs import shorten
     from tasks.report.comparison import change_of, clip, headline, outcome, place_of
 
-    named = headline(pair, language)
-    said = f"{change_of(row, language)}: {named}: {shorten(row['prompt'] or place_of(row, language))}"
-    title = Text(visible(said), style="bold")
-    table = Sides(title=title, title_justify="left", box=ROUNDED, expand=True)
+    asked = shorten(row["prompt"] or place_of(row, language))
+    said = f"{change_of(row, language)}: {headline(pair, language)}: {asked}"
+    table = Sides(title=prose(said, "bold"), title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
-        table.add_column(Text(visible(f"{label}: {outcome(row, side, language)}")), ratio=1, overflow="fold")
-    texts = [clip(str(row[f"{side}_text"] or ""), _CHARACTERS, language) for side in ("before", "after")]
-    table.add_row(*(Text(visible(text)) for text in texts))
+        table.add_column(prose(f"{label}: {outcome(row, side, language)}"), ratio=1, overflow="fold")
+    texts = (str(row[f"{side}_text"] or "") for side in ("before", "after"))
+    table.add_row(*(prose(clip(text, 300, language)) for text in texts))
     if row["answer"]:
         answer = clip(str(row["answer"]), 200, language)
-        table.caption = Text(visible(phrase("compare.expected_is", language, answer=answer)))
+        table.caption = prose(phrase("compare.expected_is", language, answer=answer))
         table.caption_justify = "left"
     return table
+
+
+def gate(
+    new: Annotated[str, RUN],
+    /,
+    *,
+    baseline: Annotated[str, RUN] = "",
+    max_drop: Share = None,
+    threshold: Share = None,
+    metric: str = "",
+    junit: File = "",
+    form: FileOptions = ANYHOW,
+    at: Where = USUAL,
+) -> int:
+    """Say by the exit code whether a run, or a file of another tool, passes: for a build that runs any tool.
+
+    Against a baseline it regresses where the paired difference lies significantly below the tolerated drop, and
+    holds where it lies significantly above; where so few questions cannot tell, it is undecided.
+
+    Args:
+        new: a run's id or folder, or a file or folder of another tool
+        baseline: the same, from before; or the name of a pinned baseline, whose run is still there
+        max_drop: by how much it may be worse than the baseline (default: 0.02)
+        threshold: what its score must reach, in 0 to 1
+        metric: the metric that decides (default: a run's score, or a file's first)
+        junit: write a case for each gate as JUnit XML
+    """
+    from data.suites import MAX_DROP
+    from flows.environment import PRIVACY
+    from prompts.phrases import ENGLISH, phrase
+    from tasks.compare.gating import gate as gated
+    from tasks.report import regressions
+    from tasks.store.tables import write_atomically
+
+    if not baseline and threshold is None:
+        raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
+    for name, value in PRIVACY.items():  # before Prefect is imported, to score replies again
+        os.environ.setdefault(name, value)
+    baseline = _pinned(baseline, at.runs)
+    verdict, held, judged = gated(
+        new,
+        runs=at.runs,
+        root=at.root,
+        baseline=baseline,
+        metric=metric,
+        max_drop=MAX_DROP if max_drop is None else max_drop,
+        threshold=threshold,
+        form=form.form(),
+    )
+    lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
+    if held:  # its first line names a pinned run
+        lines += [f"{new}, compared with {baseline}:", *[*regressions.lines(asdict(held), ENGLISH)][1:]]
+    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *judged)
+    if junit:
+        written([write_atomically(Path(junit), _cases(verdict, held, new))])
+    return verdict.exit_code
+
+
+def _pinned(name: str, runs: Path) -> str:
+    """Return the run of a pinned baseline; what is a run or a file itself stays."""
+    from tasks.store.baselines import path_of, read
+
+    if not name or Path(name).exists() or (runs / name).exists() or not path_of(name).is_file():
+        return name
+    run = read(name).run
+    if not (runs / run).exists():
+        raise InputError(
+            f"--baseline {name}: pinned from run {run}, which is not in {runs}. Give a run or a file of another "
+            f"tool, or compare with the pinned scores as you run: `basic-control run --baseline {name}`."
+        )
+    return run
+
+
+def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
+    """Yield of each model and suite its names, its outcome, and what is said of it."""
+    from prompts.phrases import ENGLISH
+    from tasks.report.text import estimated, percent
+    from tasks.report.words import bound, why
+
+    for model in verdict.models:
+        for suite in model.suites:
+            if suite.outcome == "none":
+                continue
+            part = asdict(suite)
+            score = estimated(suite.score, suite.interval.low, suite.interval.high)
+            told = " ".join(filter(None, (score, bound(part, ENGLISH))))
+            asked = "" if suite.threshold is None else f", threshold {percent(suite.threshold)}"
+            reason = why(part, ENGLISH)
+            said = f"{told}{asked}: {suite.outcome}{f'; {reason}' if reason else ''}"
+            yield model.model, f"{suite.suite} {model.model}", suite.outcome, said
+
+
+def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -> str:
+    from tasks.report import regressions
+    from tasks.report.junit import case_of, text_of
+
+    cases = [(name, model, outcome, said) for model, name, outcome, said in _thresholds(verdict)]
+    cases += [
+        (part["suite"], f"baseline.{model['model']}", part["outcome"], regressions.regression(part))
+        for model in (asdict(held)["models"] if held else ())
+        for part in model["suites"]
+    ]
+    return text_of([case_of(*one, counts=True, passes=False) for one in cases], new)
+
+
+def power(
+    *named: Annotated[str, RUN],
+    drop: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1),
+    metric: str = "",
+    until_decided: bool = False,
+    threshold: float | None = None,
+    form: FileOptions = ANYHOW,
+    at: Where = USUAL,
+) -> int:
+    """Say how many questions would show a drop with power 0.8, from the spread of a run's or a file's own results.
+
+    With two files, by how often the two differ; with one, as if two runs answered independently, the worst case.
+    With --until-decided it reads a score a line (a number, or JSON with `score`) on standard input instead, and
+    ends as soon as the mean is told apart from --threshold: 0 above, 1 below, 3 undecided when the input ends.
+
+    Args:
+        named: one or two runs, or files of other tools
+        drop: the drops in question, in 0 to 1; may be repeated (default: 0.01, 0.02, 0.05, 0.1)
+        metric: the metric (default: the first that they have)
+        until_decided: read scores on standard input until the threshold is decided
+        threshold: what the mean is compared with
+    """
+    if until_decided:
+        if threshold is None or not 0 < threshold < 1 or named:
+            raise InputError("--until-decided: expected --threshold SHARE in 0 to 1 beside it, and no file.")
+        return _until(threshold)
+    if len(named) not in {1, 2}:
+        raise InputError(f"power: found {len(named)} runs or files, expected one or two.")
+    if wrong := [one for one in drop if not 0 < one < 1]:
+        raise InputError(f"--drop {wrong[0]:g}: expected a share, in 0 to 1.")
+    from metrics.analysis.needed import needed, spread
+    from tasks.report.tables import Column, Table
+    from tasks.report.text import grouped, percent, points
+
+    values, about = _values(named, metric, form, at)
+    found = spread(*values)
+    how = "as these two differ" if found.seen else "as if two runs answered independently"
+    show(f"{about}: mean {percent(found.mean)} over {found.n} questions; {how}.")
+    enough = Table.of(
+        needed(found, drop),
+        Column("drop, points", lambda one: points(one.drop).lstrip("+")),
+        Column(
+            "questions needed", lambda one: "more than 1 000 000" if one.n is None else grouped(one.n), numeric=True
+        ),
+    )
+    show(enough.terminal())
+    return Exit.PASSED
+
+
+def _values(
+    named: Sequence[str], metric: str, form: FileOptions, at: Where
+) -> "tuple[tuple[Floats, Floats | None], str]":
+    """Return each question's value, of a second file too where there is one, and what they are of."""
+    import polars as pl
+
+    from metrics.analysis.questions import align
+    from metrics.analysis.values import question_values
+    from tasks.compare.sides import shared_metrics, sides
+
+    found = sides(named, runs=at.runs, root=at.root, form=form.form())
+    there = shared_metrics(found)
+    chosen = metric or next(iter(there), "")
+    if chosen not in there:
+        raise InputError(f"--metric {metric or 'METRIC'}: expected one of {', '.join(there) or 'none'}.")
+    aligned = align({side.name: side.items for side in found})
+    frames, names = [], []
+    for side in found:
+        scores = side.scores.filter(metric=chosen).with_columns(pl.col("item_id").replace(aligned.ids[side.name]))
+        model = scores["model"][0] if scores.height else ""
+        values = question_values(scores.filter(model=model), aligned.items).drop_nulls("value")
+        frames.append(values.select("item_id", "value"))
+        names.append(f"{model} of {side.name}")
+    both = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on="item_id", suffix="_other")
+    if both.is_empty():
+        raise InputError(
+            "power: found no scored question, expected some" + (" in common." if len(frames) > 1 else ".")
+        )
+    other = both["value_other"].to_numpy() if len(frames) > 1 else None
+    return (both["value"].to_numpy(), other), f"{chosen}, {' and '.join(names)}"
+
+
+def _until(threshold: float) -> int:
+    """Follow the mean of the scores on standard input until it is told apart from the threshold."""
+    from metrics.stats.power import ALPHA
+    from metrics.stats.sequential import follow, side
+    from tasks.report.text import percent
+
+    seen: list[float] = []
+    looks = [1]
+    for value in _scores():
+        seen.append(value)
+        if len(seen) < looks[-1]:
+            continue
+        look = follow(seen, alpha=ALPHA, looks=looks)[-1]
+        if where := side(look, threshold):
+            show(f"decided after {look.n}: mean {percent(look.mean)}, {percent(look.low)} to {percent(look.high)}, "
+                 f"{where} {percent(threshold)}")  # fmt: skip
+            return Exit.PASSED if where == "above" else Exit.FAILED
+        looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the work stays small
+    if not seen:
+        raise InputError("--until-decided: found no score on standard input, expected one a line.")
+    last = follow(seen, alpha=ALPHA, looks=[*looks[:-1], len(seen)])[-1]
+    show(f"undecided after {last.n}: mean {percent(last.mean)}, {percent(last.low)} to {percent(last.high)}; "
+         f"the threshold is {percent(threshold)}")  # fmt: skip
+    return Exit.UNDECIDED
+
+
+def _scores() -> Iterator[float]:
+    from tasks.exchange.records import share
+
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            read = loads(line)
+        except (ValueError, RecursionError):
+            read = None
+        value = share(read.get("score", read.get("correct")) if isinstance(read, dict) else read)
+        if value is None:
+            raise InputError(f"standard input, line {number}: expected a score in 0 to 1, or JSON with `score`.")
+        yield value
+
+
+def leaderboard(*, html: File = "", language: str = "", at: Where = USUAL) -> None:
+    """Rank the models of all finished runs.
+
+    Only results on the same questions stand in one table; of each version of a model the latest there, and how it
+    came to be over time where there are several. Nothing is asked.
+
+    Args:
+        html: write tables and trends as one HTML page as well
+        language: of what is said, such as en or ru (default: that of the latest run's report)
+    """
+    from tasks.compare.leaderboard import gather
+    from tasks.report import leaderboard as words
+    from tasks.store.tables import write_atomically
+
+    found = gather(at.existing_runs(), language=language)
+    show(*map(prose, words.remarks(found)))
+    for number, board in enumerate(found.boards, 1):
+        show(prose(words.heading(found, number, board), "bold"))
+        show(words.table(found, board).terminal(len(board.entries)), *map(prose, words.notes(found, board)))
+        if (over_time := words.trend_table(found, board)).rows:
+            show(over_time.terminal(language=found.language))
+    if html:
+        write_atomically(Path(html), words.page(found))
+        written([html], found.language)
+
+
+def view(
+    *named: Annotated[str, RUN],
+    port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
+    open_: Annotated[bool, Parameter(name="--open")] = False,
+    host: Annotated[str, Parameter(metavar="ADDRESS")] = "",
+    language: str = "",
+    at: Where = USUAL,
+) -> None:
+    """Serve the runs to this machine's browser: an index, reports, trends, and any two runs or files compared.
+
+    Only 127.0.0.1 is listened at unless --host says otherwise, nothing can be changed, and nothing is asked of a
+    model. Ctrl-C ends it.
+
+    Args:
+        named: a run's id or folder, whose report is the page to open first; or files of other tools, as `compare`
+            reads them, which stand beside the runs: of two, the page to open first compares them
+        port: where to listen (default: a free one)
+        open_: open the page in a browser
+        host: listen at this address instead, such as 0.0.0.0, for whoever has the password that is printed; it and
+            the pages are sent unencrypted
+        language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
+    """
+    from flows.cli import viewing
+    from prompts.phrases import catalogue
+
+    if language:
+        catalogue(language)
+    folder, page, files = at.runs, "/", viewing.files_of(named)
+    if len(files) == viewing.BOTH:
+        page = viewing.comparison_address(*files)
+    elif named and not files:
+        folder, page = viewing.report_path(folder, named[0])
+    elif not files:
+        at.existing_runs()
+    password = secrets.token_urlsafe(12) if host else ""
+    with viewing.bind(port, host) as listening:
+        taken = listening.getsockname()[1]
+        address = f"http://{viewing.name_of(host)}:{taken}{page}"
+        show(f"The runs of {folder} are at {address} until Ctrl-C.")
+        if password:
+            show(f"Whoever opens them gives any name and the password {password}")
+        if open_:
+            import webbrowser
+
+            webbrowser.open(address)
+        try:
+            viewing.server(folder, taken, language, files, password).run(sockets=[listening])
+        except KeyboardInterrupt:
+            say("Stopped.")

@@ -6,9 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from data.commands import typed
-from flows.cli.completers import RUN
 from flows.cli.console import show, written
-from flows.cli.options import Where
+from flows.cli.options import RUN, USUAL, Where
 from tasks.exchange.discovery import forms
 
 DEFAULT = "every-eval-ever"
@@ -36,16 +35,15 @@ def read(
         task: of a file of several evaluations, which one (default: the first)
         language: the language of the questions
     """
-    from data.characters import visible
     from tasks.exchange import suites
     from tasks.report.text import percent
 
     found = suites.read(log, metric=stated, task=task)
     chosen = suites.write(found, to, metric=metric, language=language)
     mean = "no score" if found.accuracy is None else f"{percent(found.accuracy)} ({found.metric})"
-    show(visible(f"{found.tool}: {len(found.rows)} replies of {found.model} to {found.task}; stated: {mean}."))
+    show(f"{found.tool}: {len(found.rows)} replies of {found.model} to {found.task}; stated: {mean}.")
     for remark in found.remarks:
-        show(visible(f"Not carried over: {remark}"))
+        show(f"Not carried over: {remark}")
     written([str(to / suites.ROWS), str(to / suites.RUN)])
     show(f"Scored here by {chosen}. Next: {typed('run')} --config {to / suites.RUN}")
 
@@ -56,7 +54,7 @@ def write(
     *,
     to: Annotated[Path, Parameter(metavar="FOLDER")],
     form: Annotated[str, Parameter(help=", ".join(f"{one} ({what})" for one, what in forms().items()))] = DEFAULT,
-    at: Where | None = None,
+    at: Where = USUAL,
 ) -> None:
     """Write a finished run as logs or records of another tool, for each suite and model.
 
@@ -64,11 +62,10 @@ def write(
         run: the run's name
         to: the folder to write
     """
-    from tasks.exchange.export import export
+    from tasks.exchange.finished import export
     from tasks.store.runs import find
 
-    where = at or Where()
-    written([str(path) for path in export(find(run, where.runs), to, form, root=where.root)])
+    written([str(path) for path in export(find(run, at.runs), to, form, root=at.root)])
 
 
 VERBS = (read, write)

@@ -1,6 +1,5 @@
 """`label`: people's labels of a run's judged replies, and what they make of its means."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -8,11 +7,12 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from data.commands import typed
-from flows.cli.completers import RUN
 from flows.cli.console import show, written
-from flows.cli.options import Where
+from flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from metrics.stats.intervals import Interval
     from metrics.stats.labelled import Powered
     from tasks.judges.labels import Labelled
@@ -26,9 +26,9 @@ def label(
     n: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 50,
     by: Literal["random", "uncertainty"] = "random",
     metric: str = "",
-    out: Annotated[str, Parameter(metavar="FILE")] = "",
+    out: File = "",
     labels: Annotated[tuple[str, ...], Parameter(metavar="FILE", json_list=False)] = (),
-    at: Where | None = None,
+    at: Where = USUAL,
 ) -> None:
     """Draw replies for people to label; with --labels, join their labels with the judge's scores.
 
@@ -49,40 +49,44 @@ def label(
     from tasks.report.exports import write_csv
     from tasks.store.runs import find
 
-    where = at or Where()
-    run = find(named, where.runs)
-    found = judged(run, where.root)
-    if labels:
-        rows = read_labels(*map(Path, labels))
-        joined = estimates(found, rows)
-        show(table_of(joined).terminal(len(joined)), *_agreements(joined))
-        written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
-        again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
-        show(f"Every later run of these replies knows the labels. To gate this one on them: {again}")
+    run = find(named, at.runs)
+    found = judged(run, at.root)
+    if not labels:
+        drawn = sheet(found, n=n, by=by, metric=metric)
+        written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
         return
-    drawn = sheet(found, n=n, by=by, metric=metric)
-    written([write_csv(drawn, Path(out) if out else run.folder / "labels.csv")])
-
-
-def _agreements(joined: "list[Labelled]") -> Iterator[str]:
-    """Say how several labellers agree."""
+    rows = read_labels(*map(Path, labels))
+    joined = estimates(found, rows)
+    show(table_of(joined).terminal(len(joined)))
     for one in joined:
-        if one.agreement is None or one.agreement.alpha is None:
-            continue
-        low, high = one.agreement.interval.low or 0.0, one.agreement.interval.high or 0.0
-        yield (
-            f"{one.suite}, {one.model}, {one.metric}: the labellers agree by Krippendorff's alpha "
-            f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled twice."
-        )
+        if one.agreement is not None and one.agreement.alpha is not None:
+            low, high = one.agreement.interval.low or 0.0, one.agreement.interval.high or 0.0
+            show(f"{one.suite}, {one.model}, {one.metric}: the labellers agree by Krippendorff's alpha "
+                 f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled "
+                 "twice.")  # fmt: skip
+    written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
+    again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
+    show(f"Every later run of these replies knows the labels. To gate this one on them: {again}")
 
 
 def table_of(joined: "list[Labelled]") -> "Table":
-    """Return what labels showed: each figure with its interval, and on how many labels and samples it rests."""
-    from tasks.report.tables import Column, Table
+    """Return what labels showed: each figure with its interval, and on how many labels and samples it rests.
 
-    def known(one: "Labelled") -> bool:
-        """Say whether labels are enough for an interval; else nothing that they alone would say is shown."""
-        return one.found.interval.low is not None
+    Where labels are not enough for an interval, nothing that they alone would say is shown.
+    """
+    from tasks.report.tables import Column, Table
+    from tasks.report.text import estimated
+
+    def figure(value: float, interval: "Interval") -> str:
+        return estimated(value, interval.low, interval.high)
+
+    def known(say: "Callable[[Powered], str]", other: "Callable[[Powered], str]") -> "Callable[[Labelled], str]":
+        return lambda one: (other if one.found.interval.low is None else say)(one.found)
+
+    def relied(found: "Powered") -> str:
+        low, high = found.weight_interval.low, found.weight_interval.high
+        sure = low is not None and high is not None
+        return f"{found.weight:.2f} ({low:.2f} – {high:.2f})" if sure else "0: the labels alone"
 
     return Table.of(
         joined,
@@ -90,28 +94,9 @@ def table_of(joined: "list[Labelled]") -> "Table":
         Column("model", lambda one: one.model),
         Column("metric", lambda one: one.metric),
         Column("labels", lambda one: f"{one.found.n_labels} of {one.found.n_samples}"),
-        Column("judge", lambda one: _estimated(one.found.judged, one.found.judged_interval)),
-        Column(
-            "labels alone",
-            lambda one: _estimated(one.found.labelled, one.found.labels_alone) if known(one) else "–",
-        ),
-        Column(
-            "estimate",
-            lambda one: _estimated(one.found.value, one.found.interval) if known(one) else one.found.reason,
-        ),
-        Column("λ, how far the judge is relied on", lambda one: _lambda(one.found) if known(one) else "–"),
+        Column("judge", lambda one: figure(one.found.judged, one.found.judged_interval)),
+        Column("labels alone", known(lambda found: figure(found.labelled, found.labels_alone), lambda _: "–")),
+        Column("estimate", known(lambda found: figure(found.value, found.interval), lambda found: found.reason)),
+        Column("λ, how far the judge is relied on", known(relied, lambda _: "–")),
         Column("to halve it", lambda one: "–" if (n := one.found.n_halving) is None else f"{n} labels"),
     )
-
-
-def _estimated(value: float, interval: "Interval") -> str:
-    from tasks.report.text import estimated
-
-    return estimated(value, interval.low, interval.high)
-
-
-def _lambda(found: "Powered") -> str:
-    low, high = found.weight_interval.low, found.weight_interval.high
-    if low is None or high is None:
-        return "0: the labels alone"
-    return f"{found.weight:.2f} ({low:.2f} – {high:.2f})"

@@ -5,26 +5,21 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from flows.cli.completers import RUN
 from flows.cli.console import show
-from flows.cli.options import Where
+from flows.cli.options import RUN, USUAL, Where
 
 
-def _run_folder(at: Where | None, run: str) -> Path:
-    """Return a run's folder.
-
-    Raises:
-        InputError: it is not the name of a run that is there, or its manifest is not one.
-    """
+def _run_folder(at: Where, run: str) -> Path:
+    """Return a run's folder."""
     from tasks.store import manifest
 
-    folder = manifest.folder_of(run, (at or Where()).existing_runs())
+    folder = manifest.folder_of(run, at.existing_runs())
     manifest.read(folder)
     return folder
 
 
 def list_(
-    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where | None = None
+    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where = USUAL
 ) -> None:
     """List runs, the newest first.
 
@@ -38,7 +33,7 @@ def list_(
 
     found = [
         one
-        for one in history((at or Where()).existing_runs())
+        for one in history(at.existing_runs())
         if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:
@@ -61,7 +56,7 @@ def tag(
     *tags: Annotated[str, Parameter(metavar="TAG")],
     remove: tuple[str, ...] = (),
     note: str | None = None,
-    at: Where | None = None,
+    at: Where = USUAL,
 ) -> None:
     """Tag a run, or note something of it.
 
@@ -77,7 +72,7 @@ def tag(
     show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
-def show_(run: Annotated[str, RUN], /, *, at: Where | None = None) -> None:
+def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     """Show what is known of a run: its models and suites, scores, commit, baseline, tags and note.
 
     Args:

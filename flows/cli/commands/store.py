@@ -10,15 +10,13 @@ from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 from rich.filesize import decimal as amount
 
-from data.characters import visible
 from data.errors import InputError, plural
 from data.exits import Exit
 from flows.cli.console import show
-from flows.cli.options import Where
+from flows.cli.options import USUAL, Where
 
 if TYPE_CHECKING:
     from config.settings import StoreSettings
-    from tasks.report.tables import Table
     from tasks.store.inventory import Inventory, RunFolder
     from tasks.store.tables import Store
 
@@ -34,14 +32,13 @@ def _seconds(_type: object, tokens: Sequence[Token]) -> float:
     return int(number) * _UNITS[unit]
 
 
-def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:
-    """Return where a store is, the store, and what is there."""
+def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
     from tasks.store.inventory import take
     from tasks.store.tables import Store
 
     # What the reply cache has to say of a repair is part of the answer.
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
-    at = (where or Where()).store
+    at = where.store
     store = Store(at.root)
     if store.local is not None and not store.local.is_dir():
         raise InputError(
@@ -51,34 +48,29 @@ def _open(where: Where | None) -> tuple["StoreSettings", "Store", "Inventory"]:
     return at, store, take(store, Path(at.runs))
 
 
-def _table(there: "Inventory") -> "Table":
-    from tasks.report.tables import Column, Table
-
-    return Table.of(
-        there.runs,
-        Column("run", lambda run: run.name, unbroken=True),
-        Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
-        Column("state", _state, unbroken=True),
-        Column("models", lambda run: ", ".join(run.models) or "–"),
-        Column("suites", lambda run: ", ".join(run.suites) or "–"),
-        Column("tables", lambda run: str(len(run.digests)), numeric=True),
-        Column("size", lambda run: amount(there.size(run.digests)), numeric=True, unbroken=True),
-    )
-
-
-def _state(run: "RunFolder") -> str:
-    return "finished" if run.finished else (run.problem and "no manifest") or "not ended"
-
-
-def list_(*, where: Where | None = None) -> None:
+def list_(*, where: Where = USUAL) -> None:
     """Say what is there."""
+    from tasks.report.tables import Column, Table
     from tasks.runtime.storage import cache_url
     from tasks.store.databases import file_of
     from tasks.store.replies import ReplyCache
 
+    def state(run: "RunFolder") -> str:
+        return "finished" if run.finished else "no manifest" if run.problem else "not ended"
+
     at, store, there = _open(where)
     if there.runs:
-        show(_table(there).terminal(len(there.runs)))
+        table = Table.of(
+            there.runs,
+            Column("run", lambda run: run.name, unbroken=True),
+            Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
+            Column("state", state, unbroken=True),
+            Column("models", lambda run: ", ".join(run.models) or "–"),
+            Column("suites", lambda run: ", ".join(run.suites) or "–"),
+            Column("tables", lambda run: str(len(run.digests)), numeric=True),
+            Column("size", lambda run: amount(there.size(run.digests)), numeric=True, unbroken=True),
+        )
+        show(table.terminal(len(there.runs)))
     else:
         show(f"No run in {at.runs}.")
     every, idle = set(there.tables), set(there.tables) - there.needed
@@ -98,7 +90,7 @@ def list_(*, where: Where | None = None) -> None:
     replies.close()
 
 
-def verify(*, where: Where | None = None) -> int:
+def verify(*, where: Where = USUAL) -> int:
     """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
     from tasks.runtime.storage import cache_url
     from tasks.store.databases import shown
@@ -123,7 +115,7 @@ def verify(*, where: Where | None = None) -> int:
     replies, faults = faults_of_replies(url)
     found += [f"reply cache {shown(url)}: {fault}" for fault in faults]
     for line in found:
-        show(f"DAMAGED  {visible(line)}")
+        show(f"DAMAGED  {line}")
     show(
         f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
         f"checked: {plural(len(found), 'fault') if found else 'all whole'}."
@@ -138,7 +130,7 @@ def prune(
     runs: Annotated[tuple[str, ...], Parameter(name="--run", metavar="ID", json_list=False)] = (),
     grace: Annotated[float, Parameter(converter=_seconds, metavar="AGE")] = _UNITS["d"],
     yes: bool = False,
-    where: Where | None = None,
+    where: Where = USUAL,
 ) -> None:
     """Say which runs, and which tables that no other run needs, can go; with --yes delete them.
 
@@ -161,7 +153,7 @@ def prune(
         )
     planned = plan(there, PruningRequest(older_than, keep, runs, grace))
     for run in planned.runs:
-        show(f"run    {run.name}  {visible(', '.join(run.models))}")
+        show(f"run    {run.name}  {', '.join(run.models)}")
     size = there.size(planned.tables)
     for note in planned.notes:
         show(f"note   {note}")
@@ -171,15 +163,12 @@ def prune(
         show(f"Would delete {', '.join(goes)}. Nothing was deleted: add --yes.")
         return
     gone = carry_out(there, planned)
-    kept = (
-        f" {plural(len(planned.tables) - gone, 'table')} came into use meanwhile."
-        if gone < len(planned.tables)
-        else ""
-    )
-    show(f"Deleted {', '.join(goes)}.{kept}")
+    kept = plural(len(planned.tables) - gone, "table")
+    note = f" {kept} came into use meanwhile." if gone < len(planned.tables) else ""
+    show(f"Deleted {', '.join(goes)}.{note}")
 
 
-def repair(*, where: Where | None = None) -> None:
+def repair(*, where: Where = USUAL) -> None:
     """Mend a damaged reply cache, and bring replies back from the store's tables."""
     from tasks.runtime.storage import cache_url
     from tasks.store.replies import ReplyCache
@@ -187,10 +176,9 @@ def repair(*, where: Where | None = None) -> None:
     at, store, _ = _open(where)
     opened = ReplyCache(cache_url(at), tables=store, whole=True)
     mended, brought = opened.restore()
-    number = opened.count()
     show(
-        f"{opened.shown}: {plural(number, 'reply')}; {plural(mended, 'reply')} with a wrong checksum removed, "
-        f"{plural(brought, 'reply')} brought back from the store's tables."
+        f"{opened.shown}: {plural(opened.count(), 'reply')}; {plural(mended, 'reply')} with a wrong checksum "
+        f"removed, {plural(brought, 'reply')} brought back from the store's tables."
     )
     opened.close()
 

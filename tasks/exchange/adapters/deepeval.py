@@ -6,7 +6,7 @@ Source: deepeval 4, its `TestRun` model.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.exchange.records import Found, Recorded, Stated, mapped, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, Stated, mapped, objects, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
 TOOL = "DeepEval"
@@ -20,22 +20,20 @@ def fits(source: Source) -> bool:
     """Tell whether a file is a test run."""
     cases = _run(source).get("testCases")
     return isinstance(cases, list) and (
-        not cases or "actualOutput" in mapped(cases[0]) or "input" in mapped(cases[0])
+        not cases or not mapped(cases[0]).keys().isdisjoint({"actualOutput", "input"})
     )
 
 
 def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
     found = {}
-    for one in case.get("metricsData") or ():
-        told = mapped(one)
-        judge = text_of(told.get("evaluationModel"))
+    for told in objects(case.get("metricsData")):
         why = told.get("error") or told.get("reason")
         value = None if told.get("error") or told.get("skipped") else told.get("score")
+        judge = text_of(told.get("evaluationModel"))
         found[text_of(told.get("name"))] = stated(value, judge=judge, reason=why)
-    success = case.get("success")
     failed = next((one.reason for one in found.values() if one.status != "scored"), None)
     judged = next((one.judge for one in found.values() if one.judge), "")
-    whole = stated(None if failed is not None else success, judge=judged, reason=failed)
+    whole = stated(None if failed is not None else case.get("success"), judge=judged, reason=failed)
     return found if len(found) == 1 else {"success": whole, **found}
 
 
@@ -44,10 +42,11 @@ def read(source: Source) -> Iterator[Found]:
     run = _run(source)
     options = mapped(run.get("hyperparameters"))
     model = text_of(options.get("model")) or text_of(run.get("identifier")) or "model"
-    names = [text_of(mapped(case).get("name")) for case in run["testCases"]]
+    cases = objects(run["testCases"])
+    names = [text_of(case.get("name")) for case in cases]
     # Unless named by the user, cases are called after their place.
     declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
-    for case, name in zip(map(mapped, run["testCases"]), names, strict=True):
+    for case, name in zip(cases, names, strict=True):
         yield Recorded(
             name if declared else "",
             text_of(case.get("input")),
@@ -60,5 +59,5 @@ def read(source: Source) -> Iterator[Found]:
         )
     if talks := len(run.get("conversationalTestCases") or ()):
         yield f"{talks} test cases are conversations of several turns; they are left out."
-    prompts = ", ".join(text_of(mapped(one).get("alias")) for one in run.get("prompts") or ())
+    prompts = ", ".join(text_of(one.get("alias")) for one in objects(run.get("prompts")))
     yield stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})

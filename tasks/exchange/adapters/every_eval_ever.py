@@ -5,7 +5,7 @@ Source: the schemas `eval` and `instance_level_eval` of every-eval-ever 0.3.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from uuid import UUID
 
 from data.errors import InputError
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Found, Recorded, Stated, counted, mapped, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, counted, mapped, stated, stated_facts, text_of, within
 from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
@@ -29,14 +29,14 @@ def fits(source: Source) -> bool:
     """Tell whether a file is an aggregate record, or its first line an instance."""
     return (
         source.head.keys() >= _KEYS
-        or not source.head.keys().isdisjoint({"detailed_evaluation_results"})
+        or "detailed_evaluation_results" in source.head
         or ("schema_version" in source.head and source.whole is not None)
     )
 
 
 def _instances(source: Source) -> Path:
     """Return the file of instances that an aggregate record names; it stands beside it, never elsewhere."""
-    path, named = source.path, mapped(source.head.get("detailed_evaluation_results")).get("file_path")
+    path, named = source.path, within(source.head, "detailed_evaluation_results", "file_path")
     if not isinstance(named, str):
         raise InputError(
             f"{path}: it holds aggregates alone: found no detailed_evaluation_results.file_path; only records with "
@@ -48,20 +48,20 @@ def _instances(source: Source) -> Path:
     return found
 
 
-def _recorded(row: Mapping[str, Any], scores: Mapping[str, Stated], error: str) -> Recorded:
-    output, asked, usage = mapped(row.get("output")), mapped(row["input"]), mapped(row.get("token_usage"))
-    replies = output.get("raw")
+def _recorded(row: Mapping[str, Any], error: str) -> Recorded:
+    asked, replies = mapped(row["input"]), within(row, "output", "raw")
+    metric = text_of(within(row, "metadata", "metric")) or "score"
     return Recorded(
         text_of(row.get("sample_id")),
         text_of(asked.get("raw")),
         [str(one) for one in asked.get("reference") or ()],
         None if error else text_of(replies[0] if isinstance(replies, list) and replies else replies),
-        scores,
+        {metric: stated(within(row, "evaluation", "score"), error=error)},
         str(row["model_id"]),
         str(row.get("evaluation_name") or ""),
         error=error,
-        tokens_in=counted(usage.get("input_tokens")),
-        tokens_out=counted(usage.get("output_tokens")),
+        tokens_in=counted(within(row, "token_usage", "input_tokens")),
+        tokens_out=counted(within(row, "token_usage", "output_tokens")),
         choices=tuple(map(str, asked.get("choices") or ())),
     )
 
@@ -84,17 +84,15 @@ def read(source: Source) -> Iterator[Found]:
         if not error and (row["interaction_type"] != "single_turn" or not isinstance(row.get("output"), Mapping)):
             turns += 1
             continue
-        traces += bool(mapped(row.get("output")).get("reasoning_trace"))
-        metric = text_of(mapped(row.get("metadata")).get("metric")) or "score"
-        judged = mapped(row["evaluation"]).get("score")
-        yield _recorded(row, {metric: stated(judged, error=error)}, error)
+        traces += bool(within(row, "output", "reasoning_trace"))
+        yield _recorded(row, error)
     yield "The record does not say why replies ended: none can be identified as cut at the token limit."
     if turns:
         yield f"{turns} instances are conversations of several turns or of agents; they are left out."
     if traces:
         yield f"The reasoning traces of {traces} instances are left out: only answers are verified."
-    known = mapped(source.head.get("eval_library")) if aggregate else {}
-    yield stated_facts(tool=TOOL, tool_version=known.get("version"), schema=source.head.get("schema_version"))
+    version = within(source.head, "eval_library", "version") if aggregate else None
+    yield stated_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
 
 
 def _part(text: str) -> str:
@@ -157,24 +155,20 @@ def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, 
     suite's score.
     """
     for one in evaluations:
-        if metrics := one.metrics():
-            yield from _record(one, metrics, folder, run)
+        if one.metrics():
+            yield from _record(one, folder, run)
 
 
-def _record(
-    evaluation: Evaluation, metrics: Sequence[str], folder: Path, run: Mapping[str, Any]
-) -> tuple[Path, Path]:
+def _record(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> tuple[Path, Path]:
+    main, *_ = metrics = evaluation.metrics()
     evaluation_id = f"{evaluation.suite}/{evaluation.target}/{run['run']}"
-    lines = [
-        _instance(row, evaluation, metrics[0], evaluation_id) for row in evaluation.rows if metrics[0] in row.scores
-    ]
+    lines = [_instance(row, evaluation, main, evaluation_id) for row in evaluation.rows if main in row.scores]
     # Where its own validator wants them: data/benchmark/developer/model/uuid.json, and uuid_samples.jsonl.
     developer, _, model = evaluation.target.rpartition("/")
     place = Path("data", _part(evaluation.suite), _part(developer or UNNAMED), _part(model))
     name = str(UUID(bytes=hashlib.sha256(evaluation_id.encode()).digest()[:16], version=4))
     instances, record = folder / place / f"{name}_samples.jsonl", folder / place / f"{name}.json"
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    known = {"deployment_type": "unknown", "model_availability": "unknown"}
     whole = {
         "schema_version": SCHEMA,
         "evaluation_id": evaluation_id,
@@ -191,7 +185,7 @@ def _record(
             "name": evaluation.target,
             "id": evaluation.target,
             "developer": developer or UNNAMED,
-            "additional_details": known,
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
         },
         "evaluation_results": [_result(name, evaluation, evaluation_id) for name in metrics],
         "detailed_evaluation_results": {

@@ -25,9 +25,11 @@ from tasks.exchange.records import (
     counted,
     expected,
     mapped,
+    objects,
     stated,
     stated_facts,
     text_of,
+    within,
 )
 from tasks.exchange.source import LARGEST, Source, refuse_large
 
@@ -40,7 +42,8 @@ WRITES = ".eval, which its viewer opens"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's own values of correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
-_SAMPLE = re.compile(r"samples/[^/]+\.json")
+_SAMPLE = re.compile(r"samples/(?:(?P<id>\d{1,18})_)?[^/]+\.json")
+"""A sample's member: an id, then `_epoch_` and a number."""
 _ATTACHED = "attachment://"
 _ZSTD = 93
 _LOCAL, _LENGTHS = 30, struct.Struct("<HH")  # a zip member's own header, before its name, ends with two lengths
@@ -49,13 +52,6 @@ _LOCAL, _LENGTHS = 30, struct.Struct("<HH")  # a zip member's own header, before
 def fits(source: Source) -> bool:
     """Tell whether a file is a log of Inspect."""
     return source.path.suffix.lower() == ".eval" or {"eval", "status", "version"} <= source.head.keys()
-
-
-def _wanted(path: Path) -> None:
-    if importlib.util.find_spec("inspect_ai") is None:
-        raise InputError(
-            f"{path}: logs of Inspect need its package, which is not installed. Run: {installing('inspect')}"
-        )
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
@@ -90,7 +86,8 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
             by_name = {member.filename: member for member in packed.infolist()}
             head = by_name.get("header.json") or by_name.get("_journal/start.json")
             yield mapped(_member(packed, head)) if head else {}
-            for name in sorted(filter(_SAMPLE.fullmatch, by_name), key=_order):
+            named = [(int(one["id"] or 0), name) for name in by_name if (one := _SAMPLE.fullmatch(name))]
+            for _, name in sorted(named):
                 yield mapped(_member(packed, by_name[name]))
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error, zlib.error) as error:
         raise InputError(
@@ -98,20 +95,18 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
         ) from error
 
 
-def _order(name: str) -> tuple[int, str]:
-    """Order samples by their members' names: an id, then `_epoch_` and a number."""
-    number = re.match(r"samples/(\d{1,18})_", name)
-    return int(number[1]) if number else 0, name
-
-
-def _score(given: object, scorer: str, judge: str) -> dict[str, Stated]:
-    """Return a scorer's value: one, or several by name."""
-    value, why = mapped(given).get("value"), mapped(given).get("explanation")
-    values = (
-        {f"{scorer}.{name}": one for name, one in value.items()} if isinstance(value, Mapping) else {scorer: value}
-    )
-    marked = {name: _MARKS.get(one, one) if isinstance(one, str) else one for name, one in values.items()}
-    return {name: stated(one, judge=judge, reason=why) for name, one in marked.items()}
+def _scores(sample: Mapping[str, Any], facts: Mapping[str, str], error: str) -> dict[str, Stated]:
+    """Return the scorers' values: of each one, or several by name."""
+    scores = dict[str, Stated]()
+    for scorer, given in mapped(sample.get("scores")).items():
+        judge = facts.get(f"judge of {scorer}", "a model") if scorer.startswith("model_graded") else ""
+        value, why = within(given, "value"), within(given, "explanation")
+        several = isinstance(value, Mapping)
+        values = {f"{scorer}.{name}": one for name, one in value.items()} if several else {scorer: value}
+        for name, one in values.items():
+            marked = _MARKS.get(one, one) if isinstance(one, str) else one
+            scores[name] = stated(None, error=error) if error else stated(marked, judge=judge, reason=why)
+    return scores
 
 
 def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) -> Recorded:
@@ -119,64 +114,48 @@ def _recorded(sample: Mapping[str, Any], facts: Mapping[str, str], epochs: int) 
     attached = mapped(sample.get("attachments"))
     choices = output.get("choices") or [{}]
     first = mapped(choices[0]) if isinstance(choices, list) else {}
-    usage, scores = mapped(output.get("usage")), dict[str, Stated]()
-    for scorer, given in mapped(sample.get("scores")).items():
-        judged = scorer.startswith("model_graded")
-        scores |= _score(given, scorer, facts.get(f"judge of {scorer}", "a model") if judged else "")
-    error = text_of_error(sample.get("error"))
-    if error:
-        scores = {name: stated(None, error=error) for name in scores}
+    failure, reply = sample.get("error"), output.get("completion")
+    error = str(within(failure, "message") or UNSTATED) if failure else ""
+    said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
 
     def whole(text: str) -> str:
         return str(attached.get(text.removeprefix(_ATTACHED), text)) if text.startswith(_ATTACHED) else text
 
-    reply = output.get("completion")
-    said = reply if isinstance(reply, str) else conversation([mapped(first.get("message"))])
     return Recorded(
         text_of(sample.get("id")),
         whole(conversation(sample.get("input"))),
         expected(sample.get("target")),
         None if error else whole(said),
-        scores,
+        _scores(sample, facts, error),
         facts.get("model", "model"),
         facts.get("task", ""),
         repeat=epoch - 1 if epochs > 1 or epoch > 1 else None,
         finish_reason=_REASONS.get(str(first.get("stop_reason")), ""),
         error=error,
-        tokens_in=counted(usage.get("input_tokens")),
-        tokens_out=counted(usage.get("output_tokens")),
+        tokens_in=counted(within(output, "usage", "input_tokens")),
+        tokens_out=counted(within(output, "usage", "output_tokens")),
         choices=tuple(map(str, sample.get("choices") or ())),
     )
 
 
-def text_of_error(error: object) -> str:
-    """Return what a sample's error says; '' where it has none."""
-    return str(mapped(error).get("message") or UNSTATED) if error else ""
-
-
 def _facts(header: Mapping[str, Any]) -> dict[str, str]:
     told = mapped(header.get("eval"))
-    asked = mapped(mapped(header.get("plan")).get("config")) or mapped(told.get("model_generate_config"))
-    scorers = [mapped(one) for one in told.get("scorers") or ()]
-    judges = {f"judge of {one.get('name')}": mapped(one.get("options")).get("model") for one in scorers}
-    steps = mapped(header.get("plan")).get("steps")
+    asked = mapped(within(header, "plan", "config")) or mapped(told.get("model_generate_config"))
+    judges = {
+        f"judge of {one.get('name')}": within(one, "options", "model") for one in objects(told.get("scorers"))
+    }
     return stated_facts(
         tool=TOOL,
-        tool_version=mapped(told.get("packages")).get("inspect_ai"),
+        tool_version=within(told, "packages", "inspect_ai"),
         task=str(told.get("task") or "").rpartition("/")[2],
         task_version=told.get("task_version"),
         model=told.get("model"),
-        solvers=", ".join(str(mapped(one).get("solver")) for one in steps) if isinstance(steps, list) else "",
+        solvers=", ".join(str(one.get("solver")) for one in objects(within(header, "plan", "steps"))),
         temperature=asked.get("temperature"),
         max_tokens=asked.get("max_tokens"),
         seed=asked.get("seed"),
         **judges,
     )
-
-
-def _turns(sample: Mapping[str, Any]) -> int:
-    messages = sample.get("messages")
-    return sum(mapped(one).get("role") == "assistant" for one in messages) if isinstance(messages, list) else 0
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -187,13 +166,13 @@ def read(source: Source) -> Iterator[Found]:
     """
     samples = _parts(source)
     header = next(samples)
-    epochs = counted(mapped(mapped(header.get("eval")).get("config")).get("epochs")) or 1
+    epochs = counted(within(header, "eval", "config", "epochs")) or 1
     facts = _facts(header)
     names: dict[str, None] = {}
     lacking: list[Recorded] = []
     turns = 0
     for sample in samples:
-        turns = max(turns, _turns(sample))
+        turns = max(turns, sum(one.get("role") == "assistant" for one in objects(sample.get("messages"))))
         one = _recorded(sample, facts, epochs)
         names |= dict.fromkeys(one.scores)
         if len(one.scores) < len(names) or not names:
@@ -249,7 +228,10 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
     named = "_".join("".join(c if c.isalnum() or c in "-." else "-" for c in part) for part in (
         evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
     path = folder / f"{named}.eval"
-    _wanted(path)
+    if importlib.util.find_spec("inspect_ai") is None:
+        raise InputError(
+            f"{path}: logs of Inspect need its package, which is not installed. Run: {installing('inspect')}"
+        )
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,

@@ -6,6 +6,7 @@ Source: lm-evaluation-harness 0.4, `--log_samples`.
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from tasks.exchange.records import (
     number,
     stated,
     stated_facts,
+    within,
 )
 from tasks.exchange.source import Source
 
 TOOL = "lm-evaluation-harness"
 _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}
+_NAME = re.compile(r"^(lm_eval_)?(samples_)?|(\.jsonl)?(\.gz)?$")
 _DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.:-]+$")
 _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")
 
@@ -41,21 +44,17 @@ def _aggregates(source: Source) -> bool:
 def _asked(row: Mapping[str, Any]) -> str:
     """Return the question: of the document where it has one, else the prompt that was sent."""
     doc = mapped(row["doc"])
-    found = next((doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()), None)
-    return _prompt(row) if found is None else str(found)
-
-
-def _prompt(row: Mapping[str, Any]) -> str:
+    if found := [doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()]:
+        return str(found[0])
     arguments = row["arguments"]
-    sent = mapped(mapped(arguments).get("gen_args_0")).get("arg_0")
+    sent = within(arguments, "gen_args_0", "arg_0")
     if isinstance(arguments, list) and arguments and isinstance(arguments[0], list) and arguments[0]:
         sent = arguments[0][0]
     if isinstance(sent, list):
         sent = sent[0] if sent else ""
-    try:
-        return conversation(json.loads(sent) if isinstance(sent, str) and sent.startswith("[") else sent)
-    except (ValueError, RecursionError):
-        return conversation(sent)
+    with suppress(ValueError, RecursionError):
+        sent = json.loads(sent) if isinstance(sent, str) and sent.startswith("[") else sent
+    return conversation(sent)
 
 
 def _replies(row: Mapping[str, Any]) -> list[str]:
@@ -66,10 +65,10 @@ def _replies(row: Mapping[str, Any]) -> list[str]:
 
 
 def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
-    name = str(row.get("filter") or "none")
-    named = row.get("metrics") if isinstance(row.get("metrics"), list) else []
-    known = [one for one in named or () if isinstance(one, str) and number(row.get(one)) is not None]
-    return {one if name == "none" else f"{one},{name}": stated(row[one]) for one in known}
+    name, named = str(row.get("filter") or "none"), row.get("metrics")
+    known = [one for one in named if isinstance(one, str)] if isinstance(named, list) else []
+    end = "" if name == "none" else f",{name}"
+    return {f"{one}{end}": stated(row[one]) for one in known if number(row.get(one)) is not None}
 
 
 def _results(path: Path) -> Mapping[str, Any]:
@@ -84,28 +83,6 @@ def _results(path: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _task(path: Path, results: Mapping[str, Any]) -> str:
-    named = path.name.removesuffix(".gz").removesuffix(".jsonl").removeprefix("lm_eval_").removeprefix("samples_")
-    tasks: list[str] = sorted(results.get("results", {}), key=len, reverse=True)
-    return next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
-
-
-def _facts(results: Mapping[str, Any], task: str) -> dict[str, str]:
-    own, config = mapped(mapped(results.get("configs")).get(task)), mapped(results.get("config"))
-    asked = mapped(own.get("generation_kwargs"))
-    return stated_facts(
-        tool=TOOL,
-        tool_version=results.get("lm_eval_version"),
-        task_version=mapped(results.get("versions")).get(task),
-        model=results.get("model_name") or config.get("model"),
-        prompt=own.get("doc_to_text"),
-        few_shot_examples=own.get("num_fewshot"),
-        temperature=asked.get("temperature"),
-        max_tokens=asked.get("max_gen_toks"),
-        seed=config.get("random_seed"),
-    )
-
-
 def read(source: Source) -> Iterator[Found]:
     """Read a sample log: each document once, with the scores of all filters.
 
@@ -118,8 +95,10 @@ def read(source: Source) -> Iterator[Found]:
             "and give its samples_*.jsonl."
         )
     results = _results(source.path)
-    task = _task(source.path, results)
-    model = str(results.get("model_name") or mapped(results.get("config")).get("model") or "model")
+    named = _NAME.sub("", source.path.name)
+    tasks: list[str] = sorted(results.get("results", {}), key=len, reverse=True)
+    task = next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
+    model = results.get("model_name") or within(results, "config", "model")
     scores: dict[str, dict[str, Stated]] = {}  # of which each filter adds its own to the rows that are yielded
     several = 0
     for line, row in enumerate(source.rows(), 1):
@@ -134,8 +113,19 @@ def read(source: Source) -> Iterator[Found]:
         several += len(replies) > 1
         reply = replies[0] if replies else None
         scores[doc] = _scores(row)
-        yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], model, task)
+        yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
     yield "The log does not say why replies ended: none can be identified as cut at the token limit."
     if several:
         yield f"{several} samples hold several replies; the first of each is taken."
-    yield _facts(results, task)
+    own = mapped(within(results, "configs", task))
+    yield stated_facts(
+        tool=TOOL,
+        tool_version=results.get("lm_eval_version"),
+        task_version=within(results, "versions", task),
+        model=model,
+        prompt=own.get("doc_to_text"),
+        few_shot_examples=own.get("num_fewshot"),
+        temperature=within(own, "generation_kwargs", "temperature"),
+        max_tokens=within(own, "generation_kwargs", "max_gen_toks"),
+        seed=within(results, "config", "random_seed"),
+    )

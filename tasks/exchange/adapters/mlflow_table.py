@@ -12,7 +12,6 @@ TOOL = "MLflow"
 _QUESTIONS = ("inputs", "input", "question", "questions", "request", "prompt", "query")
 _EXPECTED = ("ground_truth", "targets", "target", "expected_response", "label", "answer")
 _REPLIES = ("outputs", "output", "predictions", "prediction", "response", "model_output")
-_SCORE = "/score"
 
 
 def fits(source: Source) -> bool:
@@ -20,28 +19,24 @@ def fits(source: Source) -> bool:
     return source.head.keys() >= {"columns", "data"} and isinstance(source.head["columns"], list)
 
 
-def _metrics(columns: list[str]) -> dict[str, str]:
-    """Return the columns of scores by the metric's name: `exact_match/v1/score` is exact_match's."""
-    scores = {name.split("/")[0]: name for name in columns if name.endswith(_SCORE)}
-    return scores or {name: name for name in columns if name in {"correct", "score"}}
-
-
 def read(source: Source) -> Iterator[Found]:
-    """Read the table."""
-    columns = [str(one) for one in source.head["columns"]]
-    named = {kind: next((one for one in names if one in columns), "") for kind, names in
-             (("question", _QUESTIONS), ("answer", _EXPECTED), ("reply", _REPLIES))}  # fmt: skip
-    metrics = _metrics(columns)
+    """Read the table; the column `exact_match/v1/score` is the metric exact_match."""
+    columns = [*map(str, source.head["columns"])]
+    question, answer, reply = (
+        next((name for name in names if name in columns), "") for names in (_QUESTIONS, _EXPECTED, _REPLIES)
+    )
+    metrics = {name.split("/")[0]: name for name in columns if name.endswith("/score")}
+    metrics = metrics or {name: name for name in columns if name in {"correct", "score"}}
     judged = {name: "a model" for name in metrics if f"{name}/v1/justification" in columns}
-
-    for row in (dict(zip(columns, line, strict=False)) for line in source.head["data"] if isinstance(line, list)):
-        yield Recorded(
-            text_of(row.get("id") or row.get("request_id")),
-            conversation(row.get(named["question"])),
-            expected(row.get(named["answer"])),
-            text_of(row.get(named["reply"])),
-            {name: stated(row.get(column), judge=judged.get(name, "")) for name, column in metrics.items()},
-            text_of(row.get("model")) or "model",
-        )
-
+    for line in source.head["data"]:
+        if isinstance(line, list):
+            row = dict(zip(columns, line, strict=False))
+            yield Recorded(
+                text_of(row.get("id") or row.get("request_id")),
+                conversation(row.get(question)),
+                expected(row.get(answer)),
+                text_of(row.get(reply)),
+                {name: stated(row.get(column), judge=judged.get(name, "")) for name, column in metrics.items()},
+                text_of(row.get("model")) or "model",
+            )
     yield stated_facts(tool=TOOL)

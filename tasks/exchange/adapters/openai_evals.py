@@ -18,6 +18,7 @@ from tasks.exchange.records import (
     stated,
     stated_facts,
     text_of,
+    within,
 )
 from tasks.exchange.source import Source
 
@@ -29,12 +30,6 @@ _QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
 _EXPECTED = ("answer", "expected", "ideal", "reference", "correct_label", "label", "ground_truth", "target")
 _OPTIONS = ("model", "temperature", "top_p", "seed", "max_completion_tokens")
 _JUDGED = ("label_model", "score_model", "score-model", "label-model")
-
-
-def _items(source: Source) -> Iterator[Mapping[str, Any]]:
-    for row in source.rows():
-        listed = row.get("data") if row.get("object") == "list" else [row]
-        yield from (one for one in listed or () if mapped(one).get("object") == _ITEM)
 
 
 def fits(source: Source) -> bool:
@@ -49,15 +44,14 @@ def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
     found: dict[str, Stated] = {}
     for one in map(mapped, item.get("results") or ()):
         kind = text_of(one.get("type"))
-        judge = text_of(mapped(one.get("sample")).get("model")) or ("a model" if kind in _JUDGED else "")
+        judge = text_of(within(one, "sample", "model")) or ("a model" if kind in _JUDGED else "")
         value = one.get("passed") if one.get("score") is None else one.get("score")
         name = text_of(one.get("name")) or kind or "score"
         bare, _, last = name.rpartition("-")
-        name = bare if len(last) >= _ID else name
-        found[name] = stated(value, judge=judge, error=error)
-    judges = [one.judge for one in found.values() if one.judge]
-    whole = item.get("status") == "pass" if item.get("status") in {"pass", "fail"} else None
-    return {"pass": stated(whole, judge=judges[0] if judges else "", error=error), **found}
+        found[bare if len(last) >= _ID else name] = stated(value, judge=judge, error=error)
+    judge = next((one.judge for one in found.values() if one.judge), "")
+    whole = {"pass": True, "fail": False}.get(str(item.get("status")))
+    return {"pass": stated(whole, judge=judge, error=error), **found}
 
 
 def _recorded(item: Mapping[str, Any]) -> Recorded:
@@ -65,34 +59,35 @@ def _recorded(item: Mapping[str, Any]) -> Recorded:
     inner = mapped(row.get("item")) or row
     failure = sample.get("error")
     error = text_of(mapped(failure).get("message") or failure) if failure and any(mapped(failure).values()) else ""
-    usage = mapped(sample.get("usage"))
     asked = next((inner[name] for name in _QUESTIONS if inner.get(name)), None) or sample.get("input")
     output = sample.get("output")
-    named = inner.get("id")
     return Recorded(
-        text_of(named),
+        text_of(inner.get("id")),
         conversation(asked) or json.dumps(dict(inner), ensure_ascii=False, sort_keys=True),
         expected(next((inner[name] for name in _EXPECTED if inner.get(name) is not None), None)),
         None if error else conversation(output) if output else None,
         _scores(item, error),
         text_of(sample.get("model")) or "model",
-        text_of(item.get("eval_id")) if item.get("eval_id") else "",
+        text_of(item.get("eval_id") or ""),
         finish_reason=text_of(sample.get("finish_reason")),
         error=error,
-        tokens_in=counted(usage.get("prompt_tokens")),
-        tokens_out=counted(usage.get("completion_tokens")),
+        tokens_in=counted(within(sample, "usage", "prompt_tokens")),
+        tokens_out=counted(within(sample, "usage", "completion_tokens")),
     )
 
 
 def read(source: Source) -> Iterator[Found]:
     """Read output items."""
     options: dict[str, dict[str, None]] = {name: {} for name in _OPTIONS}
-    for item in _items(source):
-        sample = mapped(item.get("sample"))
-        for name in _OPTIONS:
-            if (value := sample.get(name)) is not None:
-                options[name][str(value)] = None
-        yield _recorded(item)
-    if more := sum(row.get("has_more") is True for row in source.rows()):
+    more = 0
+    for row in source.rows():
+        more += row.get("has_more") is True
+        for item in map(mapped, (row.get("data") or ()) if row.get("object") == "list" else [row]):
+            if item.get("object") == _ITEM:
+                for name in _OPTIONS:
+                    if (value := within(item, "sample", name)) is not None:
+                        options[name][str(value)] = None
+                yield _recorded(item)
+    if more:
         yield f"The service has more pages than the file: {more} of those that it holds say that others follow."
     yield stated_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})

@@ -10,13 +10,13 @@ from metrics.stats.missing import UNSTATED
 from tasks.exchange.records import (
     Found,
     Recorded,
-    Stated,
     conversation,
     expected,
     mapped,
     stated,
     stated_facts,
     text_of,
+    within,
 )
 from tasks.exchange.source import Source
 
@@ -25,19 +25,7 @@ TOOL = "OpenAI evals (open source)"
 
 def fits(source: Source) -> bool:
     """Tell whether a file begins with a specification."""
-    return "completion_fns" in mapped(source.head.get("spec")) or "eval_name" in mapped(source.head.get("spec"))
-
-
-def _scores(events: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, Stated]:
-    matched = events.get("match")
-    found = {"match": stated(matched[-1].get("correct"))} if matched else {}
-    for one in events.get("metrics", ()):
-        judge = "a model" if "choice" in one else ""
-        found |= {str(name): stated(value, judge=judge) for name, value in one.items()
-                  if isinstance(value, bool | int | float)}  # fmt: skip
-    if failed := events.get("error"):
-        return {"match": stated(None, error=failed[-1].get("message") or UNSTATED)}
-    return found
+    return not mapped(source.head.get("spec")).keys().isdisjoint({"completion_fns", "eval_name"})
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -50,8 +38,17 @@ def read(source: Source) -> Iterator[Found]:
             samples.setdefault(str(row["sample_id"]), {}).setdefault(str(row.get("type")), []).append(row["data"])
     model = ", ".join(map(text_of, spec.get("completion_fns") or ())) or "model"
     for name, events in samples.items():
-        asked = mapped((events.get("sampling") or events.get("raw_sample") or [{}])[-1])
-        matched = mapped((events.get("match") or [{}])[-1])
+        asked, matched, failed = (
+            mapped((events.get(kind) or events.get(other) or [{}])[-1])
+            for kind, other in (("sampling", "raw_sample"), ("match", ""), ("error", ""))
+        )
+        scores = {"match": stated(matched.get("correct"))} if "match" in events else {}
+        for one in events.get("metrics", ()):
+            judge = "a model" if "choice" in one else ""
+            scores |= {str(name): stated(value, judge=judge) for name, value in one.items()
+                       if isinstance(value, bool | int | float)}  # fmt: skip
+        if "error" in events:
+            scores = {"match": stated(None, error=failed.get("message") or UNSTATED)}
         question = conversation(asked.get("prompt"))
         said = asked.get("sampled") or matched.get("sampled")
         reply = said[0] if isinstance(said, list) and said else said
@@ -60,10 +57,10 @@ def read(source: Source) -> Iterator[Found]:
             question,
             expected(matched.get("expected")),
             None if reply is None else text_of(reply),
-            _scores(events),
+            scores,
             model,
             text_of(spec.get("base_eval") or spec.get("eval_name")),
-            error=text_of(mapped((events.get("error") or [{}])[-1]).get("message")),
+            error=text_of(failed.get("message")),
         )
-    run = mapped(spec.get("run_config"))
-    yield stated_facts(tool=TOOL, model=model, task=spec.get("eval_name"), seed=run.get("seed"))
+    seed = within(spec, "run_config", "seed")
+    yield stated_facts(tool=TOOL, model=model, task=spec.get("eval_name"), seed=seed)

@@ -6,6 +6,7 @@ Source: promptfoo 0.121, version 3 of its results.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,10 +20,13 @@ from tasks.exchange.records import (
     conversation,
     counted,
     expected,
+    first,
     mapped,
+    objects,
     stated,
     stated_facts,
     text_of,
+    within,
 )
 from tasks.exchange.source import Source
 
@@ -34,7 +38,7 @@ _EXPECTED = ("expected", "answer", "reference", "ideal", "target", "__expected")
 _JUDGED = re.compile(
     r"(not-)?(llm-rubric|model-graded|factuality|g-eval|answer-relevance|context-|select-best|pi|agent-rubric)"
 )
-_CUT = {"length": "length", "max_tokens": "length"}
+_ASSERTED = {"equals", "icontains", "contains", "iequals"}
 _LINE = {"testCase", "promptIdx", "provider"}
 _HEAD = {"Status", "Score", "Grader Reason"}
 _TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
@@ -47,82 +51,62 @@ def fits(source: Source) -> bool:
     return known or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
 
 
-def _first(given: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((given[name] for name in names if given.get(name) not in (None, "")), None)
-
-
 def _question(given: Mapping[str, Any], prompt: str) -> str:
     """Return what a test asks: its variable of a known name, else all of them, else the prompt."""
     asked = {name: value for name, value in given.items() if name not in _EXPECTED and not name.startswith("__")}
-    found = _first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
+    found = first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
     if found is None and asked:
         found = "\n".join(f"{name}: {text_of(value)}" for name, value in asked.items())
     return text_of(found) or prompt
 
 
-def _judge(row: Mapping[str, Any]) -> str:
-    """Say whether a model graded any part of a result."""
-    parts = mapped(row.get("gradingResult")).get("componentResults")
-    kinds = [mapped(mapped(one).get("assertion")) for one in parts] if isinstance(parts, list) else []
-    judged = [one for one in kinds if _JUDGED.match(str(one.get("type")))]
-    return text_of(judged[0].get("provider")) or "a model" if judged else ""
-
-
 def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     graded = mapped(row.get("gradingResult"))
-    why, judge = graded.get("reason"), _judge(row)
+    kinds = [mapped(part.get("assertion")) for part in objects(graded.get("componentResults"))]
+    judged = [text_of(one.get("provider")) or "a model" for one in kinds if _JUDGED.match(str(one.get("type")))]
     error = (text_of(row.get("error")) or UNSTATED) if row.get("failureReason") == _ERROR else ""
-    named = mapped(row.get("namedScores"))
-    values = {"pass": row.get("success"), "score": row.get("score"), **{f"score.{k}": v for k, v in named.items()}}
+    values = {"pass": row.get("success"), "score": row.get("score")}
+    values |= {f"score.{name}": value for name, value in mapped(row.get("namedScores")).items()}
+    judge, why = next(iter(judged), ""), graded.get("reason")
     return {name: stated(value, judge=judge, reason=why, error=error) for name, value in values.items()}
 
 
 def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str]) -> Recorded:
-    prompt, response = mapped(row.get("prompt")), mapped(row.get("response"))
-    test = mapped(row.get("testCase"))
+    response, test = mapped(row.get("response")), mapped(row.get("testCase"))
     given = mapped(row.get("vars")) or mapped(test.get("vars"))
-    failed = row.get("failureReason") == _ERROR
-    output, usage = response.get("output"), mapped(response.get("tokenUsage"))
+    failed, output, end = row.get("failureReason") == _ERROR, response.get("output"), response.get("finishReason")
+    # The value of a test's one assertion of an answer.
+    asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
+    answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
     return Recorded(
-        text_of(mapped(test.get("metadata")).get("id")),
-        _question(given, conversation(prompt.get("raw"))),
-        expected(_first(given, _EXPECTED) or _asserted(test)),
+        text_of(within(test, "metadata", "id")),
+        _question(given, conversation(within(row, "prompt", "raw"))),
+        expected(first(given, _EXPECTED) or answer),
         None if failed or output is None else text_of(output),
         _scores(row),
         targets.get((name, counted(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
-        finish_reason=_CUT.get(str(response.get("finishReason")), text_of(response.get("finishReason"))),
+        finish_reason="length" if str(end) in {"length", "max_tokens"} else text_of(end),
         error=text_of(row.get("error")) if failed else "",
-        tokens_in=counted(usage.get("prompt")),
-        tokens_out=counted(usage.get("completion")),
+        tokens_in=counted(within(response, "tokenUsage", "prompt")),
+        tokens_out=counted(within(response, "tokenUsage", "completion")),
     )
 
 
-def _asserted(test: Mapping[str, Any]) -> Any:
-    """Return the value of a test's one assertion of an answer."""
-    kinds = [mapped(one) for one in test.get("assert") or ()] if isinstance(test.get("assert"), list) else []
-    values = [
-        one.get("value") for one in kinds if one.get("type") in {"equals", "icontains", "contains", "iequals"}
-    ]
-    return values[0] if len(values) == 1 and isinstance(values[0], str) else ""
-
-
-def _name(provider: Mapping[str, Any]) -> str:
-    return text_of(provider.get("label")) or text_of(provider.get("id")) or "provider"
+def _name(row: Mapping[str, Any]) -> str:
+    return text_of(within(row, "provider", "label")) or text_of(within(row, "provider", "id")) or "provider"
 
 
 def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
     """Name each provider and prompt: by the prompt too where a provider was asked by several."""
     labels = {
-        (_name(mapped(row.get("provider"))), counted(row.get("promptIdx")) or 0): text_of(
-            mapped(row.get("prompt")).get("label")
-        )
+        (_name(row), counted(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
         for row in rows
         if isinstance(row, Mapping)
     }
-    several = {name for name, _ in labels if sum(other == name for other, _ in labels) > 1}
+    times = Counter(name for name, _ in labels)
     return {
-        (name, n): f"{name}: {' '.join(label.split())[:40] or n}" if name in several else name
+        (name, n): f"{name}: {' '.join(label.split())[:40] or n}" if times[name] > 1 else name
         for (name, n), label in labels.items()
     }
 
@@ -136,31 +120,28 @@ def read(source: Source) -> Iterator[Found]:
     if source.head.keys() >= _HEAD:
         yield from _table(source)
         return
-    whole = mapped(source.whole)
-    inner = mapped(whole.get("results"))
+    inner = mapped(within(source.whole, "results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
-    columns = [text_of(mapped(one).get("provider")) for one in inner.get("prompts") or ()]
+    prompts = objects(inner.get("prompts"))
+    columns = [text_of(one.get("provider")) for one in prompts]
     # Rows are looked through for their prompts only where a provider may have been asked by several.
     targets = {} if columns and len({*columns}) == len(columns) else _targets(rows)
     models: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
-            models[name := _name(mapped(row.get("provider")))] = None
+            models[name := _name(row)] = None
             yield _recorded(row, name, targets)
-    config = mapped(whole.get("config"))
+    asked = [mapped(one.get("config")) for one in objects(within(source.whole, "config", "providers"))]
     yield stated_facts(
         tool=TOOL,
-        tool_version=mapped(whole.get("metadata")).get("promptfooVersion"),
+        tool_version=within(source.whole, "metadata", "promptfooVersion"),
         model=", ".join(models),
-        prompt=" | ".join(dict.fromkeys(text_of(mapped(one).get("raw")) for one in inner.get("prompts") or ())),
-        **_options(config.get("providers")),
+        prompt=" | ".join(dict.fromkeys(text_of(one.get("raw")) for one in prompts)),
+        **{
+            name: ", ".join(dict.fromkeys(str(one[name]) for one in asked if name in one))
+            for name in ("temperature", "max_tokens", "seed")
+        },
     )
-
-
-def _options(providers: object) -> dict[str, object]:
-    known = [mapped(mapped(one).get("config")) for one in providers] if isinstance(providers, list) else []
-    names = ("temperature", "max_tokens", "seed")
-    return {name: ", ".join(dict.fromkeys(str(one[name]) for one in known if name in one)) for name in names}
 
 
 def _table(source: Source) -> Iterator[Found]:
@@ -195,7 +176,7 @@ def _of_line(header: list[str], at: list[int], line: list[str]) -> Iterator[Reco
         yield Recorded(
             "",
             _question(given, ""),
-            expected(_first(given, _EXPECTED)),
+            expected(first(given, _EXPECTED)),
             None if error else output,
             {"pass": stated(status, error=error), "score": stated(score, error=error)},
             f"{provider}: {prompt}" if providers.count(provider) > 1 else provider,

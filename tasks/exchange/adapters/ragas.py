@@ -5,6 +5,7 @@ Source: ragas 0.4 (`SingleTurnSample`; `Experiment`).
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from tasks.exchange.records import Found, Recorded, conversation, number, stated, stated_facts, text_of
@@ -33,10 +34,6 @@ def fits(source: Source) -> bool:
     return "user_input" in source.head and bool({"response", "reference"} & source.head.keys())
 
 
-def _judge(metric: str) -> str:
-    return "a model" if metric.startswith(_SHIPPED) and not metric.startswith(_COMPUTED) else ""
-
-
 def _measured(source: Source) -> list[str]:
     """Return the columns that are metrics: of numbers, or of pass and fail, in at least one row."""
     found: dict[str, bool] = {}
@@ -55,16 +52,17 @@ def _measured(source: Source) -> list[str]:
 def _asked(value: Any) -> str:
     """Return the question: a text, or the messages of a conversation (in CSV as Python writes them)."""
     if isinstance(value, str) and value.startswith("[{"):
-        try:
-            return conversation(ast.literal_eval(value))
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            return value
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = ast.literal_eval(value)
     return conversation(value)
 
 
 def read(source: Source) -> Iterator[Found]:
     """Read samples with the columns of their metrics; NaN is a judge's failure."""
-    judges = {name: _judge(name) for name in _measured(source)}
+    judges = {
+        name: "a model" if name.startswith(_SHIPPED) and not name.startswith(_COMPUTED) else ""
+        for name in _measured(source)
+    }
     for row in source.rows():
         yield Recorded(
             text_of(row.get("id")),

@@ -50,50 +50,11 @@ def fits(source: Source) -> bool:
     return "score" in found and bool({"id", "question"} & found.keys())
 
 
-def _metrics(source: Source, named: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of scores by the metric's name, the one named first."""
-    main = named["score"]
-    others = {} if "score" in source.columns else {
-        str(name): str(name) for name in source.head if str(name).strip().lower() in NAMES["score"]
-    }  # fmt: skip
-    return {main: main, **others}
-
-
-def _rows(source: Source, named: Mapping[str, str]) -> Iterator[Recorded]:
-    metrics, unnamed = _metrics(source, named), source.path.name.partition(".")[0]
-    taken = {*named.values(), *metrics.values()}
-    more = [name for name in source.head if str(name) not in taken]
-    there = [(ours, named[ours], convert) for ours, convert in _READ.items() if ours in named]
-    for row in source.rows():
-        given = dict(_BLANK)
-        for ours, column, convert in there:
-            given[ours] = convert(row.get(column))
-        judge, error = given.pop("judge"), given["error"]
-        yield Recorded(
-            scores={name: stated(row.get(column), judge=judge, error=error) for name, column in metrics.items()},
-            target=given.pop("model") or unnamed,
-            facts={str(name): row.get(name) for name in more} if more else _NOTHING,
-            **given,
-        )
-
-
-def _may_score(value: object) -> bool:
-    return (found := number(value)) is not None and 0 <= found <= 1
-
-
-def _said(value: object) -> str | None:
-    return None if value is None else text_of(value)
-
-
-def _turn(value: object) -> int | None:
-    turn = number(value)
-    return None if turn is None else counted(int(turn))
-
-
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "id": text_of, "question": conversation, "answer": expected, "response": _said, "model": text_of,
-    "suite": text_of, "template": text_of, "repeat": _turn, "finish_reason": text_of, "error": text_of,
-    "judge": text_of,
+    "id": text_of, "question": conversation, "answer": expected, "model": text_of, "suite": text_of,
+    "template": text_of, "finish_reason": text_of, "error": text_of, "judge": text_of,
+    "response": lambda value: None if value is None else text_of(value),
+    "repeat": lambda value: None if (turn := number(value)) is None else counted(int(turn)),
 }  # fmt: skip
 """How the cells of a column are read, by our name for it; scores apart."""
 _BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
@@ -116,7 +77,23 @@ def read(source: Source) -> Iterator[Found]:
         raise InputError(
             f"{source.path}: found the column {twice[0]!r} twice, expected it once; rename one of them."
         )
-    yield from _rows(source, named)
-    known = {*named.values(), *_metrics(source, named).values()}
-    if passed := [str(name) for name, one in source.head.items() if name not in known and _may_score(one)]:
+    metrics, unnamed = {named["score"]: named["score"]}, source.path.name.partition(".")[0]
+    if "score" not in source.columns:
+        metrics |= {str(name): str(name) for name in source.head if str(name).strip().lower() in NAMES["score"]}
+    taken = {*named.values(), *metrics.values()}
+    more = [name for name in source.head if str(name) not in taken]
+    there = [(ours, named[ours], convert) for ours, convert in _READ.items() if ours in named]
+    for row in source.rows():
+        given = dict(_BLANK)
+        for ours, column, convert in there:
+            given[ours] = convert(row.get(column))
+        judge, error = given.pop("judge"), given["error"]
+        yield Recorded(
+            scores={name: stated(row.get(column), judge=judge, error=error) for name, column in metrics.items()},
+            target=given.pop("model") or unnamed,
+            facts={str(name): row.get(name) for name in more} if more else _NOTHING,
+            **given,
+        )
+    shares = {str(name): number(source.head[name]) for name in more}
+    if passed := [name for name, one in shares.items() if one is not None and 0 <= one <= 1]:
         yield f"Not read as scores: {', '.join(passed)}. To read one: --columns score={passed[0]}"

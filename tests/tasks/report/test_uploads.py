@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from flows.cli import uploads, viewing
+from flows.cli import viewing
 from tests.tasks.exchange.forms import Line, promptfoo, table_csv
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_another_page_sends_nothing(port: int, origin: str | None, status: int) 
 def test_what_cannot_be_read_is_one_message(
     port: int, files: dict[str, bytes], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "LARGEST", 2000)
+    monkeypatch.setattr(viewing, "LARGEST", 2000)
     status, _, page = send(port, files)
     assert status == 400
     assert said in page

@@ -23,7 +23,7 @@ import json, sys
 from pathlib import Path
 from dataclasses import asdict, replace
 
-from flows.interface import rows
+from flows.evaluation import rows
 from flows.runs import RunResult
 from metrics.analysis.spending import Spending, Spent
 from tasks.report import exports, html, junit, markdown, merge_request

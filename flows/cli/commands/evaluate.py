@@ -1,0 +1,256 @@
+"""What asks models: `run` and its dry run `estimate`, `exam` and `level`; and how to begin: `demo` and `init`."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+
+from data.commands import TOP, typed
+from data.errors import InputError
+from data.exits import Exit
+from flows.cli.console import say, show, written
+from flows.cli.evaluating import evaluate, run_flow, show_outcome
+from flows.cli.options import UNGIVEN, File, Folder, Form, Languages, Names, RunOptions, Sets, Suite, choose
+from tasks.runtime.logs import begin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from config.settings import Settings
+
+
+def run(
+    only: Suite = "",
+    /,
+    *,
+    options: RunOptions = UNGIVEN,
+    dry_run: bool = False,
+    yes: bool = False,
+    verbose: bool = False,
+) -> int:
+    """Evaluate models: generate, query, verify, score, aggregate, report. The default command.
+
+    Replies are cached: what was answered once is never asked or paid again.
+
+    Args:
+        only: one suite alone; all that the configuration names unless given
+        dry_run: say what would be asked, what it may cost and take, and ask nothing
+        yes: begin even a run of hundreds of thousands of calls, without a question
+        verbose: print the whole report and every stage as well, above the last screen
+    """
+    if dry_run:
+        return estimate(only, options=options)
+    begin(options.log)
+    settings, again = choose(only, options)
+    from flows.preflight import too_many_items
+    from prompts.phrases import ENGLISH
+
+    if not yes and (said := too_many_items(settings, ENGLISH)):
+        if not sys.stdin.isatty():
+            raise InputError(f"{said} Give --yes to begin it, or a smaller n_items.")
+        say(f"{said} Begin? [y/N]")
+        if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
+            raise InputError("Not begun.")
+    outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
+    show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
+    return Exit(outcome.exit_code)
+
+
+def estimate(only: Suite = "", /, *, options: RunOptions = UNGIVEN) -> int:
+    """Say what a run would ask, what it may cost and take, and what it could show; ask nothing.
+
+    The same as `run --dry-run`.
+
+    Args:
+        only: one suite alone; all that the configuration names unless given
+    """
+    begin(options.log)
+    settings, _ = choose(only, options)
+    from flows.cli.estimate import show_estimate
+
+    return show_estimate(settings)
+
+
+def exam(
+    *,
+    judge: Names = (),
+    n: Annotated[int | None, Parameter(metavar="N")] = None,
+    language: Languages = (),
+    options: RunOptions = UNGIVEN,
+    dry_run: bool = False,
+) -> int:
+    """Have judges take the exam: questions whose truth is known, put by the very prompts of the judged metrics.
+
+    Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
+    it fails. A judge that cannot measure a step is left out of it. Replies are cached like all. With --data, it is
+    asked of sets that people labelled as well (fetched before): wice, begin, llmbar, processbench, lidirus, with
+    commas between them; what it is worth there stands in a table of its own.
+
+    Args:
+        judge: a judge of the configuration; may be repeated (default: all)
+        n: questions of each truth, for each family and language (default: 20), and of each set (default: 100)
+        language: en, ru or zh; may be repeated (default: en)
+        dry_run: say what would be asked, what it may cost and take, and ask nothing
+    """
+    from flows.judges_exam import SUITE, examination, record
+
+    begin(options.log)
+    sets = [*options.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
+    sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
+    settings, again = choose(SUITE, replace(options, sets=tuple(sets)))
+    settings = examination(settings, judge)
+    if dry_run:
+        from flows.cli.estimate import show_estimate
+
+        return show_estimate(settings)
+    outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
+    found, spoken = record(outcome, plan), settings.report.language
+    from tasks.report.passports import leanings_of, tables_of
+
+    for name in dict.fromkeys(one.judge for one in found):
+        own = [one for one in found if one.judge == name]
+        show(*(made.terminal(len(made.rows)) for made in tables_of(name, own, spoken)))
+        show(*(line for one in own for line in leanings_of(one, spoken)))
+    show(*outcome.reports[:2])
+    return Exit.PASSED
+
+
+LOADER = "families"
+"""Whose items have a scale; the first suite with it says which families, languages and seed are meant."""
+
+
+def level(
+    model: Annotated[str, Parameter(name="MODEL")],
+    /,
+    *,
+    family: Names = (),
+    language: Languages = (),
+    questions: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 40,
+    config: File = "",
+    sets: Sets = (),
+    fresh: bool = False,
+    log: Form = "",
+) -> int:
+    """Find a model's level: the difficulty at which it is right half of the time, by family and language.
+
+    Difficulty is a number that rises, of operands, people, commands, entities, sentences; each question goes where
+    its answer tells most. Writes a table, the curves and level.json. Replies are cached like all: the same command
+    goes on where it was stopped, and asks nothing twice.
+
+    Args:
+        model: a model of the configuration
+        family: a family; may be repeated (default: those of the first suite of generated families)
+        language: en or ru; may be repeated (default: likewise)
+        questions: questions for each family and language, fixed beforehand
+        config: a YAML file
+        sets: set one key, such as models.0.temperature=0.3; may be repeated
+        fresh: ask everything again; earlier replies are kept
+        log: json: one object a line on stderr
+    """
+    begin(log)
+    settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
+    asked = {key: value for key, value in (("families", family), ("languages", language)) if value}
+    settings = _searched(settings, model, {**asked, "n_items": questions})
+    found, files = run_flow(settings, "flows.level", lambda level, plan: level.find_level(plan))
+    from tasks.report.level import notes, table
+
+    show(table(found).terminal(len(found.curves)), *notes(found))
+    written(files, found.language)
+    code: int = found.exit_code
+    return code
+
+
+def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "Settings":
+    """Return the configuration of a search: one model, and a suite of the families' questions.
+
+    `asked` are options of the families' loader that go before those of the configuration.
+    """
+    from config.reading import parse
+
+    known = {one.name: one for one in settings.models}
+    if model not in known:
+        there = ", ".join(known) or "none"
+        raise InputError(
+            f"level {model}: the configuration has no model of that name, expected one of {there}. Name another "
+            "configuration with --config."
+        )
+    drawn = next((suite.items for suite in settings.suites if suite.loader == LOADER), {"loader": LOADER})
+    items = {**drawn, "levels": ("easy",), **asked}
+    if "families" not in items:
+        raise InputError(
+            "level: found no suite of generated families in the configuration; name some with --family."
+        )
+    suite = {"name": "level", "title": {"en": "Level", "ru": "Уровень"}, "items": items, "metrics": {"correct": {}}}
+    raw = {
+        **settings.model_dump(mode="json"),
+        # The next question depends on the answer: nothing can wait in a batch at a server.
+        "models": [known[model].model_copy(update={"batch": "off"}).model_dump(mode="json")],
+        "judges": [],
+        "suites": [suite],
+        "baseline": "",
+        "gate": "off",
+        "repeats": 1,
+        "runner": "local",
+    }
+    return parse(raw, "level", {}, [], "")
+
+
+def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
+    """Show a whole evaluation in seconds, from recorded replies of two models: no key, no server, no download.
+
+    The report is that of any run: two models of different strength, their comparison, every reply. What your own
+    runs keep is left alone.
+
+    Args:
+        folder: where the report, its tables and its store are written (default: basic-control-demo)
+        language: of the report, such as en or ru
+    """
+    begin("")
+    shipped = TOP / "config" / "demo"
+    texts = {
+        "models.0.file": str(shipped / "replies.jsonl"),
+        "models.1.file": str(shipped / "replies.jsonl"),
+        "store.root": str(Path(folder) / "store"),
+        "store.runs": str(Path(folder) / "runs"),
+        "report.language": language,
+    }
+    sets = tuple(f"{key}={json.dumps(text)}" for key, text in texts.items())
+    settings, again = choose("", RunOptions(config=str(shipped / "run.yaml"), sets=sets))
+    outcome, plan = evaluate(settings, again, only_failed=False)
+    from prompts.phrases import phrase
+
+    show_outcome(outcome, plan)
+    following = phrase("screen.demo_next", language, command=typed("run --config config/ollama.yaml"))
+    show(phrase("screen.demo", language), following)
+    return outcome.exit_code
+
+
+def init(folder: Folder = ".", /) -> int:
+    """Write a commented evaluation of your own with ten rows, and say what it would ask.
+
+    Args:
+        folder: where eval.yaml and questions.csv are written (default: this one)
+    """
+    from flows.cli.estimate import show_estimate
+
+    there = Path(folder)
+    files = [there / name for name in ("eval.yaml", "questions.csv")]
+    if found := [file for file in files if file.exists()]:
+        raise InputError(f"{found[0]}: is there already; name another folder: init FOLDER.")
+    data = json.dumps(files[1].as_posix())  # paths count from where a run starts
+    try:
+        there.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            text = (TOP / "config" / "init" / file.name).read_text(encoding="utf-8")
+            file.write_text(text.replace("data: questions.csv", f"data: {data}"), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{there}: cannot be written ({error.strerror}); name another folder.") from error
+    written(files)
+    settings, _ = choose("", RunOptions(config=str(files[0])))
+    code = show_estimate(settings)
+    show(f"Next: {typed(f'run {files[0]}')}")
+    return code

@@ -1,0 +1,70 @@
+"""What a machine and an editor need: `fetch`, `sandbox`, `schema` and `completion`."""
+
+import json
+import sys
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from data.errors import InputError
+from data.sources import GROUPS, SOURCES
+from flows.cli.console import show
+
+SETS = ", ".join((*SOURCES, *GROUPS))
+MIRROR = SOURCES["gsm8k"].url.split("/")[2]
+UNSPACED = """
+_basic_control_unspaced() {
+  _basic_control "$@"
+  [[ "${COMPREPLY[*]}" == *= ]] && compopt -o nospace
+}
+complete -F _basic_control_unspaced basic-control
+"""
+"""A value follows a key of --set at once, without the space that bash writes behind a whole word."""
+
+
+def fetch(
+    *names: Annotated[str, Parameter(metavar="NAME", help=f"data sets: {SETS}")],
+    base: Annotated[str, Parameter(metavar="URL", help=f"ask this mirror instead of {MIRROR}")] = "",
+) -> None:
+    """Download public data sets, checked by their hashes, to the data folder (or $BASIC_CONTROL_DATA)."""
+    from data.fetch import fetch as download
+
+    def progress(name: str, done: int, size: int) -> None:
+        sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
+        sys.stderr.flush()
+
+    if not names:
+        raise InputError(f"found no data set's name, expected one or more of {SETS}.")
+    for name in names:
+        for path in download(name, base=base, progress=progress):
+            show(str(path))
+
+
+def sandbox() -> None:
+    """Build the sandbox if it is not there yet, try it, and say which layers hold on this machine."""
+    from tasks.sandbox import prepare, summary
+
+    prepare()
+    show(summary())
+
+
+def schema(*plugins: str) -> None:
+    """Print the JSON schema of configuration files, with which editors complete and check them.
+
+    Args:
+        plugins: files and folders of your own, whose units and suites it is to know as well
+    """
+    from config.schema import schema as make
+
+    show(json.dumps(make(plugins), ensure_ascii=False, indent=2))
+
+
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
+    """Print the script with which a shell completes basic-control: docs/commands.md says where it goes.
+
+    Args:
+        shell: the shell that is to read it
+    """
+    from flows.cli.application import whole
+
+    show(whole().generate_completion(shell=shell) + (UNSPACED if shell == "bash" else ""))
