@@ -85,7 +85,7 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
     if unit.programs is None:
         return [{}] * len(replies)
-    from tasks.sandbox.samples import run_programs
+    from tasks.sandbox import run_programs
 
     return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 

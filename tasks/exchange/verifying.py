@@ -37,7 +37,7 @@ def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
     def verified(rows: Sequence[Recorded]) -> list[Recorded]:
         samples, found = [*map(_sample, rows)], [dict[str, Any]()] * len(rows)
         if unit.programs is not None:
-            from tasks.sandbox.samples import run_programs
+            from tasks.sandbox import run_programs
 
             found = run_programs(unit, samples, options)
         return [*map(scored, rows, samples, found)]

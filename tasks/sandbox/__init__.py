@@ -8,14 +8,15 @@ one, and what comes back is plain data, read with bounds, never unpickled, evalu
 import atexit
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from data.records import Outcome, Program
+from data.records import Found, Metric, Outcome, Program, Sample
 from tasks.sandbox import kotlin, kotlin_tools
 from tasks.sandbox.image import prepare
 from tasks.sandbox.pool import WorkerPool
 
-__all__ = ["WorkerPool", "close", "layers", "prepare", "run", "summary"]
+__all__ = ["WorkerPool", "close", "layers", "prepare", "run", "run_programs", "summary"]
 
 _lock = threading.Lock()
 _pools: list[WorkerPool] = []
@@ -68,18 +69,27 @@ def run(
         (Outcome("unavailable", message=f"no runner for {program.language}"),) * len(program.calls)
         for program in programs
     ]
-    for language in ("python", "kotlin"):
-        chosen = [k for k, program in enumerate(programs) if program.language == language]
-        if not chosen:
-            continue
-        own = [programs[k] for k in chosen]
-        if language == "kotlin":
-            outcomes = kotlin.run(own, cpu_s=cpu_s, compiler=kotlin_compiler, java=java)
-        else:
-            outcomes = _pool().run(own, cpu_s=cpu_s)
-        for k, outcome in zip(chosen, outcomes, strict=True):
-            found[k] = outcome
+    runners: dict[str, Callable[[list[Program]], list[tuple[Outcome, ...]]]] = {
+        "python": lambda own: _pool().run(own, cpu_s=cpu_s),
+        "kotlin": lambda own: kotlin.run(own, cpu_s=cpu_s, compiler=kotlin_compiler, java=java),
+    }
+    for language, runner in runners.items():
+        if chosen := [k for k, program in enumerate(programs) if program.language == language]:
+            for k, outcomes in zip(chosen, runner([programs[k] for k in chosen]), strict=True):
+                found[k] = outcomes
     return found
+
+
+def run_programs(unit: Metric, samples: Sequence[Sample | None], options: Mapping[str, Any]) -> list[Found]:
+    """Run the programs that a metric has in samples, all in one go; return what each sample's came to.
+
+    A sample is None where there is no reply.
+    """
+    if unit.programs is None:
+        return [{}] * len(samples)
+    asked = [unit.programs(sample, options) if sample is not None else {} for sample in samples]
+    outcomes = iter(run([program for each in asked for program in each.values()]))
+    return [{"programs": {key: next(outcomes) for key in each}} for each in asked]
 
 
 def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:

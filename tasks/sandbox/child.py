@@ -1,9 +1,12 @@
-"""Start our own Python processes: isolated, with an empty environment, finding our packages all the same."""
+"""Our own Python processes: isolated, with an empty environment, finding our packages all the same."""
 
+import contextlib
 import importlib.util
 import os
+import signal
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _BOOT = """\
@@ -36,3 +39,34 @@ def environment(**more: str) -> Mapping[str, str]:
     """Return an environment with nothing of ours in it but where the loader finds Python's own libraries."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     return {**kept, **more}
+
+
+def start(command: Sequence[str], *, work: Path | None = None) -> "subprocess.Popen[bytes]":
+    """Start a process with two pipes and a session of its own; at home in `work`, if anywhere."""
+    return subprocess.Popen(  # noqa: S603 - our own interpreter, running our own module
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment(**({"HOME": str(work), "TMPDIR": str(work)} if work else {})),
+        cwd=work or "/",
+        start_new_session=True,
+    )
+
+
+def end(process: "subprocess.Popen[bytes]") -> int:
+    """Kill a process with all of its session, wait for it, close its pipes, and return its exit status."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    status = process.wait()
+    release(process)
+    return status
+
+
+def release(process: "subprocess.Popen[bytes]") -> None:
+    """Close this process's ends of the pipes."""
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if pipe:
+                pipe.close()

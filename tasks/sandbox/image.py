@@ -6,6 +6,7 @@ write to, and only if it is the one that was published, by a seal whose key lies
 """
 
 import contextlib
+import functools
 import hashlib
 import hmac
 import json
@@ -14,16 +15,12 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-import platformdirs
-
 from data.errors import InputError
 from tasks.sandbox import child
-from tasks.sandbox.private import locked, own_file, private, secret
+from tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
 _SOURCES = ("component/app.py", "component/world.wit", "values.py", "engine.py")
@@ -45,7 +42,7 @@ def _processor() -> str:
     return platform.processor()
 
 
-@cache
+@functools.cache
 def identity() -> str:
     """Return 16 hex digits over sources, versions and processor: the image's name."""
     digest = hashlib.sha256()
@@ -60,11 +57,6 @@ def identity() -> str:
     ):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _folder() -> Path:
-    root = platformdirs.user_cache_path("basic-control", appauthor=False)
-    return private(private(private(root) / "sandbox") / identity())
 
 
 def _seal(digest: str, key: bytes) -> str:
@@ -153,19 +145,12 @@ def prepare(*, rebuild: bool = False) -> Path:
     Raises:
         InputError: it cannot be built, or there is no private place to keep it.
     """
-    folder = _folder()
+    folder = cache(identity())
     image, key = folder / "runner.cwasm", secret(folder.parent)
     if not rebuild and _sound(image, key):
         return image
-    with locked(folder, say):
-        if not rebuild and _sound(image, key):
-            return image
-        for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
-            shutil.rmtree(left, ignore_errors=True)
-        work = Path(tempfile.mkdtemp(prefix="build-", dir=folder))
-        try:
+    with building(folder, say) as work:
+        if rebuild or not _sound(image, key):
             _publish(_build(work), image, key)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
-    say("Sandbox: ready.")
+            say("Sandbox: ready.")
     return image

@@ -3,28 +3,34 @@
 Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
 (limits, Landlock and seccomp: no files but its own, no sockets, no processes; without them nothing is run), its
 heap limit, and its CPU time. Its replies are read like the WebAssembly component's.
+
+Many programs are compiled, each a module of its own, in one virtual machine, as its start costs some seconds. A
+program is compiled as it stands; the calls import it from its package, which is where its classes come to lie. One
+that brings the virtual machine down costs a start. Each has CPU time of its own, so that no outcome hangs on what
+else is compiled; the compiler is confined like what it compiles.
 """
 
 import contextlib
 import os
+import re
 import secrets
 import selectors
-import signal
 import subprocess
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from data.records import Outcome, Program
 from tasks.runtime import machine
-from tasks.sandbox import child, kotlin_setup, kotlin_tools, replies
+from tasks.sandbox import child, kotlin_source, kotlin_tools, replies
 from tasks.sandbox.clock import Clock
-from tasks.sandbox.kotlin_compiler import BATCH, Compilation, Compiled
-from tasks.sandbox.kotlin_setup import Ready
-from tasks.sandbox.pool import WALL_MORE_S, refused
+from tasks.sandbox.kotlin_tools import Ready
+from tasks.sandbox.pool import WALL_MORE_S, run_fit
 
 START_S = 30.0
 """A virtual machine that is not ready by then will not be."""
@@ -38,18 +44,37 @@ HEAP_MB = 256
 BESIDE_MB = 256
 """What a virtual machine holds beside its heap: classes, code, stacks, itself."""
 
+BATCH = 100
+"""Programs in one folder."""
+
+ALONE_S = 20.0
+"""CPU seconds of one compilation."""
+
+IDLE_S = 60.0
+"""Seconds beside twice its CPU time in which a compiler that makes no progress is ended."""
+
 _POLL_S = 0.02
 _ENDED = Outcome("exception", error="SystemExit", message="the program ended the virtual machine")
 _NOT_STARTED = Outcome("unavailable", message="the Java virtual machine did not start")
 """No program has a part in this: nothing of it is run before the machine says that it is ready."""
+_LATE = Outcome("timeout", message="the compiler took too long")
+_FAILED = Outcome("syntax", message="the compiler failed")
+
+_POLL_COMPILER_S = 0.2
+_ERROR = re.compile(r"^\w+/(Candidate|Calls)\.kt:(\d+):\d+: error: ([^\n]{0,300})", re.MULTILINE)
+_SAID = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A program's own classes and those of its calls, and the class to start."""
+
+    jars: tuple[Path, ...]
+    main: str
 
 
 def run(
-    programs: Sequence[Program],
-    *,
-    cpu_s: float = 2.0,
-    compiler: str = "",
-    java: str = "",
+    programs: Sequence[Program], *, cpu_s: float = 2.0, compiler: str = "", java: str = ""
 ) -> list[tuple[Outcome, ...]]:
     """Run Kotlin programs; return, in order, one outcome for each of their calls.
 
@@ -61,23 +86,17 @@ def run(
         ValueError: a call's arguments cannot be written in Kotlin.
     """
     tools = kotlin_tools.find(compiler, java)
-    if isinstance(tools, str):
-        return [(Outcome("unavailable", message=tools),) * len(program.calls) for program in programs]
-    ready = kotlin_setup.prepare(tools)
+    ready = tools if isinstance(tools, str) else kotlin_tools.prepare(tools)
     if isinstance(ready, str):
         return [(Outcome("unavailable", message=ready),) * len(program.calls) for program in programs]
-    found: list[tuple[Outcome, ...]] = [()] * len(programs)
-    chosen = []
-    for k, program in enumerate(programs):
-        if outcome := refused(program):
-            found[k] = (outcome,) * len(program.calls)
-        elif program.calls:
-            chosen.append(k)
-    for start in range(0, len(chosen), BATCH):
-        batch = chosen[start : start + BATCH]
-        for k, outcomes in zip(batch, _batch(ready, [programs[k] for k in batch], cpu_s), strict=True):
-            found[k] = outcomes
-    return found
+    return run_fit(
+        programs,
+        lambda fit: (
+            outcomes
+            for start in range(0, len(fit), BATCH)
+            for outcomes in _batch(ready, fit[start : start + BATCH], cpu_s)
+        ),
+    )
 
 
 def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[tuple[Outcome, ...]]:
@@ -86,7 +105,7 @@ def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[
     def outcomes(compiled: Compiled | Outcome, program: Program) -> tuple[Outcome, ...]:
         if isinstance(compiled, Outcome):
             return (compiled,) * len(program.calls)
-        return _Machine(ready, compiled, len(program.calls), cpu_s).run()
+        return run_compiled(ready, compiled, len(program.calls), cpu_s)
 
     with tempfile.TemporaryDirectory(prefix="basic-control-") as folder:
         compiled = Compilation(ready, Path(folder), programs).run()
@@ -97,77 +116,154 @@ def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[
             yield outcomes(made, program) if late else found
 
 
-class _Machine:
-    """One program in one virtual machine."""
+def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> tuple[Outcome, ...]:
+    """Run a program in a virtual machine of its own; return an outcome for each call.
 
-    def __init__(self, ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> None:
-        self.calls, self.cpu_s = calls, cpu_s
-        self.nonce = secrets.token_hex(16)
-        limits = {
-            "core": 0,
-            "fsize": 0,
-            "nofile": 256,
-            "cpu": int(START_S + cpu_s),
-            "data": (2 * HEAP_MB + 1024) << 20,
-        }
-        self.command = ready.program(compiled.jars, compiled.main, limits, HEAP_MB)
+    Those that did not come back share the reason.
+    """
+    nonce = secrets.token_hex(16)
+    data, most_s = (2 * HEAP_MB + 1024) << 20, int(START_S + cpu_s)
+    limits = {"core": 0, "fsize": 0, "nofile": 256, "cpu": most_s, "data": data}
+    process = child.start(ready.program(compiled.jars, compiled.main, limits, HEAP_MB))
+    try:
+        given = cast("IO[bytes]", process.stdin)
+        with contextlib.suppress(OSError):
+            given.write(f"{nonce}\n".encode())
+            given.close()
+        heard, rest = _listen(process, f"{nonce} ready\n".encode(), cpu_s)
+    finally:
+        child.end(process)
+    lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
+    own = [line.removeprefix(f"{nonce} ") for line in lines if line.startswith(f"{nonce} ")]
+    found = [replies.outcome(text) for text in [one for one in own if one not in {"ready", "end"}][:calls]]
+    return (*found, *[rest] * (calls - len(found)))
 
-    def run(self) -> tuple[Outcome, ...]:
-        """Return an outcome for each call; those that did not come back share the reason."""
-        process = subprocess.Popen(  # noqa: S603 - our launcher, and through it Java
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=child.environment(),
-            cwd="/",
-            start_new_session=True,
-        )
-        try:
-            with contextlib.suppress(OSError):
-                cast("IO[bytes]", process.stdin).write(f"{self.nonce}\n".encode())
-                cast("IO[bytes]", process.stdin).close()
-            got, rest = self._listen(cast("IO[bytes]", process.stdout), Clock(process.pid))
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            cast("IO[bytes]", process.stdout).close()
-        outcomes = [replies.outcome(text) for text in got[: self.calls]]
-        return (*outcomes, *[rest] * (self.calls - len(outcomes)))
 
-    def _listen(self, pipe: IO[bytes], clock: Clock) -> tuple[list[str], Outcome]:
-        """Return the replies that came in time, and what to say of the calls without one."""
-        heard = bytearray()
-        cpu_s, own_s = START_S, 2 * START_S
-        due = time.monotonic() + own_s
-        ready = f"{self.nonce} ready\n".encode()
-        with selectors.DefaultSelector() as selector:
-            selector.register(pipe, selectors.EVENT_READ)
-            while True:
-                said = selector.select(_POLL_S)
-                now = time.monotonic()
-                if due <= now:  # no earlier: a program may have thousands of threads to look at
-                    due = now + clock.left(own_s)
-                if due <= now or (not said and clock.cpu_s() > cpu_s):
-                    return self._replies(heard), Outcome("timeout") if ready in heard else _NOT_STARTED
-                if not said:
-                    continue
-                part = os.read(pipe.fileno(), 1 << 16)
+def _listen(process: "subprocess.Popen[bytes]", ready: bytes, cpu_s: float) -> tuple[bytearray, Outcome]:
+    """Return what a virtual machine said in time, and what to say of the calls without a reply."""
+    pipe, clock, heard = cast("IO[bytes]", process.stdout), Clock(process.pid), bytearray()
+    most_cpu_s, own_s = START_S, 2 * START_S
+    due = time.monotonic() + own_s
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            said = selector.select(_POLL_S)
+            now = time.monotonic()
+            if due <= now:  # no earlier: a program may have thousands of threads to look at
+                due = now + clock.left(own_s)
+            if due <= now or (not said and clock.cpu_s() > most_cpu_s):
+                return heard, Outcome("timeout") if ready in heard else _NOT_STARTED
+            if not said:
+                continue
+            part = os.read(pipe.fileno(), 1 << 16)
+            if not part:
+                return heard, _ENDED if ready in heard else _NOT_STARTED
+            if ready not in heard and ready in heard + part:
+                clock.start()
+                most_cpu_s, own_s = cpu_s, cpu_s + WALL_MORE_S
+                due = time.monotonic() + own_s
+            elif clock.cpu_s() > most_cpu_s:
+                return heard, Outcome("timeout")
+            heard += part
+            if len(heard) > REPLY:
+                return heard, Outcome("bad value", message=f"the replies are longer than {REPLY} characters")
+
+
+class Compilation:
+    """Programs to compile in one private folder; `run` returns what became of each."""
+
+    def __init__(self, ready: Ready, folder: Path, programs: Sequence[Program]) -> None:
+        self.ready, self.folder, self.programs = ready, folder, programs
+        self.names = [f"p{secrets.token_hex(8)}" for _ in programs]
+        self.found: dict[int, Compiled | Outcome] = {}
+        self.starts = 0
+
+    def run(self) -> list[Compiled | Outcome]:
+        """Write each program and compile it."""
+        for k, (program, name) in enumerate(zip(self.programs, self.names, strict=True)):
+            (self.folder / name).mkdir()
+            try:
+                (self.folder / name / "Candidate.kt").write_text(program.source, encoding="utf-8")
+            except UnicodeEncodeError:
+                self.found[k] = Outcome("syntax", message="text with half a surrogate pair")
+        while left := [k for k in range(len(self.programs)) if k not in self.found]:
+            self.starts += 1
+            process = child.start(self.ready.compiler(self.folder), work=self.folder)
+            try:
+                self._drive(process, left)
+            finally:
+                child.end(process)
+            if self.found.keys().isdisjoint(left):
+                break
+        return [self.found.get(k, _LATE) for k in range(len(self.programs))]
+
+    def _drive(self, process: "subprocess.Popen[bytes]", left: Sequence[int]) -> None:
+        """Hand the programs that are left to the driver, until it is done or one brings it down."""
+        clock = Clock(process.pid)
+        for k in left:
+            with contextlib.suppress(BrokenPipeError):
+                self.found[k] = self._compiled(process, clock, k)
+            if process.poll() is not None or k not in self.found:
+                return
+
+    def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
+        """Return a compiled program with its calls, or what the compiler says of the one or the other.
+
+        A program without the word stands in no package: with its calls it takes one compilation instead of two.
+        """
+        program, name = self.programs[k], self.names[k]
+        folder = self.folder / name
+        package: tuple[str, ...] = ()
+        if apart := "package" in program.source:
+            if refused := self._part(process, clock, name, "Candidate"):
+                return refused
+            with zipfile.ZipFile(folder / "Candidate.jar") as held:  # all its classes lie in its package
+                classes = [PurePosixPath(path) for path in held.namelist() if path.endswith(".class")]
+            package = classes[0].parts[:-1] if classes else ()
+        (folder / "Calls.kt").write_text(kotlin_source.calls(program, name, package), encoding="utf-8")
+        if refused := self._part(process, clock, name, "Calls" if apart else "Candidate Calls"):
+            return refused
+        return Compiled((*[folder / "Candidate.jar"] * apart, folder / "Calls.jar"), f"{name}.CallsKt")
+
+    def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str) -> Outcome | None:
+        """Have files compiled; return why they cannot be. What ends no compilation in its time ends the driver."""
+        to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
+        limit_s = clock.cpu_s() + ALONE_S
+        to.write(f"{name} {parts}\n".encode())
+        to.flush()
+        line = _line(back, clock, limit_s)
+        if line == f"{name} {parts} 0":
+            return None
+        if line and line.startswith(f"{name} {parts} "):
+            with contextlib.suppress(OSError), (self.folder / name / "said").open("rb") as file:
+                return _said(file.read(_SAID).decode(errors="replace"))
+            return _FAILED
+        process.kill()
+        process.wait()
+        return _LATE if line is None else _FAILED
+
+
+def _said(said: str) -> Outcome:
+    """Return what the compiler says: of the program, or else of its calls."""
+    errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(said))}
+    if "Candidate" in errors:
+        line, message = errors["Candidate"]
+        return Outcome("syntax", message=replies.clean(f"{message} (line {line})"))
+    return Outcome("no such function", message=replies.clean(errors["Calls"][1])) if errors else _FAILED
+
+
+def _line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
+    """Return the driver's next line, '' when it is gone, None when it takes too long."""
+    heard = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while not heard.endswith(b"\n"):
+            if selector.select(_POLL_COMPILER_S):
+                part = os.read(pipe.fileno(), 1 << 10)
                 if not part:
-                    return self._replies(heard), _ENDED if ready in heard else _NOT_STARTED
-                if ready not in heard and ready in heard + part:
-                    clock.start()
-                    cpu_s, own_s = self.cpu_s, self.cpu_s + WALL_MORE_S
-                    due = time.monotonic() + own_s
-                elif clock.cpu_s() > cpu_s:
-                    return self._replies(heard), Outcome("timeout")
+                    return ""
                 heard += part
-                if len(heard) > REPLY:
-                    message = f"the replies are longer than {REPLY} characters"
-                    return self._replies(heard), Outcome("bad value", message=message)
-
-    def _replies(self, heard: bytes | bytearray) -> list[str]:
-        lines = bytes(heard[:REPLY]).decode("ascii", "replace").split("\n")[:-1]
-        own = [line.removeprefix(f"{self.nonce} ") for line in lines if line.startswith(f"{self.nonce} ")]
-        return [text for text in own if text not in {"ready", "end"}]
+            # its own time counts only where it makes no progress
+            elif clock.cpu_s() >= limit_s or clock.left(2 * limit_s + IDLE_S) <= 0:
+                return None
+    return heard.decode("ascii", "replace").rstrip("\n")

@@ -123,11 +123,6 @@ def inferred(value: Any) -> str:
     return "None" if value is None else type(value).__name__
 
 
-def _arguments(arguments: Sequence[Any], types: Sequence[str]) -> str:
-    stated = types[:-1] if len(types) == len(arguments) + 1 else [inferred(value) for value in arguments]
-    return ", ".join(map(literal, arguments, stated))
-
-
 def calls(program: Program, name: str, package: Sequence[str]) -> str:
     """Return the file that calls a program; a function to each call, as methods are bounded in size.
 
@@ -139,6 +134,8 @@ def calls(program: Program, name: str, package: Sequence[str]) -> str:
     function = ".".join(f"`{part}`" for part in (*package, program.function))
     lines = [f"package {name}", "", f"import {function} as {name}", ""]
     for k, arguments in enumerate(program.calls):
-        lines.append(f"private fun call{k}(): Any? = {name}({_arguments(arguments, program.types)})")
+        stated = len(program.types) == len(arguments) + 1
+        types = program.types[:-1] if stated else map(inferred, arguments)
+        lines.append(f"private fun call{k}(): Any? = {name}({', '.join(map(literal, arguments, types))})")
     listed = ", ".join(f"::call{k}" for k in range(len(program.calls)))
     return "\n".join([*lines, "", f"fun main() = sandbox.harness.serve(listOf<() -> Any?>({listed}))", ""])

@@ -1,5 +1,12 @@
-"""What Kotlin needs here: a compiler, a Java, and a kernel that can hold a virtual machine."""
+"""What Kotlin needs here: a compiler, a Java, a kernel that can hold a virtual machine, and what is made of them.
 
+Made once and kept are our own classes, and an archive of the compiler's: classes as a virtual machine has them in
+memory once it has read them, with which it starts in half the time. A Java that cannot make one, or finds that one
+does not fit, goes without. Making this is also the trial: where the two do not work confined, no program is run.
+"""
+
+import contextlib
+import hashlib
 import json
 import os
 import re
@@ -10,18 +17,44 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tasks.sandbox import child, confinement
+from tasks.sandbox import child, confinement, private
+from tasks.sandbox.image import say
 
 VARIABLE = "BASIC_CONTROL_KOTLINC"
 """The environment variable that names a compiler which is not on the PATH."""
 
 NO_COMPILER, NO_JAVA = "no Kotlin compiler", "no Java for Kotlin"
 NO_CONFINEMENT = "no Landlock or seccomp to confine Kotlin"
+BROKEN = "the Kotlin compiler does not work"
 
 _JAR = Path("lib/kotlin-compiler.jar")
+_LIBRARIES = ("lib/kotlin-stdlib.jar", "lib/kotlin-reflect.jar")
+_MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 _GUARDS = 24
 """The Java that brought `--illegal-native-access`; the one before it, the flag for what would undo that."""
+
+_SOURCES = ("harness.kt", "driver.kt")
+_LIMITS = {"core": 0, "fsize": 1 << 28, "nofile": 1024, "cpu": 600}
+"""Of a compiler: bytes of a jar or an archive, open files, CPU seconds."""
+_LIMIT_S = 300.0
+
+_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo", "/dev/urandom")
+"""What a virtual machine has to read beside itself and its settings."""
+
+_TRIAL = "data class Side(val length: Int)\n\nfun f(x: Int): Any = listOf(x).map { Side(it * x).length }.first()\n"
+_TRIED = "package tried\n\nimport `f` as tried\n\nfun main() = sandbox.harness.serve(listOf({ tried(2) }))\n"
+
+_FLAGS = (
+    "-Xshare:auto", "-Xlog:disable", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+    "-XX:+DisableAttachMechanism", "-XX:-CreateCoredumpOnCrash", "-XX:ErrorFile=/dev/null",
+)  # fmt: skip
+_COMPILER_FLAGS = ("-Xmx1536m", "-Xss16m", "-Djava.io.tmpdir=.", "-Duser.home=.", "-Djava.awt.headless=true")
+_PROGRAM_FLAGS = (
+    "-Xms16m", "-Xss1m", "-XX:MaxMetaspaceSize=128m", "-XX:ReservedCodeCacheSize=48m",
+    "-XX:MaxDirectMemorySize=16m", "-XX:CompressedClassSpaceSize=64m", "-Djava.io.tmpdir=/nonexistent",
+    "-Duser.home=/", "-Djava.security.egd=file:/dev/urandom",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +94,46 @@ class Tools:
         writable: Sequence[Path],
     ) -> list[str]:
         """Return what runs a command with no more than those files, the Java's own and the system's libraries."""
+        home = Path(self.java).parents[1]
+        settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
         given = {
             "limits": limits,
-            "readable": [*self._own(), *map(str, readable)],
+            "readable": [str(home), *settings, *_SYSTEM, *map(str, readable)],
             "writable": [str(folder) for folder in writable],
             "calls": confinement.MACHINE,
         }
         return child.command("tasks.sandbox.launch", json.dumps(given), *command)
 
-    def _own(self) -> list[str]:
-        """Return what a virtual machine has to read: itself, its settings, the system's libraries."""
-        home = Path(self.java).parents[1]
-        settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
-        libraries = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo"]
-        return [str(home), *settings, *libraries, "/dev/urandom"]
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A compiler and a Java that work, and the folder of what was made for them."""
+
+    tools: Tools
+    folder: Path
+
+    def compiler(self, work: Path, *, archive: str = "") -> list[str]:
+        """Return the confined command of our driver, which compiles what it is told to in the folder `work`.
+
+        It leaves an archive of its classes under the name `archive`, or goes by the one that there is.
+        """
+        own, kept = self.folder / "own.jar", self.folder / "compiler.jsa"
+        classes = [f"-XX:ArchiveClassesAtExit={archive}"] if archive else []
+        if not archive and kept.exists():
+            classes = [f"-XX:SharedArchiveFile={kept}"]
+        command = [self.tools.java, *_FLAGS, *_COMPILER_FLAGS, *classes]
+        command += ["-cp", f"{own}{os.pathsep}{self.tools.jar}", "sandbox.driver.DriverKt"]
+        command += [str(own), "-nowarn", "-kotlin-home", str(self.tools.home)]
+        readable = [self.tools.home, self.folder]
+        return self.tools.confined(command, _LIMITS, readable=readable, writable=[work])
+
+    def program(self, jars: Sequence[Path], main: str, limits: Mapping[str, int], memory_mb: int) -> list[str]:
+        """Return the confined command that runs a program."""
+        libraries = [self.folder / "own.jar", *(self.tools.home / name for name in _LIBRARIES)]
+        command = [self.tools.java, *self.tools.guarded, *_FLAGS, *_PROGRAM_FLAGS, f"-Xmx{memory_mb}m"]
+        # ours go first, so that no program can stand in for what calls it
+        command += ["-cp", os.pathsep.join(map(str, [*libraries, *jars])), main]
+        return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[])
 
 
 def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
@@ -84,15 +143,19 @@ def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os
     the PATH, unless given. `java` is the path of a Java or of its folder; JAVA_HOME's, then the PATH's, unless
     given. A path that leads nowhere counts as none.
     """
-    home = _home(compiler or environment.get(VARIABLE, ""), environment)
-    if not home:
+    path = environment.get("PATH", os.defpath)
+    named = compiler or environment.get(VARIABLE, "") or shutil.which("kotlinc", path=path)
+    place = Path(named or os.devnull).expanduser().resolve()
+    home = next((folder for folder in (place, *place.parents[:2]) if (folder / _JAR).is_file()), None)
+    if not named or not home:
         return NO_COMPILER
-    found = _java(java, environment)
-    if not found:
-        return NO_JAVA
-    if not confinement.landlock_abi() or not confinement.seccomp_offered():
-        return NO_CONFINEMENT
-    return Tools(found, home)
+    place = Path(java or environment.get("JAVA_HOME") or os.devnull).expanduser()
+    on_path = [Path(found)] if not java and (found := shutil.which("java", path=path)) else []
+    for tried in (place / "bin" / "java", place, *on_path):
+        if tried.is_file() and os.access(tried, os.X_OK):
+            confined = confinement.landlock_abi() and confinement.seccomp_offered()
+            return Tools(str(tried.resolve()), home) if confined else NO_CONFINEMENT
+    return NO_JAVA
 
 
 def describe(compiler: str = "", java: str = "") -> str:
@@ -100,10 +163,14 @@ def describe(compiler: str = "", java: str = "") -> str:
     tools = find(compiler, java)
     if isinstance(tools, str):
         return f"off ({tools})"
+    try:
+        version = (tools.home / "build.txt").read_text(encoding="utf-8").strip()[:40]
+    except (OSError, UnicodeDecodeError):
+        version = ""
     java = f"Java {tools.major}" if tools.major else "a Java that does not say its version"
     native = ", no native code" if tools.guarded else ""
     held = f"{java}{native}, {_root(tools)}, Landlock, seccomp allow-list, no capabilities"
-    return f"kotlinc {version(tools) or 'that does not say its version'}, {held}"
+    return f"kotlinc {version or 'that does not say its version'}, {held}"
 
 
 @cache
@@ -117,29 +184,68 @@ def _root(tools: Tools) -> str:
     )
 
 
-def _home(named: str, environment: Mapping[str, str]) -> Path | None:
-    found = named or shutil.which("kotlinc", path=environment.get("PATH", os.defpath))
-    if not found:
-        return None
-    path = Path(found).expanduser().resolve()
-    return next((folder for folder in (path, *path.parents[:2]) if (folder / _JAR).is_file()), None)
+def prepare(tools: Tools) -> Ready | str:
+    """Return what runs programs with a compiler and a Java, made at first use; or in words why they do not work.
+
+    Raises:
+        InputError: there is no private place to keep it.
+    """
+    ready = Ready(tools, private.cache(f"kotlin-{_identity(tools)}"))
+    made = ready.folder / "made"
+    if made.exists():
+        return ready
+    with private.building(ready.folder, say) as work:
+        if not made.exists():
+            say("Sandbox: preparing the Kotlin compiler (once, some 20 s) …")
+            if not _make(ready, work):
+                return BROKEN
+            made.touch(0o600)
+    return ready
 
 
-def _java(named: str, environment: Mapping[str, str]) -> str:
-    home = Path(named or environment.get("JAVA_HOME") or os.devnull).expanduser()
-    tried = [home / "bin" / "java", home]
-    if not named and (found := shutil.which("java", path=environment.get("PATH", os.defpath))):
-        tried.append(Path(found))
-    return next((str(path.resolve()) for path in tried if _usable(path)), "")
+def _identity(tools: Tools) -> str:
+    """Return 16 hex digits over all that the files depend on: our sources, the compiler and the Java."""
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        digest.update(Path(__file__).with_name(name).read_bytes() + b"\0")
+    for path in (Path(tools.jar), Path(tools.java), Path(tools.java).parents[1] / "release"):
+        with contextlib.suppress(OSError):
+            found = path.stat()
+            digest.update(f"{path} {found.st_size} {found.st_mtime_ns}\0".encode())
+    return digest.hexdigest()[:16]
 
 
-def _usable(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
+def _make(ready: Ready, work: Path) -> bool:
+    """Compile our classes, try the compiler and a program, and keep the archive; tell whether all that worked."""
+    tools = ready.tools
+    for name in _SOURCES:
+        shutil.copyfile(Path(__file__).with_name(name), work / name)
+    command = [tools.java, *_FLAGS, *_COMPILER_FLAGS, "-cp", tools.jar, _MAIN, "-kotlin-home", str(tools.home)]
+    command += ["-nowarn", "-cp", tools.jar, "-d", "own.jar", *_SOURCES]
+    if _run(tools.confined(command, _LIMITS, readable=[tools.home], writable=[work]), work, "") is None:
+        return False
+    (work / "own.jar").replace(ready.folder / "own.jar")
+    trial = work / "trial"
+    trial.mkdir()
+    (trial / "Candidate.kt").write_text(_TRIAL)
+    (trial / "Calls.kt").write_text(_TRIED)
+    said = _run(ready.compiler(work, archive="compiler.jsa"), work, "trial Candidate\ntrial Calls\n")
+    if said != "trial Candidate 0\ntrial Calls 0\n":
+        return False
+    if (work / "compiler.jsa").exists():
+        (work / "compiler.jsa").replace(ready.folder / "compiler.jsa")
+    jars = [trial / "Candidate.jar", trial / "Calls.jar"]
+    said = _run(ready.program(jars, "tried.CallsKt", {}, 256), work, "7\n")
+    return '7 ["value",4]\n' in (said or "")
 
 
-def version(tools: Tools) -> str:
-    """Return the compiler's version as its folder tells it, or ''."""
+def _run(command: Sequence[str], work: Path, given: str) -> str | None:
+    """Run one of our own programs; return what it printed, None if it failed."""
+    process = child.start(command, work=work)
     try:
-        return (tools.home / "build.txt").read_text(encoding="utf-8").strip()[:40]
-    except (OSError, UnicodeDecodeError):
-        return ""
+        said, _ = process.communicate(given.encode(), timeout=_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        child.end(process)
+    return said.decode(errors="replace") if process.returncode == 0 else None

@@ -4,21 +4,23 @@ What ran out of time is tried once more, alone: the company of others slows a pr
 """
 
 import contextlib
+import fcntl
+import os
 import selectors
 import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import IO, Any, Literal, Self, cast
 
 from data.commands import typed
 from data.errors import InputError
-from data.records import Outcome, Program
+from data.records import Outcome, OutcomeKind, Program
 from tasks.runtime import machine
-from tasks.sandbox import values
+from tasks.sandbox import child, replies, values
+from tasks.sandbox.clock import Clock
 from tasks.sandbox.image import prepare
-from tasks.sandbox.workers import Job, Worker
 
 SOURCE = 100_000
 """Characters of a program's source."""
@@ -29,10 +31,36 @@ WALL_MORE_S = 1.0
 MEMORY_MB = 256
 """Memory of a component: its interpreter takes 60 of them."""
 
+START_S = 300.0
+"""A worker that has not said hello by then will not: on an idle machine it takes a fraction of one."""
+
+LARGEST = 16 << 20
+"""Bytes in a frame: all replies to one program, escaped at worst. Nobody reads past it."""
+
+_PIPE = 1 << 20
+"""Bytes that may lie in the pipe from a worker: it need not wait while this process is kept from reading."""
+
 _TRIES = 2
 """A program whose worker dies is tried once more: the system, not it, may have been the reason."""
 
-_TIMEOUT = Outcome("timeout")
+_NOTHING = Program("python", "def f(): pass", "f", ((),))
+
+
+def run_fit(
+    programs: Sequence[Program], run: Callable[[list[Program]], Iterable[tuple[Outcome, ...]]]
+) -> list[tuple[Outcome, ...]]:
+    """Return, in order, the outcomes of programs; `run` sees those alone that are to be run, and says theirs."""
+    found = {k: (why,) * len(program.calls) for k, program in enumerate(programs) if (why := _refused(program))}
+    fit = [k for k, program in enumerate(programs) if program.calls and k not in found]
+    found |= zip(fit, run([programs[k] for k in fit]), strict=True)
+    return [found.get(k, ()) for k in range(len(programs))]
+
+
+def _refused(program: Program) -> Outcome | None:
+    """Return the outcome of a program that no interpreter needs to see."""
+    if len(program.source) > SOURCE:
+        return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")
+    return None if program.function.isidentifier() else Outcome("no such function")
 
 
 class WorkerPool:
@@ -44,9 +72,9 @@ class WorkerPool:
 
     def __init__(self, *, workers: int | None = None) -> None:
         self.size = machine.workers(MEMORY_MB, workers)
+        self.workers: list[Worker] = []
         self._image = ""
         self._rebuilt = False
-        self._workers: list[Worker] = []
         self._lock = threading.RLock()
 
     def __enter__(self) -> Self:
@@ -58,14 +86,14 @@ class WorkerPool:
     def close(self) -> None:
         """End all workers; a later run starts new ones."""
         with self._lock:
-            while self._workers:
-                self._workers.pop().end()
+            while self.workers:
+                child.end(self.workers.pop().process)
 
     def abandon(self) -> None:
         """Let go of the workers without ending them: after a fork they are the parent's."""
-        for worker in self._workers:
-            worker.release()
-        self._workers, self._lock = [], threading.RLock()
+        for worker in self.workers:
+            child.release(worker.process)
+        self.workers, self._lock = [], threading.RLock()
 
     def layers(self) -> dict[str, str]:
         """Return the layers around a worker, each with how it holds; start one if there is none.
@@ -74,9 +102,9 @@ class WorkerPool:
             InputError: the image cannot be built, or no worker starts.
         """
         with self._lock:
-            if not any(w.layers for w in self._workers):
-                Round(self, []).greet()
-            return next(dict(w.layers) for w in self._workers if w.layers)
+            while not (held := [worker.layers for worker in self.workers if worker.layers]):
+                self.run([_NOTHING])
+            return dict(held[0])
 
     def run(self, programs: Sequence[Program], *, cpu_s: float = 2.0) -> list[tuple[Outcome, ...]]:
         """Run Python programs; return, in order, one outcome for each of their calls.
@@ -90,32 +118,23 @@ class WorkerPool:
             InputError: the image cannot be built, or no worker starts; never for what a program did.
             ValueError: a call's arguments are not plain values.
         """
-        found: list[tuple[Outcome, ...]] = [()] * len(programs)
-        jobs = []
-        for index, program in enumerate(programs):
-            if outcome := refused(program):
-                found[index] = (outcome,) * len(program.calls)
-            elif program.calls:
-                jobs.append(_job(index, program, cpu_s))
-        with self._lock:
-            for index, outcomes in Round(self, jobs).run().items():
-                found[index] = outcomes
-        return found
 
-    def start(self) -> Worker:
+        def run(fit: list[Program]) -> list[tuple[Outcome, ...]]:
+            jobs = [Job(index, program, cpu_s) for index, program in enumerate(fit)]
+            with self._lock:
+                found = Round(self, jobs).run()
+            return [found[job.index] for job in jobs]
+
+        return run_fit(programs, run)
+
+    def start(self) -> "Worker":
         """Start one more worker."""
         self._image = self._image or str(prepare())
-        worker = Worker.start(self._image, MEMORY_MB)
-        self._workers.append(worker)
-        return worker
+        self.workers.append(Worker(self._image))
+        return self.workers[-1]
 
-    def drop(self, worker: Worker) -> int:
-        """End a worker; return its exit status."""
-        self._workers.remove(worker)
-        return worker.end()
-
-    def refresh(self, why: str) -> None:
-        """Build the image rebuild, once, after a worker could not start with it.
+    def rebuild(self, why: str) -> None:
+        """Build the image anew, once, after a worker could not start with it.
 
         Raises:
             InputError: it has been rebuilt already.
@@ -128,25 +147,113 @@ class WorkerPool:
         self._rebuilt = True
         self._image = str(prepare(rebuild=True))
 
+
+class Job:
+    """One program on its way, and the outcomes of its calls so far."""
+
+    def __init__(self, index: int, program: Program, cpu_s: float) -> None:
+        self.index, self.calls, self.wall_s = index, len(program.calls), cpu_s + WALL_MORE_S
+        load = values.write([program.source, program.function])
+        calls = [values.write(values.pack(list(arguments))) for arguments in program.calls]
+        self.frame = values.write({"load": load, "calls": calls, "cpu_s": cpu_s}).encode() + b"\n"
+        self.outcomes: list[Outcome] = []
+        self.deaths = 0
+        self.alone = False  # it ran out of time once, and is tried again without company
+
+    def finish(self, rest: Outcome) -> tuple[Outcome, ...]:
+        """Return an outcome for each call: those that did not come back share `rest`."""
+        return (*self.outcomes, *[rest] * (self.calls - len(self.outcomes)))
+
+    def hear(self, frame: Any) -> tuple[Outcome, ...] | None:
+        """Take one frame of the worker's; return the outcomes when it is the last.
+
+        Raises:
+            ValueError: the frame is none of those that a worker sends.
+        """
+        match frame:
+            case ["load", 0, reply] if not self.outcomes:
+                said = replies.outcome(reply)
+                failed = said if said.kind != "value" else Outcome("bad value", message="not a reply")
+                self.outcomes = list(self.finish(failed))
+            case ["call", int(k), reply] if k == len(self.outcomes) < self.calls:
+                self.outcomes.append(replies.outcome(reply))
+            case ["end", "done", _, _] if len(self.outcomes) == self.calls:
+                return tuple(self.outcomes)
+            case ["end", "timeout" | "memory" | "exception" | "bad value" as kind, str(error), str(message)]:
+                return self.finish(Outcome(cast("OutcomeKind", kind), error=error, message=message))
+            case _:
+                raise ValueError("a frame out of turn")
+        return None
+
+
+class Worker:
+    """One worker process: `starting` until it says hello, then `idle` or `busy` with a job."""
+
+    def __init__(self, image: str) -> None:
+        self.process = child.start(child.command("tasks.sandbox.worker", image, str(MEMORY_MB)))
+        self.deadline = time.monotonic() + START_S
+        self.state: Literal["starting", "idle", "busy"] = "starting"
+        self.job: Job | None = None
+        self.clock: Clock | None = None
+        self.layers: dict[str, str] = {}
+        self.unsent = memoryview(b"")
+        self._got = bytearray()
+        for pipe in (self.reading, self.writing):
+            os.set_blocking(pipe.fileno(), False)
+        with contextlib.suppress(AttributeError, OSError):  # Linux only, and only so much for each user
+            fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
+
     @property
-    def workers(self) -> tuple[Worker, ...]:
-        """The workers that live now."""
-        return tuple(self._workers)
+    def reading(self) -> IO[bytes]:
+        """The pipe that the worker's frames come from."""
+        return cast("IO[bytes]", self.process.stdout)
 
+    @property
+    def writing(self) -> IO[bytes]:
+        """The pipe that its jobs go to."""
+        return cast("IO[bytes]", self.process.stdin)
 
-def refused(program: Program) -> Outcome | None:
-    """Return the outcome of a program that no worker needs to see."""
-    if len(program.source) > SOURCE:
-        return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")
-    if not program.function.isidentifier():
-        return Outcome("no such function")
-    return None
+    def late(self, now: float) -> bool:
+        """Tell whether it has had its time; put the deadline off by what it only waited for a core."""
+        if self.state == "idle" or self.deadline > now:
+            return False
+        if self.state == "busy" and self.job and self.clock:
+            self.deadline = now + self.clock.left(self.job.wall_s)
+        return self.deadline <= now
 
+    def give(self, job: Job) -> None:
+        """Send a job; its time runs from here."""
+        self.job, self.state = job, "busy"
+        if self.clock:
+            self.clock.start()
+        self.deadline = time.monotonic() + job.wall_s
+        self.unsent = memoryview(job.frame)
+        self.send()
 
-def _job(index: int, program: Program, cpu_s: float) -> Job:
-    calls = [values.write(values.pack(list(arguments))) for arguments in program.calls]
-    load = values.write([program.source, program.function])
-    return Job(index, {"load": load, "calls": calls, "cpu_s": cpu_s, "wall_s": cpu_s + WALL_MORE_S})
+    def send(self) -> None:
+        """Write as much of the job as the pipe takes."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError):  # a broken pipe is noticed where it is read
+            self.unsent = self.unsent[os.write(self.writing.fileno(), self.unsent) :]
+
+    def hear(self) -> list[Any]:
+        """Read what has come, and return the frames that are whole.
+
+        Raises:
+            EOFError: the worker is gone.
+            ValueError: what came is no frame.
+        """
+        try:
+            part = os.read(self.reading.fileno(), 1 << 18)
+        except BlockingIOError:
+            return []
+        if not part:
+            raise EOFError
+        self._got += part
+        *whole, rest = self._got.split(b"\n") if b"\n" in part else [self._got]
+        if len(rest) > LARGEST:
+            raise ValueError(f"a frame of more than {LARGEST} bytes")
+        self._got = rest
+        return list(map(values.read, whole))
 
 
 class Round:
@@ -167,36 +274,26 @@ class Round:
                 self._fill()
                 self._wait()
         finally:
-            for worker in self.pool.workers:
-                if worker.state == "busy":  # interrupted: its job is nobody's any more
-                    self.pool.drop(worker)
+            for worker in [worker for worker in self.pool.workers if worker.state == "busy"]:
+                self._drop(worker)  # interrupted: its job is nobody's any more
             self.selector.close()
         return self.found
-
-    def greet(self) -> None:
-        """Wait for one worker's hello."""
-        with self.selector:
-            for worker in self.pool.workers:
-                self._watch(worker)
-            while not any(w.layers for w in self.pool.workers):
-                if not self.pool.workers:
-                    self._watch(self.pool.start())
-                self._wait()
 
     def _watch(self, worker: Worker) -> None:
         self.selector.register(worker.reading, selectors.EVENT_READ, worker)
 
     def _fill(self) -> None:
-        coming = sum(w.state == "starting" for w in self.pool.workers)
-        for worker in self.pool.workers:
+        workers = self.pool.workers
+        for worker in workers:
             if self.queue and worker.state == "idle":
                 self._give(worker, self.queue.popleft())
-        if self.alone and not self.queue and all(w.state == "idle" for w in self.pool.workers):
-            if not self.pool.workers:
+        if self.alone and not self.queue and all(worker.state == "idle" for worker in workers):
+            if not workers:
                 self._watch(self.pool.start())
             else:
-                self._give(self.pool.workers[0], self.alone.popleft())
-        for _ in range(min(len(self.queue) - coming, self.pool.size - len(self.pool.workers))):
+                self._give(workers[0], self.alone.popleft())
+        coming = sum(worker.state == "starting" for worker in workers)
+        for _ in range(min(len(self.queue) - coming, self.pool.size - len(workers))):
             self._watch(self.pool.start())
 
     def _give(self, worker: Worker, job: Job) -> None:
@@ -205,9 +302,9 @@ class Round:
             self.selector.register(worker.writing, selectors.EVENT_WRITE, worker)
 
     def _wait(self) -> None:
-        watched = [w for w in self.pool.workers if w.state != "idle"]
+        watched = [worker for worker in self.pool.workers if worker.state != "idle"]
         now = time.monotonic()
-        most = min((w.deadline for w in watched), default=now) - now
+        most = min((worker.deadline for worker in watched), default=now) - now
         for key, _ in self.selector.select(max(most, 0)):
             worker: Worker = key.data
             if worker not in self.pool.workers:  # ended while its other pipe was handled
@@ -225,18 +322,16 @@ class Round:
 
     def _hear(self, worker: Worker) -> None:
         try:
-            heard = worker.hear()
-            for frame in heard:
+            for frame in worker.hear():
                 self._take(worker, frame)
-        except EOFError:
-            self._end(worker)
-        except ValueError as error:
+        except (EOFError, ValueError) as error:
             self._end(worker, why=str(error))
 
     def _take(self, worker: Worker, frame: Any) -> None:
         match worker.state, frame:
-            case "starting", ["hello", int(thread), dict(layers)]:
-                worker.greet(thread, {str(name): str(how) for name, how in layers.items()})
+            case "starting", ["hello", int(thread), list(layers)]:
+                worker.clock = Clock(worker.process.pid, thread)
+                worker.layers, worker.state = {str(name): str(how) for name, how in layers}, "idle"
             case "starting", ["failed", str(why)]:
                 raise ValueError(why)
             case "busy", _ if worker.job:
@@ -252,8 +347,12 @@ class Round:
             job.alone = True
             job.outcomes.clear()
             self.alone.append(job)
-            return
-        self.found[job.index] = outcomes
+        else:
+            self.found[job.index] = outcomes
+
+    def _drop(self, worker: Worker) -> int:
+        self.pool.workers.remove(worker)
+        return child.end(worker.process)
 
     def _end(self, worker: Worker, *, late: bool = False, why: str = "") -> None:
         """End a worker that is late, gone or out of its mind, and see to its job."""
@@ -261,15 +360,15 @@ class Round:
         if worker.unsent:
             with contextlib.suppress(KeyError):
                 self.selector.unregister(worker.writing)
-        status = self.pool.drop(worker)
+        status = self._drop(worker)
         if worker.state == "starting":
-            self.pool.refresh(why or ("no hello in time" if late else f"exit status {status}"))
+            self.pool.rebuild(why or ("no hello in time" if late else f"exit status {status}"))
             return
         self._watch(self.pool.start())  # at once: the next program should not have to wait for it
         if job := worker.job:
             job.deaths += 1
             if late or status == -signal.SIGXCPU:
-                self._finish(job, job.finish(_TIMEOUT))
+                self._finish(job, job.finish(Outcome("timeout")))
             elif job.deaths < _TRIES:
                 job.outcomes.clear()
                 (self.alone if job.alone else self.queue).appendleft(job)

@@ -6,7 +6,9 @@ import grp
 import os
 import pwd
 import secrets
+import shutil
 import stat
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
 from io import BufferedReader
@@ -46,9 +48,22 @@ def private(folder: Path) -> Path:
     return folder
 
 
+def cache(name: str) -> Path:
+    """Return a private folder of that name in this user's cache of the sandbox.
+
+    Raises:
+        InputError: there is no private place for it.
+    """
+    root = platformdirs.user_cache_path("basic-control", appauthor=False)
+    return private(private(private(root) / "sandbox") / name)
+
+
 @contextlib.contextmanager
-def locked(folder: Path, progress: Callable[[str], None]) -> Iterator[None]:
-    """Hold the folder's lock. The kernel lets go of it when its holder dies, however that dies."""
+def building(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
+    """Hold the folder's lock, and yield a folder in it to build in, which goes afterwards.
+
+    The kernel lets go of the lock when its holder dies, however that dies.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(folder / "lock", flags, 0o600), "rb+") as lock:
         try:
@@ -56,7 +71,10 @@ def locked(folder: Path, progress: Callable[[str], None]) -> Iterator[None]:
         except BlockingIOError:
             progress("Sandbox: another process is building it; waiting …")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=folder, ignore_cleanup_errors=True) as work:
+            yield Path(work)
 
 
 def own_file(path: Path) -> BufferedReader:
@@ -131,11 +149,8 @@ def shared(found: os.stat_result) -> bool:
     """Tell whether someone other than us and root can write there (a sticky folder's entries are their owner's)."""
     if found.st_uid not in {0, os.geteuid()}:
         return True
-    sticky = stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-    return not sticky and _open_to_others(found)
-
-
-def _open_to_others(found: os.stat_result) -> bool:
+    if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
+        return False
     group = found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid)
     return bool(group or found.st_mode & stat.S_IWOTH)
 

@@ -221,7 +221,7 @@ def _small(digits: str) -> int:
     return int(digits)
 
 
-def read(text: str) -> Any:
+def read(text: str | bytes | bytearray) -> Any:
     """Return what a JSON text says: null, booleans, strings, small integers and arrays of them, no more.
 
     Raises:

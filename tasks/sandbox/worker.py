@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import wasmtime
 from wasmtime.component import Component, ExportIndex, Linker
 
-from tasks.sandbox import confinement, frames, values
+from tasks.sandbox import confinement, values
 from tasks.sandbox.engine import engine
 
 REPLY = 1 << 20
@@ -187,7 +187,7 @@ def _receive() -> Any:
 
 
 def _send(content: Any) -> None:
-    frame = memoryview(frames.pack(content))
+    frame = memoryview(values.write(content).encode() + b"\n")
     try:
         while frame:
             frame = frame[os.write(1, frame) :]
@@ -239,7 +239,8 @@ def _serve(component: _Guest, layers: dict[str, str]) -> None:
         _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
         return
     confinement.limit(nproc=0)  # the last thread has been started
-    _send(["hello", threading.get_native_id(), {**layers, "wasm": f"CPython {python} in {layers['wasm']}"}])
+    layers["wasm"] = f"CPython {python} in {layers['wasm']}"
+    _send(["hello", threading.get_native_id(), list(layers.items())])
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     while True:
         job = _receive()

@@ -162,7 +162,7 @@ def test_anothers_link_is_refused(tmp_path: Path) -> None:
 def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
     code = (
         "import time, pathlib, sys\nfrom tasks.sandbox import private\n"
-        "with private.locked(pathlib.Path(sys.argv[1]), print):\n"
+        "with private.building(pathlib.Path(sys.argv[1]), print):\n"
         "    print('held', flush=True)\n    time.sleep(1000)"
     )
     holder = subprocess.Popen(
@@ -176,7 +176,7 @@ def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
         waiting.append(message)
         holder.send_signal(signal.SIGKILL)
 
-    with private.locked(tmp_path, kill):
+    with private.building(tmp_path, kill):
         assert waiting == ["Sandbox: another process is building it; waiting …"]
     holder.communicate()
 

@@ -15,8 +15,8 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import confinement, kotlin, kotlin_compiler, kotlin_setup, kotlin_source, kotlin_tools, syscalls
-from tasks.sandbox.kotlin_compiler import Compilation, Compiled
+from tasks.sandbox import confinement, kotlin, kotlin_source, kotlin_tools, syscalls
+from tasks.sandbox.kotlin import Compilation, Compiled
 from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, PROGRAMS, SLOW
 from tests.helpers.kotlin import FOUND, needs_compiler, newest
@@ -250,12 +250,12 @@ def native() -> Program:
     return Program("kotlin", source, "f", ((3,),), ("int", "int"))
 
 
-def prepared(java: str = "") -> kotlin_setup.Ready:
+def prepared(java: str = "") -> kotlin_tools.Ready:
     """Return the compiler, made ready for a Java."""
     tools = kotlin_tools.find(java=java)
     assert isinstance(tools, kotlin_tools.Tools)
-    ready = kotlin_setup.prepare(tools)
-    assert isinstance(ready, kotlin_setup.Ready)
+    ready = kotlin_tools.prepare(tools)
+    assert isinstance(ready, kotlin_tools.Ready)
     return ready
 
 
@@ -265,7 +265,7 @@ STREAM = "fun f(x: Int): Int = java.util.stream.IntStream.of(x).sum()"
 
 def on_newest(compiled: Compiled) -> Outcome:
     """Run a program on the newest Java, called once."""
-    (outcome,) = kotlin._Machine(prepared(newest()), compiled, 1, CPU_S).run()
+    (outcome,) = kotlin.run_compiled(prepared(newest()), compiled, 1, CPU_S)
     return outcome
 
 
@@ -331,7 +331,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
         yield Built(compiled, aim)
 
 
-def launched(ready: kotlin_setup.Ready, compiled: object) -> bytes:
+def launched(ready: kotlin_tools.Ready, compiled: object) -> bytes:
     """Start a compiled program confined, and return what is heard of it."""
     assert isinstance(compiled, Compiled), compiled
     command = ready.program(compiled.jars, compiled.main, {}, 256)
@@ -366,7 +366,7 @@ def test_a_virtual_machine_that_does_not_start_is_no_fault_of_the_program(
     built: Built, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kotlin, "HEAP_MB", 1 << 30)
-    outcomes = kotlin._Machine(prepared(), built.compiled["honest"], 2, 2.0).run()
+    outcomes = kotlin.run_compiled(prepared(), built.compiled["honest"], 2, 2.0)
     assert outcomes == (Outcome("unavailable", message="the Java virtual machine did not start"),) * 2
 
 
@@ -403,7 +403,7 @@ def test_programs_are_compiled_as_they_stand_and_one_that_breaks_the_compiler_co
 
 @needs_compiler
 def test_programs_that_are_compiled_for_ever_take_no_time_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kotlin_compiler, "ALONE_S", 4.0)
+    monkeypatch.setattr(kotlin, "ALONE_S", 4.0)
     sources = ("fun f(x: Int) = x + 1", SLOW, "fun f(x: Int) = x + 2")
     programs = [Program("kotlin", source, "f", ((3,),), ("int", "int")) for source in sources]
     late = Outcome("timeout", message="the compiler took too long")
@@ -432,13 +432,13 @@ def test_without_a_system_call_that_the_virtual_machine_needs_no_program_is_run(
 def test_what_a_compiler_needs_is_made_once_and_kept() -> None:
     """With an archive of the compiler's classes, where the Java has one of its own to add to."""
     assert isinstance(FOUND, kotlin_tools.Tools)
-    made = kotlin_setup.prepare(FOUND)
-    assert isinstance(made, kotlin_setup.Ready)
+    made = kotlin_tools.prepare(FOUND)
+    assert isinstance(made, kotlin_tools.Ready)
     before = {path.name: path.stat().st_mtime_ns for path in made.folder.iterdir()}
     assert {"own.jar", "made"} <= set(before) <= {"own.jar", "made", "lock", "compiler.jsa"}
     own = Path(FOUND.java).parents[1] / "lib" / "server" / "classes.jsa"
     assert ("compiler.jsa" in before) is own.exists()
-    assert kotlin_setup.prepare(FOUND) == made
+    assert kotlin_tools.prepare(FOUND) == made
     assert {path.name: path.stat().st_mtime_ns for path in made.folder.iterdir()} == before
 
 

@@ -12,8 +12,7 @@ import pytest
 from data.records import Outcome, Program
 from tasks.sandbox import WorkerPool
 from tasks.sandbox.clock import Clock
-from tasks.sandbox.pool import Round
-from tasks.sandbox.workers import Job
+from tasks.sandbox.pool import Job, Round
 
 CPU_S = 0.3
 BUSY = 8

@@ -13,8 +13,8 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import WorkerPool, frames
-from tasks.sandbox.pool import Round
+from tasks.sandbox import WorkerPool
+from tasks.sandbox.pool import LARGEST, Round
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -194,7 +194,7 @@ def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> 
 
 def test_a_frame_without_end_is_given_up(tmp_path: Path) -> None:
     frame = tmp_path / "frame"
-    frame.write_bytes(b"x" * (frames.LARGEST + 1))
+    frame.write_bytes(b"x" * (LARGEST + 1))
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
