@@ -6,9 +6,19 @@ Each runs in a process of its own, started by `tasks.sandbox.image`.
 import sys
 from pathlib import Path
 
+import wasmtime
 from wasmtime.component import Component
 
-from tasks.sandbox.engine import engine
+STACK = 2 << 20
+"""Bytes of native stack for the component: recursion through C (lru_cache, sorted keys) to depth 900 fits."""
+
+
+def engine() -> wasmtime.Engine:
+    """Return an engine whose running code a ticker can interrupt; alike for compiling the image and running it."""
+    config = wasmtime.Config()
+    config.epoch_interruption = True
+    config.max_wasm_stack = STACK
+    return wasmtime.Engine(config)
 
 
 def componentize() -> None:

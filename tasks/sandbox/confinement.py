@@ -33,25 +33,6 @@ _CHANGE = sum(1 << bit for bit in (1, 4, 5, 7, 8, 14))
 """Write, remove folders and files, make folders and files, truncate."""
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
-_COMPUTING = """
-    read write readv writev close fstat lseek poll ppoll select pselect6 epoll_create epoll_create1
-    epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 munmap mremap madvise brk rt_sigaction rt_sigprocmask
-    rt_sigreturn sigaltstack sched_yield sched_getaffinity nanosleep clock_nanosleep
-    gettimeofday getrusage getpid getppid gettid getcpu futex futex_waitv set_robust_list rseq membarrier
-    getrandom restart_syscall exit exit_group
-"""
-_MORE = """
-    open openat stat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat
-    getdents64 getcwd pread64 pwrite64 sendfile copy_file_range fadvise64 ftruncate fsync fdatasync flock mkdir
-    mkdirat rmdir unlink unlinkat rename renameat renameat2 dup dup2 dup3 pipe pipe2 socketpair shutdown msync
-    mincore uname sysinfo times umask getuid geteuid getgid getegid getrlimit arch_prctl set_tid_address execve
-    rt_sigtimedwait rt_sigpending rt_sigsuspend sched_getparam sched_getscheduler sched_get_priority_max
-    sched_get_priority_min
-"""
-"""Beside those, what a Java virtual machine was seen to make of system calls (17, 21 and 25), and its close kin."""
-MACHINE = (*_COMPUTING.split(), *_MORE.split(), "mmap", "mprotect")
-"""The calls that a virtual machine may make, whatever their arguments."""
-
 _TERMINALS = (0x5401, 0x5413, 0x541B)
 """What may be asked of an open file by ioctl: is it a terminal, how large, how many bytes wait."""
 _NAMES = (15, 16, 0x53564D41)
@@ -76,34 +57,34 @@ def _op(code: int, k: int, yes: int = 0, no: int = 0) -> bytes:
 _PERMIT, _REFUSE = _op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)
 
 
-def _when(number: int, checked: Iterable[bytes]) -> bytes:
-    """Return the check of one call's argument: skipped unless it is that call; it must end in a return."""
-    body = b"".join(checked)
-    return _op(_EQUAL, number, 0, len(body) // 8) + body
+def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[bytes]]) -> bytes:
+    """Return a filter: `calls` of the right architecture pass, others by a check of their arguments, none else.
 
-
-def _frame(audit: int, body: Iterable[bytes]) -> bytes:
-    """Return a filter: the right architecture's calls, `body`, only threads as new tasks; all else is refused."""
-    numbers = _numbers(audit)
+    Only threads pass as new tasks; calls that also reach other processes, their limits and clocks, by these checks.
+    A check ends in a return.
+    """
+    # glibc falls back to clone, whose flags can be read here, when clone3 does not exist
+    threads = [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE]
+    clock = [_op(_LOAD, _ARGUMENTS), _op(_AT_LEAST, _OTHERS_CLOCK, 0, 2), _op(_ANY_BIT, _OF_THREAD, 1, 0)]
+    clock += [_REFUSE, _PERMIT]
+    checks: dict[str, Sequence[bytes]] = {
+        "clone3": [_op(_RETURN, _ERRNO | errno.ENOSYS)],
+        "clone": threads,
+        **{name: [_PERMIT] for name in calls},
+        **checked,
+        "prlimit64": _one_of(_ARGUMENTS, (0,)),
+        "fcntl": _one_of(_ARGUMENTS + 8, _DESCRIPTORS),
+        "clock_gettime": clock,
+        "clock_getres": clock,
+    }
     ops = [_op(_LOAD, _ARCHITECTURE), _op(_EQUAL, audit, 1, 0), _op(_RETURN, _KILL), _op(_LOAD, _NUMBER)]
     if audit == _X86_64:  # the x32 calls are the same ones under other numbers
         ops += [_op(_AT_LEAST, 0x40000000, 0, 1), _REFUSE]
-    # glibc falls back to clone, whose flags can be read here, when clone3 does not exist
-    ops.append(_when(numbers["clone3"], [_op(_RETURN, _ERRNO | errno.ENOSYS)]))
-    ops.append(
-        _when(numbers["clone"], [_op(_LOAD, _ARGUMENTS), _op(_ANY_BIT, _CLONE_THREAD, 0, 1), _PERMIT, _REFUSE])
-    )
-    return b"".join([*ops, *body, _REFUSE])
-
-
-def _numbers(audit: int) -> Mapping[str, int]:
-    return syscalls.X86_64 if audit == _X86_64 else syscalls.AARCH64
-
-
-def _permitted(audit: int, names: Iterable[str]) -> list[bytes]:
-    """Return the permission of calls, of which an architecture may lack some."""
-    numbers = _numbers(audit)
-    return [_op(_EQUAL, numbers[name], 0, 1) + _PERMIT for name in names if name in numbers]
+    numbers = syscalls.X86_64 if audit == _X86_64 else syscalls.AARCH64
+    for name, check in checks.items():
+        if name in numbers:
+            ops += [_op(_EQUAL, numbers[name], 0, len(b"".join(check)) // 8), *check]
+    return b"".join([*ops, _REFUSE])
 
 
 def only_computing(audit: int) -> bytes:
@@ -111,39 +92,23 @@ def only_computing(audit: int) -> bytes:
 
     New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
     """
-    numbers, body = _numbers(audit), _permitted(audit, _COMPUTING.split())
-    third = _ARGUMENTS + 2 * 8
-    for name in ("mmap", "mprotect"):
-        code = [_op(_LOAD, third), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
-        body.append(_when(numbers[name], code))
-    body += _own(audit)
-    return _frame(audit, body)
+    memory = [_op(_LOAD, _ARGUMENTS + 2 * 8), _op(_ANY_BIT, _PROT_EXEC, 0, 1), _REFUSE, _PERMIT]
+    return _filter(audit, syscalls.COMPUTING, {"mmap": memory, "mprotect": memory})
 
 
-def only_a_machine(audit: int, calls: Iterable[str] = MACHINE) -> bytes:
+def only_a_machine(audit: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
     """Return the filter of a virtual machine, which compiles and loads as it goes; anything else fails with EPERM.
 
     Beside what computing needs it may open files (Landlock says which), have executable memory, and signal its own
     threads; of new processes, sockets, signals to others and limits of others there is no call.
     """
-    numbers, body = _numbers(audit), _permitted(audit, calls)
-    body += _own(audit)
-    body.append(_when(numbers["ioctl"], _one_of(_ARGUMENTS + 8, _TERMINALS)))
-    body.append(_when(numbers["prctl"], _one_of(_ARGUMENTS, _NAMES)))
-    # The process's number stays what it is when it becomes the machine.
-    body.append(_when(numbers["tgkill"], _one_of(_ARGUMENTS, (os.getpid(),))))
-    return _frame(audit, body)
-
-
-def _own(audit: int) -> list[bytes]:
-    """Return the checks of calls that also reach other processes: their limits, clocks, and signals to them."""
-    numbers = _numbers(audit)
-    clock = [_op(_LOAD, _ARGUMENTS), _op(_AT_LEAST, _OTHERS_CLOCK, 0, 2), _op(_ANY_BIT, _OF_THREAD, 1, 0), _REFUSE]
-    return [
-        _when(numbers["prlimit64"], _one_of(_ARGUMENTS, (0,))),
-        _when(numbers["fcntl"], _one_of(_ARGUMENTS + 8, _DESCRIPTORS)),
-        *(_when(numbers[name], [*clock, _PERMIT]) for name in ("clock_gettime", "clock_getres")),
-    ]
+    checked = {
+        "ioctl": _one_of(_ARGUMENTS + 8, _TERMINALS),
+        "prctl": _one_of(_ARGUMENTS, _NAMES),
+        # The process's number stays what it is when it becomes the machine.
+        "tgkill": _one_of(_ARGUMENTS, (os.getpid(),)),
+    }
+    return _filter(audit, calls, checked)
 
 
 def _one_of(place: int, values: Sequence[int]) -> list[bytes]:

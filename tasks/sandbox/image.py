@@ -9,13 +9,13 @@ import contextlib
 import functools
 import hashlib
 import hmac
-import json
 import os
 import platform
 import shutil
 import subprocess
 import sys
 from importlib.metadata import version
+from io import BufferedReader
 from pathlib import Path
 
 from data.errors import InputError
@@ -23,7 +23,7 @@ from tasks.sandbox import child
 from tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
-_SOURCES = ("component/app.py", "component/world.wit", "values.py", "engine.py")
+_SOURCES = ("component/app.py", "component/world.wit", "values.py", "build.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -48,32 +48,24 @@ def identity() -> str:
     digest = hashlib.sha256()
     for name in _SOURCES:
         digest.update((_HERE / name).read_bytes() + b"\0")
-    for part in (
-        version("componentize-py"),
-        version("wasmtime"),
-        platform.system(),
-        platform.machine(),
-        _processor(),
-    ):
+    versions = (version("componentize-py"), version("wasmtime"))
+    for part in (*versions, platform.system(), platform.machine(), _processor()):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]
 
 
-def _seal(digest: str, key: bytes) -> str:
+def _seal(image: BufferedReader, key: bytes) -> bytes:
     """Return what only who has the key can say of an image: that it is the one published under this name."""
-    return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest()
+    digest = hashlib.file_digest(image, "sha256").hexdigest()
+    return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest().encode()
 
 
 def _sound(image: Path, key: bytes) -> bool:
     """Tell whether the image stands there whole, as it was published."""
     try:
-        published = json.loads(own_file(image.with_suffix(".json")).read())
-        with own_file(image) as file:
-            if os.fstat(file.fileno()).st_size != published["size"]:
-                return False
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return hmac.compare_digest(_seal(digest, key), str(published["seal"]))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        with own_file(image) as file, own_file(image.with_suffix(".seal")) as seal:
+            return hmac.compare_digest(_seal(file, key), seal.read())
+    except OSError:
         return False
 
 
@@ -108,12 +100,8 @@ def _build(work: Path) -> Path:
     (work / "empty").mkdir()  # stands for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
     package.mkdir(parents=True)
-    for source, target in (
-        ("component/app.py", work / "app"),
-        ("component/world.wit", work),
-        ("values.py", package),
-    ):
-        shutil.copyfile(_HERE / source, target / Path(source).name)
+    for source, target in zip(_SOURCES, (work / "app", work, package), strict=False):
+        shutil.copy(_HERE / source, target)
     say("Sandbox: building its Python (once, some 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
     say("Sandbox: compiling it for this machine (once, some 15 s) …")
@@ -123,16 +111,14 @@ def _build(work: Path) -> Path:
 
 def _publish(built: Path, image: Path, key: bytes) -> None:
     """Move the compiled file into place, whole or not at all."""
-    built.chmod(0o600)
-    with built.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        published = {"size": os.fstat(file.fileno()).st_size, "sha256": digest, "seal": _seal(digest, key)}
-        os.fsync(file.fileno())
-    note = built.with_suffix(".json")
-    note.touch(0o600)
-    note.chmod(0o600)
-    note.write_text(json.dumps(published))
-    note.replace(image.with_suffix(".json"))
+    note = built.with_suffix(".seal")
+    note.touch()
+    for file in (built, note):
+        file.chmod(0o600)
+    with built.open("rb") as content:
+        note.write_bytes(_seal(content, key))
+        os.fsync(content.fileno())
+    note.replace(image.with_suffix(".seal"))
     built.replace(image)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tasks.sandbox import child, confinement, private
+from tasks.sandbox import child, confinement, private, syscalls
 from tasks.sandbox.image import say
 
 VARIABLE = "BASIC_CONTROL_KOTLINC"
@@ -100,7 +100,7 @@ class Tools:
             "limits": limits,
             "readable": [str(home), *settings, *_SYSTEM, *map(str, readable)],
             "writable": [str(folder) for folder in writable],
-            "calls": confinement.MACHINE,
+            "calls": syscalls.MACHINE,
         }
         return child.command("tasks.sandbox.launch", json.dumps(given), *command)
 

@@ -14,16 +14,16 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
 from typing import Any, NoReturn
 
 import wasmtime
-from wasmtime.component import Component, ExportIndex, Linker
+from wasmtime.component import Component, Linker
 
 from tasks.sandbox import confinement, values
-from tasks.sandbox.engine import engine
+from tasks.sandbox.build import engine
 
 REPLY = 1 << 20
 """Characters of all replies to one program."""
@@ -40,13 +40,6 @@ class _SpentError(Exception):
     """The program's CPU time is used up."""
 
 
-def _cpu_clock() -> Callable[[], float]:
-    """Return the calling thread's CPU clock, readable from any thread; the process's where there is none."""
-    if not hasattr(time, "pthread_getcpuclockid"):
-        return time.process_time
-    return partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
-
-
 class _Watch:
     """Interrupt the component when its CPU time is used up, and end the process when its parent is gone.
 
@@ -57,18 +50,29 @@ class _Watch:
     def __init__(self, held: wasmtime.Engine) -> None:
         self.engine = held
         self.parent = os.getppid()
-        self.clock = _cpu_clock()
+        # readable from any thread; the whole process's where threads have none
+        self.clock: Callable[[], float] = time.process_time
+        if hasattr(time, "pthread_getcpuclockid"):
+            self.clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
         self.cpu_end = float("inf")
         self.fired = False
         self.lock = threading.Lock()  # so that no program is interrupted for the one before it
         self.busy = threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
 
-    def start(self, cpu_s: float) -> None:
+    @contextlib.contextmanager
+    def within(self, cpu_s: float) -> Iterator[None]:
+        """Hold what is done to a budget."""
         with self.lock:
             self.fired = False
             self.cpu_end = self.clock() + cpu_s
         self.busy.set()
+        try:
+            yield
+        finally:
+            self.busy.clear()
+            with self.lock:
+                self.cpu_end = float("inf")
 
     def check(self) -> None:
         """Hold what comes late to its budget: on a busy machine the ticks are far apart.
@@ -78,11 +82,6 @@ class _Watch:
         """
         if self.clock() > self.cpu_end:
             raise _SpentError
-
-    def stop(self) -> None:
-        self.busy.clear()
-        with self.lock:
-            self.cpu_end = float("inf")
 
     def _tick(self) -> NoReturn:
         while True:
@@ -97,7 +96,7 @@ class _Watch:
 
 
 class _Guest:
-    """Fresh instances of the image."""
+    """Fresh instances of the image, one for each program."""
 
     def __init__(self, image: str, memory: int) -> None:
         self.engine = engine()
@@ -105,15 +104,34 @@ class _Guest:
         self.linker = Linker(self.engine)
         self.linker.add_wasip2()
         self.memory = memory
-        self.load, self.call = self._export("load"), self._export("call")
 
-    def _export(self, name: str) -> ExportIndex:
-        found = self.component.get_export_index(name)
-        if found is None:
-            raise RuntimeError(f"the image does not export {name!r}: build it again")
-        return found
+    def run(self, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> tuple[str, str, str]:
+        """Load a program and make its calls; return how that ended: a kind, an error and a message.
 
-    def store(self) -> wasmtime.Store:
+        `send` gets its replies, in order.
+        """
+        with contextlib.closing(self._store()) as store, watch.within(job["cpu_s"]):
+            ended = ("done", "", "")
+            try:
+                self._converse(store, watch, job, send)
+            except _SpentError:
+                ended = ("timeout", "", "")
+            except OverflowError:
+                ended = ("bad value", "", f"the replies are longer than {REPLY} characters")
+            except wasmtime.ExitTrap as exit_:
+                ended = ("exception", "SystemExit", f"the program ended the interpreter with {exit_.code}")
+            except (wasmtime.WasmtimeError, wasmtime.Trap) as trap:
+                if watch.fired:
+                    ended = ("timeout", "", "")
+                elif "call stack exhausted" in str(trap):
+                    ended = ("exception", "RecursionError", "the native stack is used up")
+                else:
+                    ended = ("exception", "SystemError", "the interpreter aborted")
+            except MemoryError:
+                ended = ("memory", "", "")
+        return ended
+
+    def _store(self) -> wasmtime.Store:
         """Return a store without files, network, arguments, environment or input."""
         store = wasmtime.Store(self.engine)
         store.set_wasi(wasmtime.WasiConfig())
@@ -121,69 +139,29 @@ class _Guest:
         store.set_epoch_deadline(1)
         return store
 
-
-class _Run:
-    """One program in one instance: `send` gets its replies, in order; `run` says how it ended."""
-
-    def __init__(
-        self, component: _Guest, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]
+    def _converse(
+        self, store: wasmtime.Store, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]
     ) -> None:
-        self.component, self.watch, self.job, self.send = component, watch, job, send
-        self.left = REPLY
+        left = REPLY
 
-    def _ask(self, store: wasmtime.Store, function: Any, request: str) -> str:
-        reply = function(store, request)
-        function.post_return(store)
-        self.watch.check()
-        self.left -= len(reply)
-        if self.left < 0:
-            raise OverflowError
-        return str(reply)
+        def ask(function: Any, request: str) -> str:
+            nonlocal left
+            reply = str(function(store, request))
+            function.post_return(store)
+            watch.check()
+            left -= len(reply)
+            if left < 0:
+                raise OverflowError
+            return reply
 
-    def run(self) -> tuple[str, str, str]:
-        """Load the program and make its calls; return how that ended: a kind, an error and a message."""
-        with contextlib.closing(self.component.store()) as store:
-            self.watch.start(self.job["cpu_s"])
-            try:
-                self._converse(store)
-            except _SpentError:
-                return "timeout", "", ""
-            except OverflowError:
-                return "bad value", "", f"the replies are longer than {REPLY} characters"
-            except wasmtime.ExitTrap as exit_:
-                return "exception", "SystemExit", f"the program ended the interpreter with {exit_.code}"
-            except (wasmtime.WasmtimeError, wasmtime.Trap) as trap:
-                return self._trapped(str(trap))
-            except MemoryError:
-                return "memory", "", ""
-            finally:
-                self.watch.stop()
-        return "done", "", ""
-
-    def _converse(self, store: wasmtime.Store) -> None:
-        instance = self.component.linker.instantiate(store, self.component.component)
-        load, call = instance.get_func(store, self.component.load), instance.get_func(store, self.component.call)
-        loaded = self._ask(store, load, self.job["load"])
+        instance = self.linker.instantiate(store, self.component)
+        load, call = (instance.get_func(store, name) for name in ("load", "call"))
+        loaded = ask(load, job["load"])
         if loaded != '["loaded"]':
-            self.send(["load", 0, loaded])
+            send(["load", 0, loaded])
             return
-        for k, arguments in enumerate(self.job["calls"]):
-            self.send(["call", k, self._ask(store, call, arguments)])
-
-    def _trapped(self, told: str) -> tuple[str, str, str]:
-        if self.watch.fired:
-            return "timeout", "", ""
-        if "call stack exhausted" in told:
-            return "exception", "RecursionError", "the native stack is used up"
-        return "exception", "SystemError", "the interpreter aborted"
-
-
-def _receive() -> Any:
-    """Return the next job; end when the pool has closed the pipe."""
-    line = sys.stdin.buffer.readline()
-    if not line:
-        os._exit(0)
-    return json.loads(line)
+        for k, arguments in enumerate(job["calls"]):
+            send(["call", k, ask(call, arguments)])
 
 
 def _send(content: Any) -> None:
@@ -193,6 +171,10 @@ def _send(content: Any) -> None:
             frame = frame[os.write(1, frame) :]
     except OSError:  # nobody is there to hear it
         os._exit(0)
+
+
+def _fail(error: Exception) -> None:
+    _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
 
 
 def _confine(memory: int) -> dict[str, str]:
@@ -214,39 +196,30 @@ time.sleep(0.0001)
 print(end='', flush=True)
 def f(): return sys.version.split()[0]
 """
-_TRIAL: dict[str, Any] = {
-    "load": values.write([_SOURCE, "f"]),
-    "calls": [values.write(["l"])],
-    "cpu_s": 10.0,
-}
+_TRIAL: dict[str, Any] = {"load": values.write([_SOURCE, "f"]), "calls": [values.write(["l"])], "cpu_s": 10.0}
 """Touches whatever the engine prepares at first use, such as its timer threads."""
 
 
-def _trial(component: _Guest, watch: _Watch) -> str:
-    """Run the trial program; return the component's Python version."""
-    replies: list[Any] = []
-    ended = _Run(component, watch, _TRIAL, replies.append).run()
-    if ended[0] != "done" or not str(replies[-1][2]).startswith('["value"'):
-        raise RuntimeError(f"the trial program ended with {ended} {replies}: build the image again")
-    return str(values.read(replies[-1][2])[1])
-
-
-def _serve(component: _Guest, layers: dict[str, str]) -> None:
+def _serve(guest: _Guest, layers: dict[str, str]) -> None:
+    heard: list[Any] = []
     try:
-        watch = _Watch(component.engine)
-        python = _trial(component, watch)
+        watch = _Watch(guest.engine)
+        ended = guest.run(watch, _TRIAL, heard.append)
+        if ended[0] != "done" or not str(heard[-1][2]).startswith('["value"'):
+            raise RuntimeError(f"the trial program ended with {ended} {heard}: build the image again")  # noqa: TRY301
+        layers["wasm"] = f"CPython {values.read(heard[-1][2])[1]} in {layers['wasm']}"
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
-        _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
+        _fail(error)
         return
     confinement.limit(nproc=0)  # the last thread has been started
-    layers["wasm"] = f"CPython {python} in {layers['wasm']}"
     _send(["hello", threading.get_native_id(), list(layers.items())])
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    while True:
-        job = _receive()
+    for line in sys.stdin.buffer:
+        job = json.loads(line)
         # the kernel's own end to a loop that is not the component's
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + job["cpu_s"]) + GRACE_S, hard))
-        _send(["end", *_Run(component, watch, job, _send).run()])
+        _send(["end", *guest.run(watch, job, _send)])
+    os._exit(0)  # the pool has closed the pipe
 
 
 def main() -> None:
@@ -256,13 +229,13 @@ def main() -> None:
     """
     memory = int(sys.argv[2]) << 20
     try:
-        component = _Guest(sys.argv[1], memory)
+        guest = _Guest(sys.argv[1], memory)
         layers = {"wasm": f"wasmtime {version('wasmtime')}", **_confine(memory)}
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
-        _send(["failed", f"{type(error).__name__}: {str(error)[:2000]}"])
+        _fail(error)
         return
     threading.stack_size(16 << 20)
-    serving = threading.Thread(target=_serve, args=(component, layers))
+    serving = threading.Thread(target=_serve, args=(guest, layers))
     serving.start()
     serving.join()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tasks.sandbox import child, confinement
-from tests.fixtures.hostile.kotlin import LEVERS, PARENT
+from tests.fixtures.hostile.kotlin import LEVERS, NUMBERS, PARENT
 
 PROBE = """
 import ctypes, errno, os, resource, signal, socket, sys, threading, time
@@ -88,16 +88,15 @@ def pulled(*, confined: bool) -> dict[str, int]:
     """Return each lever's errno, 0 where it moved."""
     code = (
         "import ctypes, json, os, sys\nsys.path.insert(0, sys.argv[1])\n"
-        "from tasks.sandbox import confinement, syscalls\n"
+        "from tasks.sandbox import confinement\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"if {confined} and not (confinement.no_new_privs() and confinement.seccomp(confinement.only_a_machine)):\n"
         "    sys.exit(3)\n"
         f"for name, given in {LEVERS!r}.items():\n"
-        "    number = syscalls.here().get(name)\n"
+        f"    number = {NUMBERS!r}[name]\n"
         f"    given = [os.getppid() if one == {PARENT} else one for one in given]\n"
-        "    if number is not None:\n"
-        "        done = libc.syscall(*[ctypes.c_long(one) for one in (number, *given)])\n"
-        "        print(name, ctypes.get_errno() if done == -1 else 0)\n"
+        "    done = libc.syscall(*[ctypes.c_long(one) for one in (number, *given)])\n"
+        "    print(name, ctypes.get_errno() if done == -1 else 0)\n"
     )
     command = [sys.executable, "-I", "-c", code, child.command("x")[5]]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

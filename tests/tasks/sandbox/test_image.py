@@ -74,7 +74,7 @@ def published(tmp_path: Path, content: bytes, key: bytes = KEY) -> Path:
 
 
 def test_an_image_is_whole_or_not_there(tmp_path: Path) -> None:
-    """Cut short, altered, linked, opened to others or without its note, it is not taken."""
+    """Cut short, altered, linked, opened to others or without its seal, it is not taken."""
     assert not image._sound(tmp_path / "runner.cwasm", KEY)
     target = published(tmp_path, b"native code")
     assert image._sound(target, KEY)
@@ -83,11 +83,11 @@ def test_an_image_is_whole_or_not_there(tmp_path: Path) -> None:
         assert not image._sound(target, KEY)
     target.write_bytes(b"native code")
     assert image._sound(target, KEY)
-    for file in (target, target.with_suffix(".json")):
+    for file in (target, target.with_suffix(".seal")):
         file.chmod(0o666)
         assert not image._sound(target, KEY)
         file.chmod(0o600)
-    target.with_suffix(".json").write_text("[" * 100_000)
+    target.with_suffix(".seal").write_text("ё" * 100_000)
     assert not image._sound(target, KEY)
     target = published(tmp_path, b"native code")
     target.rename(tmp_path / "moved")
@@ -95,7 +95,7 @@ def test_an_image_is_whole_or_not_there(tmp_path: Path) -> None:
     assert not image._sound(target, KEY)
 
 
-def test_an_image_and_its_note_changed_together_are_not_taken(tmp_path: Path) -> None:
+def test_an_image_and_its_seal_changed_together_are_not_taken(tmp_path: Path) -> None:
     """Who can write there, but has not the key, cannot seal another image."""
     target = published(tmp_path, b"another's code", b"a" * 32)
     assert image._sound(target, b"a" * 32)
@@ -126,7 +126,7 @@ def test_a_umask_of_zero_opens_nothing(tmp_path: Path) -> None:
         os.umask(before)
     modes = [path.stat().st_mode & 0o777 for path in (folder, folder.parent, folder.parent.parent)]
     assert modes == [0o700] * 3
-    assert [path.stat().st_mode & 0o777 for path in (target, target.with_suffix(".json"))] == [0o600] * 2
+    assert [path.stat().st_mode & 0o777 for path in (target, target.with_suffix(".seal"))] == [0o600] * 2
     assert image._sound(target, KEY)
     assert len(key) == 32
 

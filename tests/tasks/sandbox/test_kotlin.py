@@ -15,10 +15,10 @@ import pytest
 
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import confinement, kotlin, kotlin_source, kotlin_tools, syscalls
+from tasks.sandbox import kotlin, kotlin_source, kotlin_tools, syscalls
 from tasks.sandbox.kotlin import Compilation, Compiled
 from tests.conftest import TOP
-from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, PROGRAMS, SLOW
+from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, NUMBERS, PROGRAMS, SLOW
 from tests.helpers.kotlin import FOUND, needs_compiler, newest
 
 CPU_S = 0.6
@@ -243,10 +243,9 @@ def test_values_keep_their_types(ran: Ran) -> None:
 
 def native() -> Program:
     """Return the program that pulls every lever of this architecture."""
-    numbers = syscalls.here()
-    calls = [(numbers[name], *given) for name, given in LEVERS.items() if name in numbers]
+    calls = [(NUMBERS[name], *given) for name, given in LEVERS.items()]
     pulled = ", ".join(f"lever({', '.join(f'{one}L' for one in call)})" for call in calls)
-    source = NATIVE.replace("@GETPPID@", f"{numbers['getppid']}L").replace("@LEVERS@", pulled)
+    source = NATIVE.replace("@GETPPID@", f"{syscalls.here()['getppid']}L").replace("@LEVERS@", pulled)
     return Program("kotlin", source, "f", ((3,),), ("int", "int"))
 
 
@@ -301,7 +300,7 @@ def test_native_code_would_be_refused_every_lever_all_the_same(
     """On a Java between, which has `java.lang.foreign` and does not know how to refuse it."""
     monkeypatch.setattr(kotlin_tools.Tools, "guarded", property(lambda _: []))
     outcome = on_newest(newer[0])
-    assert outcome == Outcome("value", [errno.EPERM] * sum(name in syscalls.here() for name in LEVERS))
+    assert outcome == Outcome("value", [errno.EPERM] * len(LEVERS))
 
 
 ALONE = ("probe", "probe the folder", "read", "write", "connect", "process")
@@ -413,8 +412,8 @@ def test_programs_that_are_compiled_for_ever_take_no_time_from_the_others(monkey
 def without(monkeypatch: pytest.MonkeyPatch, cache: Path, *calls: str) -> Outcome:
     """Return what becomes of a program where the virtual machine is refused some system calls."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-    left = [name for name in confinement.MACHINE if name not in calls]
-    monkeypatch.setattr(confinement, "MACHINE", left)
+    left = [name for name in syscalls.MACHINE if name not in calls]
+    monkeypatch.setattr(syscalls, "MACHINE", left)
     ((outcome,),) = sandbox.run([Program("kotlin", "fun f() = 1", "f", ((),), ("int",))])
     return outcome
 
