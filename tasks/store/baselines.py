@@ -52,14 +52,15 @@ def write(baseline: Baseline, path: Path) -> Path:
     Raises:
         InputError: it cannot be written.
     """
-    head: dict[str, Any] = {
+    suites = {name: {"score": one.score, "rules": one.rules} for name, one in baseline.provenance.suites.items()}
+    head = {
         "schema": SCHEMA,
         "name": baseline.name,
         "run": baseline.run,
         "started": baseline.started,
+        "facts": {**asdict(baseline.provenance), "suites": suites},
+        "tables": {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()},
     }
-    head["facts"] = _stored(baseline.provenance)
-    head["tables"] = {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()}
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
         "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
@@ -75,11 +76,6 @@ def write(baseline: Baseline, path: Path) -> Path:
         lines = ",\n".join(f"  {json.dumps(one, ensure_ascii=False)}" for one in groups)
         text += f',\n "{name}": [\n{lines}\n ]'
     return write_atomically(path, f"{text}\n}}\n")
-
-
-def _stored(provenance: Provenance) -> dict[str, Any]:
-    suites = {name: {"score": [*one.score], "rules": dict(one.rules)} for name, one in provenance.suites.items()}
-    return {**asdict(provenance), "suites": suites}
 
 
 def _grouped(frame: pl.DataFrame, by: tuple[str, ...], columns: tuple[str, ...]) -> Iterable[dict[str, Any]]:
@@ -107,10 +103,11 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         raise InputError(f"baseline {name}: {path} cannot be read ({error}). Set it again from a run.") from error
     found = raw.get("schema") if isinstance(raw, Mapping) else None
     if found != SCHEMA:
-        again = f"basic-control baseline set {name} {(found and raw.get('run')) or 'RUN'}"
+        run = (found and raw.get("run")) or "RUN"
         raise InputError(
             f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones do not say which "
-            f"questions they hold. Set it again, from its run or from another: {again}."
+            f"questions they hold. Set it again, from its run or from another: basic-control baseline set {name} "
+            f"{run}."
         )
     if absent := [key for key in _KEYS if key not in raw]:
         raise InputError(f"baseline {name}: {path} has no {absent[0]}, expected one. Set it again.")

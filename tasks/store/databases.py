@@ -7,7 +7,6 @@ deadlock) is tried again.
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,10 +17,9 @@ import stamina
 from data.commands import typed
 from data.errors import InputError
 from data.extras import installing
-from tasks.store.statements import COLUMNS, failures, metadata, statements, words_of
+from tasks.store.statements import COLUMNS, Row, failures, metadata, statements, words_of
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
 
 PATIENCE_S = 60.0
 """How long a database may be away or busy before a run ends: a restart takes seconds."""
@@ -37,6 +35,8 @@ ALIVE = {
 """A Postgres server whose machine is gone is missed after half a minute; by default the kernel takes hours."""
 OLDEST_SQLITE = (3, 35)
 """The first that says which rows an insert has taken (RETURNING)."""
+DAMAGED = ("malformed", "not a database", "corrupt", "encrypted")
+"""Words by which SQLite tells of a damaged file."""
 PORTION = 16_000_000
 """Characters of replies in one statement: far below any server's limit, and enough for thousands of replies."""
 
@@ -80,12 +80,11 @@ class Database:
         self.listed = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
-        with _sorted_out():
-            # A server that is not there is told at once; a file that another process is just making passes.
-            if self.is_sqlite:
-                self._do(self._create)
-            else:
-                self._create_on_server()
+        # A server that is not there is told at once; a file that another process is just making passes.
+        if self.is_sqlite:
+            self._do(self._create)
+        else:
+            self._create_on_server()
 
     def _create(self, connection: sa.Connection) -> bool:
         """Make what is missing; say whether anything was."""
@@ -117,8 +116,15 @@ class Database:
         for attempt in stamina.retry_context(
             on=_passing, attempts=None, timeout=PATIENCE_S, wait_initial=0.05, wait_max=2.0, wait_jitter=0.1
         ):
-            with attempt, _sorted_out(), self._engine.begin() as connection:
-                return work(connection)
+            with attempt:
+                try:
+                    with self._engine.begin() as connection:
+                        return work(connection)
+                except sa.exc.DBAPIError as error:
+                    said, of_file = str(error.orig), isinstance(error.orig, sqlite3.Error)
+                    if of_file and any(word in said for word in DAMAGED):
+                        raise DamagedFile(said.splitlines()[0]) from error
+                    raise
         raise AssertionError("unreachable: the loop ends by return or raise")
 
     def _work(self, work: Callable[[sa.Connection], T]) -> T:
@@ -305,20 +311,6 @@ def _passing(error: Exception) -> bool:
     if state is None:
         return error.connection_invalidated or isinstance(error, sa.exc.OperationalError)
     return str(state).startswith(PASSING)
-
-
-@contextmanager
-def _sorted_out() -> Iterator[None]:
-    """Tell a damaged file from every other refusal."""
-    try:
-        yield
-    except sa.exc.DBAPIError as error:
-        said = str(error.orig)
-        if isinstance(error.orig, sqlite3.Error) and any(
-            word in said for word in ("malformed", "not a database", "corrupt", "encrypted")
-        ):
-            raise DamagedFile(said.splitlines()[0]) from error
-        raise
 
 
 def explained(url: str, error: sa.exc.SQLAlchemyError) -> InputError:

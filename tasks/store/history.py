@@ -23,6 +23,7 @@ from tasks.store.tables import write_json
 INDEX = ".index.sqlite"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
+_ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
 _FORM = 7
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
 
@@ -125,28 +126,22 @@ def _indexed(engine: sa.Engine, runs: Path) -> list[HistoryEntry]:
         gone = list({*known} - {*stamps} | {*changed} & {*known})
         if gone:
             connection.execute(_runs.delete().where(_runs.c.folder.in_(gone)))
-        rows = [_row(runs / name, stamps[name]) for name in changed]
-        if rows:
+        if rows := [_row(runs / name, stamps[name]) for name in changed]:
             connection.execute(_runs.insert(), rows)
         texts = connection.execute(sa.select(_runs.c.entry).order_by(_runs.c.started.desc())).scalars()
-        return [_now(_ENTRY.validate_json(text)) for text in texts]
-
-
-def _now(entry: HistoryEntry) -> HistoryEntry:
-    """Return an entry as it is now: no file changes where a process is killed."""
-    ended = entry.status == "running" and has_ended(entry.owner, here=False)
-    return replace(entry, status="stopped") if ended else entry
+        entries = list(map(_ENTRY.validate_json, texts))
+    # No file changes where a process is killed.
+    return [
+        replace(one, status="stopped") if one.status == "running" and has_ended(one.owner, here=False) else one
+        for one in entries
+    ]
 
 
 def _stamp(folder: Path) -> str:
     """Return what changes with a run's files: their times and sizes."""
-    told = [f"form {_FORM}"]
-    for name in _FILES:
-        path = folder / name
-        if path.exists():
-            stat = path.stat()
-            told.append(f"{name} {stat.st_mtime_ns} {stat.st_size}")
-    return "; ".join(told)
+    stats = {name: (folder / name).stat() for name in _FILES if (folder / name).exists()}
+    told = [f"{name} {stat.st_mtime_ns} {stat.st_size}" for name, stat in stats.items()]
+    return "; ".join([f"form {_FORM}", *told])
 
 
 def _row(folder: Path, stamp: str) -> dict[str, str]:
@@ -165,6 +160,10 @@ def _read(folder: Path) -> HistoryEntry:
     configuration = manifest.get("configuration") or {}
     report, said = configuration.get("report") or {}, labels(folder)
     said["note"] = said["note"] or str(report.get("note") or "")
+    models = final.get("models", ())
+    # The same for runs that ask the same: whom they ask, and where they are kept, is left out.
+    asked = {name: value for name, value in configuration.items() if name not in _ASIDE}
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7]
     found = {
         "name": folder.name,
         "title": str(report.get("name") or ""),
@@ -175,10 +174,10 @@ def _read(folder: Path) -> HistoryEntry:
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "exit_code": final.get("exit_code"),
-        "verdict": worst((str(one.get("verdict")) for one in final.get("models", ())), final.get("changes") or ()),
-        "scores": {str(model["model"]): model["score"] for model in final.get("models", ())},
-        "verdicts": {str(model["model"]): str(model.get("verdict", "")) for model in final.get("models", ())},
-        "configuration": _digest(configuration),
+        "verdict": worst((str(one.get("verdict")) for one in models), final.get("changes") or ()),
+        "scores": {str(one["model"]): one["score"] for one in models},
+        "verdicts": {str(one["model"]): str(one.get("verdict", "")) for one in models},
+        "configuration": digest if asked else "",
         "file": str(report.get("file") or ""),
         "cost": spent.get("cost_now"),
         "currency": str(spent.get("currency") or ""),
@@ -187,13 +186,6 @@ def _read(folder: Path) -> HistoryEntry:
         **said,
     }
     return _ENTRY.validate_python(found)
-
-
-def _digest(configuration: Mapping[str, Any]) -> str:
-    """Return what is the same for runs that ask the same: whom they ask, and where they are kept, is left out."""
-    aside = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
-    asked = {name: value for name, value in configuration.items() if name not in aside}
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7] if asked else ""
 
 
 def _json(path: Path) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -54,23 +55,12 @@ class RunFolder:
     @property
     def tables(self) -> dict[str, set[str]]:
         """The digests of the tables that the run needs, by what they are to it."""
-        return {kind: set(_digests(refs)) for kind, refs in self.manifest.get("tables", {}).items()}
+        return {kind: {ref["digest"] for ref in refs} for kind, refs in self.manifest.get("tables", {}).items()}
 
     @property
     def digests(self) -> set[str]:
         """The digests of all tables that the run needs."""
         return set().union(*self.tables.values())
-
-
-def _digests(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        if isinstance(value.get("digest"), str):
-            yield value["digest"]
-        for part in value.values():
-            yield from _digests(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _digests(part)
 
 
 def runs_in(folder: Path) -> list[RunFolder]:
@@ -81,51 +71,50 @@ def runs_in(folder: Path) -> list[RunFolder]:
         return []
     except OSError as error:
         raise InputError(f"{folder}: cannot be read ({error.strerror}). Name the folder of the runs.") from error
-    found = [_run(place) for place in places if _is_run(place)]
+    found = [_run(place) for place in places if NAME.fullmatch(place.name) or (place / "manifest.json").is_file()]
     return sorted(found, key=lambda run: (run.started.timestamp(), run.name))
 
 
-def _is_run(place: Path) -> bool:
-    return bool(NAME.fullmatch(place.name)) or (place / "manifest.json").is_file()
-
-
 def _run(place: Path) -> RunFolder:
+    path = place / "manifest.json"
     try:
         manifest = manifests.read(place)
-        _check(place, manifest)
+        if not _sound(manifest.get("configuration", {}), manifest.get("tables", {}), manifest.get("reports", [])):
+            raise InputError(f"{path}: found other shapes of keys than a run writes.")  # noqa: TRY301 - as if unread
         return RunFolder(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        there = (place / "manifest.json").exists()
-        return RunFolder(place, _named(place), {}, str(error) if there else "it has no manifest")
-
-
-def _check(place: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that does not say in the way it should what its run needs.
-
-    Raises:
-        InputError: it does not.
-    """
-    configuration, tables = manifest.get("configuration", {}), manifest.get("tables", {})
-    named = configuration if isinstance(configuration, Mapping) else {"models": configuration}
-    reports = manifest.get("reports", [])
-    sound = all(isinstance(one, list) for one in (named.get("models", []), named.get("suites", []), reports))
-    refs = [ref for listed in tables.values() for ref in listed] if isinstance(tables, Mapping) else [tables]
-    if not sound or not all(isinstance(ref, Mapping) and _is_digest(ref.get("digest")) for ref in refs):
-        raise InputError(f"{place / 'manifest.json'}: found other shapes of keys than a run writes.")
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and bool(DIGEST.fullmatch(value))
-
-
-def _named(place: Path) -> datetime:
-    """Return a run's start from its name, or from its folder."""
+        problem = str(error) if path.exists() else "it has no manifest"
+    started = datetime.fromtimestamp(place.stat().st_mtime).astimezone()
     if named := NAME.fullmatch(place.name):
-        try:
-            return datetime.strptime(named[1], "%Y%m%d_%H%M%S").astimezone()
-        except ValueError:
-            pass
-    return datetime.fromtimestamp(place.stat().st_mtime).astimezone()
+        with suppress(ValueError):
+            started = datetime.strptime(named[1], "%Y%m%d_%H%M%S").astimezone()
+    return RunFolder(place, started, {}, problem)
+
+
+def _sound(configuration: Any, tables: Any, reports: Any) -> bool:
+    """Tell whether a manifest says in the way it should what its run needs."""
+    named = configuration if isinstance(configuration, Mapping) else {"models": configuration}
+    lists = (named.get("models", []), named.get("suites", []), reports)
+    refs = [ref for listed in tables.values() for ref in listed] if isinstance(tables, Mapping) else [tables]
+    digests = [ref.get("digest") if isinstance(ref, Mapping) else None for ref in refs]
+    return all(isinstance(one, list) for one in lists) and all(
+        isinstance(digest, str) and DIGEST.fullmatch(digest) for digest in digests
+    )
+
+
+def faults_of_run(run: RunFolder, there: set[str]) -> list[str]:
+    """Return what is wrong with a run, given the digests of the tables that are there."""
+    if run.problem:
+        return [f"run {run.name}: {run.problem}"] if (run.folder / "manifest.json").exists() else []
+    lost = {kind: digests - there for kind, digests in run.tables.items() if digests - there}
+    found = [
+        f"run {run.name}: {len(digests)} of its tables of {kind} missing ({min(digests)[:12]} …)"
+        for kind, digests in lost.items()
+    ]
+    reports = map(str, run.manifest.get("reports", []))
+    return found + [
+        f"run {run.name}: report {one} is missing" for one in reports if not (run.folder / one).is_file()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +140,12 @@ def take(store: Store, runs: Path) -> Inventory:
     return Inventory(store, runs_in(runs), {entry.digest: entry for entry in store.entries()})
 
 
-_DIGEST = re.compile(r'"digest\\*": ?\\*"([0-9a-f]{64})')
-
-
 def stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
     """Yield what Prefect keeps of finished stages in a local store, with the tables that each promises."""
-    local = store.local
-    if local is None or not (local / "results").is_dir():
+    if store.local is None or not (store.local / "results").is_dir():
         return
-    for path in (local / "results").iterdir():
-        try:
+    for path in (store.local / "results").iterdir():
+        with suppress(OSError, ValueError):
             text = path.read_text(encoding="utf-8")
             json.loads(text)
-        except (OSError, ValueError):
-            continue
-        yield path, set(_DIGEST.findall(text))
+            yield path, set(re.findall(r'"digest\\*": ?\\*"([0-9a-f]{64})', text))

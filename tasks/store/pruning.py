@@ -8,26 +8,12 @@ import shutil
 import time
 import uuid
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from data.errors import InputError
 from tasks.store.inventory import Inventory, RunFolder, stage_results
 from tasks.store.tables import RENEWED_S, explain
-
-
-@dataclass(frozen=True, slots=True)
-class PruningRequest:
-    """What a user wants gone; ages in seconds.
-
-    Runs older than `older_than_s`, but not the newest `keep` finished ones (`keep` alone: all finished ones but
-    those), and the named `runs`. Nothing that was written or used within `grace_s`.
-    """
-
-    older_than_s: float | None = None
-    keep: int | None = None
-    runs: Collection[str] = ()
-    grace_s: float = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,28 +24,57 @@ class PruningPlan:
     tables: set[str]
     results: list[Path]
     cutoff: float
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
-def plan(there: Inventory, wish: PruningRequest) -> PruningPlan:
-    """Say what will go.
+def plan(
+    there: Inventory,
+    *,
+    older_than_s: float | None = None,
+    keep: int | None = None,
+    runs: Collection[str] = (),
+    grace_s: float = 86_400.0,
+) -> PruningPlan:
+    """Say what will go; ages in seconds.
+
+    Runs older than `older_than_s`, but not the newest `keep` finished ones (`keep` alone: all finished ones but
+    those), and the named `runs`. Nothing that was written or used within `grace_s`.
 
     Raises:
         InputError: a run is named that is not there, or that may still be running.
     """
     now = time.time()
-    going = _going(there.runs, wish, now)
-    kept = [run for run in there.runs if run not in going]
-    notes = []
-    cutoff = now - wish.grace_s
+    named = {run.name for run in there.runs}
+    if missing := sorted(set(runs) - named):
+        latest = ", ".join(sorted(named)[-5:]) or "none"
+        raise InputError(f"--run {missing[0]}: there is no such run; the latest are {latest}.")
+    finished = [run for run in there.runs if run.finished]
+    spared = finished[max(0, len(finished) - keep) :] if keep is not None else []
+    going = []
+    for run in there.runs:
+        began = run.started.timestamp()
+        fresh = not run.finished and max(began, _touched(run)) > now - grace_s
+        if run.name in runs and fresh:
+            raise InputError(
+                f"--run {run.name}: it has not ended and may be running still. Stop it first; once it is dead, "
+                "--grace 0h prunes it."
+            )
+        old = keep is not None and run.finished if older_than_s is None else now - began > older_than_s
+        if run.name in runs or (old and not fresh and run not in spared):
+            going.append(run)
+    return _emptied(there, going, now - grace_s)
+
+
+def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> PruningPlan:
+    """Return what goes with some runs: what no other run needs, and has not been used since `cutoff`."""
+    kept, notes = [run for run in there.runs if run not in going], []
     for run in kept:
-        if not run.finished and run.manifest:
-            began = run.started.timestamp() - RENEWED_S
-            if began < cutoff:
-                cutoff = began
-                notes.append(
-                    f"{run.name} has not ended: tables used since it began stay. If it is dead, `--run {run.name}`."
-                )
+        began = run.started.timestamp() - RENEWED_S
+        if not run.finished and run.manifest and began < cutoff:
+            cutoff = began
+            notes.append(
+                f"{run.name} has not ended: tables used since it began stay. If it is dead, `--run {run.name}`."
+            )
     tables: set[str] = set()
     unreadable = [run for run in kept if not run.manifest and run.problem != "it has no manifest"]
     if unreadable:
@@ -69,7 +84,8 @@ def plan(there: Inventory, wish: PruningRequest) -> PruningPlan:
         )
     else:
         needed = set().union(*(run.digests for run in kept))
-        tables = {d for d, entry in there.tables.items() if d not in needed and entry.modified < cutoff}
+        unused = there.tables.keys() - needed
+        tables = {digest for digest in unused if there.tables[digest].modified < cutoff}
     left = set(there.tables) - tables
     results = [
         path
@@ -77,34 +93,6 @@ def plan(there: Inventory, wish: PruningRequest) -> PruningPlan:
         if not digests <= left and path.stat().st_mtime < cutoff
     ]
     return PruningPlan(going, tables, results, cutoff, notes)
-
-
-def _going(runs: Collection[RunFolder], wish: PruningRequest, now: float) -> list[RunFolder]:
-    named = {run.name for run in runs}
-    if missing := sorted(set(wish.runs) - named):
-        latest = ", ".join(sorted(named)[-5:]) or "none"
-        raise InputError(f"--run {missing[0]}: there is no such run; the latest are {latest}.")
-    going = []
-    finished = [run for run in runs if run.finished]
-    spared = finished[max(0, len(finished) - wish.keep) :] if wish.keep is not None else []
-    for run in runs:
-        age = now - run.started.timestamp()
-        fresh = not run.finished and max(run.started.timestamp(), _touched(run)) > now - wish.grace_s
-        if run.name in wish.runs:
-            if fresh:
-                raise InputError(
-                    f"--run {run.name}: it has not ended and may be running still. Stop it first; once it is dead, "
-                    "--grace 0h prunes it."
-                )
-            going.append(run)
-        elif fresh or run in spared:
-            continue
-        elif wish.older_than_s is not None:
-            if age > wish.older_than_s:
-                going.append(run)
-        elif wish.keep is not None and run.finished:
-            going.append(run)
-    return going
 
 
 def _touched(run: RunFolder) -> float:

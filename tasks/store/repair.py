@@ -4,26 +4,28 @@ Two sources, in this order: the rows before the first that SQLite cannot read (e
 responses tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
 """
 
+import fcntl
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 import sqlalchemy as sa
 
-from data.errors import InputError
+from data.commands import typed
+from data.errors import InputError, plural
 from data.records import Reply
 from data.tables import RESPONSES
-from tasks.store.databases import Database, Row
-from tasks.store.rows import Remembered, entry_of, row_of
-from tasks.store.statements import COLUMNS
+from tasks.store.databases import DamagedFile, Database, explained, file_of
+from tasks.store.statements import COLUMNS, Remembered, Row, entry_of, row_of
 from tasks.store.tables import Damaged, Store, explain
 
 TOGETHER = 1000
@@ -31,6 +33,67 @@ TOGETHER = 1000
 COMPANIONS = ("", "-wal", "-shm")
 """What SQLite calls the files of one database, after its name."""
 MAGIC = b"SQLite format 3\0"
+
+
+class InUse(Exception):  # noqa: N818 - said of a file
+    """Another process uses the file, so it cannot be replaced now."""
+
+
+class FileLock:
+    """This process's share of a file, held until `close`; who replaces the file holds it `exclusive`.
+
+    SQLite must not have a database file moved away while any connection to it is open: closing such a connection
+    would delete the new file's log. So whoever uses the file holds a shared lock on `<file>.lock` for as long, and
+    whoever replaces it needs the lock alone.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Take a share of the file, waiting for whoever is replacing it; without a lock where none can be made."""
+        self._lock: IO[bytes] | None = None
+        try:
+            # A file object, so that the share of a forgotten lock ends with it.
+            self._lock = path.with_name(path.name + ".lock").open("ab")
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+        except OSError:
+            # A place that cannot be written, where nothing will be replaced either.
+            self.close()
+
+    @contextmanager
+    def exclusive(self, patience_s: float) -> Iterator[None]:
+        """Be the file's only user, to replace it; whoever calls has closed it.
+
+        Raises:
+            InUse: others still used it after `patience_s` seconds.
+        """
+        if self._lock is None:
+            yield
+            return
+        until = time.monotonic() + patience_s
+        try:
+            # Let go first: two who both want it alone would otherwise wait for each other's share.
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+            while not _alone(self._lock):
+                if time.monotonic() >= until:
+                    raise InUse
+                time.sleep(0.05)
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        """Give the share back."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _alone(lock: IO[bytes]) -> bool:
+    """Take a lock alone if nobody else has a share of it; say whether it is held now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,3 +269,35 @@ def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
     finally:
         # The last connection's end brings the log into the file.
         database.close()
+
+
+MEND = f"`{typed('store repair')}` saves what can be read; the next run does so by itself"
+
+
+def faults_of_replies(url: str) -> tuple[int, list[str]]:
+    """Return how many replies a cache holds and what is wrong with it, changing nothing; no file is an empty cache.
+
+    Raises:
+        InputError: the database cannot be reached.
+    """
+    file = file_of(url)
+    if file is not None and pending(file):
+        return 0, [f"a repair of it was cut short; {MEND}"]
+    if file is not None and not file.exists():
+        return 0, []
+    with closing(FileLock(file)) if file else nullcontext():
+        if file and not is_sqlite(file):
+            return 0, [f"the file is no database; {MEND}"]
+        number, wrong = 0, 0
+        try:
+            with closing(Database(url)) as database:
+                if found := database.faults():
+                    return 0, [f"{fault}; {MEND}" for fault in found]
+                for rows in database.walk():
+                    number += len(rows)
+                    wrong += sum(entry_of(row) is None for row in rows)
+        except DamagedFile as error:
+            return number, [f"{error}; {MEND}"]
+        except sa.exc.SQLAlchemyError as error:
+            raise explained(url, error) from error
+    return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"] if wrong else []

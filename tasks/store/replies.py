@@ -18,10 +18,10 @@ import sqlalchemy as sa
 
 from data.errors import InputError
 from tasks.store import repair
-from tasks.store.databases import DamagedFile, Database, Row, explained, file_of, log_of, shown
-from tasks.store.lock import FileLock, InUse
+from tasks.store.databases import DamagedFile, Database, explained, file_of, log_of, shown
 from tasks.store.owners import described, has_ended, owner
-from tasks.store.rows import FailedCall, Remembered, entry_of, failure_row, row_of
+from tasks.store.repair import FileLock, InUse
+from tasks.store.statements import FailedCall, Remembered, Row, entry_of, failure_row, row_of
 from tasks.store.tables import Store
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
@@ -132,32 +132,24 @@ class ReplyCache:
         return found
 
     def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> Database:
-        """Return the database of a file that was damaged.
-
-        Raises:
-            InputError: as `_open`.
-        """
+        """Replace a damaged file, unless somebody just has, and return its database."""
         try:
             with lock.exclusive(WAIT_S):
-                return self._replaced(file, reason)
+                if repair.pending(file):
+                    repair.replace_damaged(file)
+                # What one process mended, another need not.
+                with suppress(DamagedFile):
+                    if not _empty(file):
+                        return _sound(self.url, file, whole=True)
+                saved = repair.mend(file, self._tables)
+                _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
+                return _sound(self.url, file, whole=False)
         except InUse as error:
             raise InputError(
                 f"reply cache {shown(self.url)} is damaged ({reason}), and another process uses it, so that it "
                 "cannot be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
                 "so far is kept."
             ) from error
-
-    def _replaced(self, file: Path, reason: DamagedFile) -> Database:
-        """Replace a file that was damaged, unless somebody just has; the lock is held alone."""
-        if repair.pending(file):
-            repair.replace_damaged(file)
-        with suppress(DamagedFile):
-            if not _empty(file):
-                # What one process mended, another need not.
-                return _sound(self.url, file, whole=True)
-        saved = repair.mend(file, self._tables)
-        _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
-        return _sound(self.url, file, whole=False)
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return what is known of these requests.

@@ -202,7 +202,7 @@ def test_a_table_that_is_used_again_stays(place: Place) -> None:
 def test_a_table_that_is_used_while_prune_is_at_work_stays(place: Place) -> None:
     used, idle = place.table("a", days=100), place.table("b", days=100)
     there = take(place.store, place.runs)
-    planned = pruning.plan(there, pruning.PruningRequest())
+    planned = pruning.plan(there)
     assert planned.tables == {used.digest, idle.digest}
     assert place.store.whole(used)
     assert pruning.carry_out(there, planned) == 1

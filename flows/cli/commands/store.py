@@ -94,8 +94,9 @@ def verify(*, where: Where = USUAL) -> int:
     """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
     from tasks.runtime.storage import cache_url
     from tasks.store.databases import shown
+    from tasks.store.inventory import faults_of_run
+    from tasks.store.repair import faults_of_replies
     from tasks.store.tables import Damaged
-    from tasks.store.verifying import faults_of_replies, faults_of_run
 
     at, store, there = _open(where)
     users: dict[str, list[str]] = {}
@@ -143,7 +144,7 @@ def prune(
         grace: nothing written or used since, as another run may need it (default: 1d)
         yes: delete; without it nothing is touched
     """
-    from tasks.store.pruning import PruningRequest, carry_out, plan
+    from tasks.store.pruning import carry_out, plan
 
     at, _, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
@@ -151,7 +152,7 @@ def prune(
             f"store.runs {at.runs}: there is no such folder, so it is not known which tables its runs need, and "
             "nothing is deleted. Name the folder of the runs that use this store, or an empty one if none are left."
         )
-    planned = plan(there, PruningRequest(older_than, keep, runs, grace))
+    planned = plan(there, older_than_s=older_than, keep=keep, runs=runs, grace_s=grace)
     for run in planned.runs:
         show(f"run    {run.name}  {', '.join(run.models)}")
     size = there.size(planned.tables)

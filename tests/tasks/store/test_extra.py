@@ -15,7 +15,7 @@ from data.records import Reply
 from data.tables import RESPONSES
 from tasks.store import repair
 from tasks.store.replies import Remembered, ReplyCache
-from tasks.store.rows import entry_of
+from tasks.store.statements import entry_of
 from tasks.store.tables import Store
 
 EXTRA = {"retrieved_contexts": ["Paris is the capital.", "Столица: Париж"], "citations": [{"url": "u", "page": 3}]}

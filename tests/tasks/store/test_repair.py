@@ -17,9 +17,9 @@ from data.tables import RESPONSES
 from tasks.runtime import logs
 from tasks.store import repair
 from tasks.store.databases import log_of
-from tasks.store.lock import FileLock, InUse
+from tasks.store.repair import FileLock, InUse
 from tasks.store.replies import Remembered, ReplyCache, owner
-from tasks.store.rows import entry_of
+from tasks.store.statements import entry_of
 from tasks.store.tables import Store
 from tests.conftest import Run
 from tests.helpers.runs import TWO, at, results
