@@ -20,9 +20,8 @@ from data.suites import Suite
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
-from tasks.estimate.earlier import CallMeans, EarlierRuns
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
-from tasks.estimate.remembered import CacheLookup
+from tasks.estimate.memory import ENOUGH, CallMeans, Memory
 from tasks.generate import items_of
 from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
@@ -41,8 +40,6 @@ REHEARSED = 200
 RETRIEVED = "What an application may find, in a passage of its own."
 EXAM_SIGNS, EXAM_REPLY_SIGNS = 1_800, 120
 """Characters of a call of a short exam and of its reply, as the whole exam's dry run counts them in the middle."""
-ENOUGH = 5
-"""Remembered replies of a suite from which their own means are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +120,7 @@ def estimate(plan: Plan) -> CostEstimate:
     Raises:
         InputError: the items cannot be made, or the cache cannot be read.
     """
-    memory = CacheLookup(plan.store, plan.fresh, EarlierRuns(plan.store), plan.report.language)
+    memory = Memory(plan.store, plan.fresh, plan.report.language)
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
@@ -131,7 +128,10 @@ def estimate(plan: Plan) -> CostEstimate:
         effects.append(effect(one.suite, items.height))
         if wanted := wanted_of(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
-            memory.notes.append(_twins_note(one.suite, items, renewed, memory.language))
+            kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
+            listed = ", ".join(f"{kind}: {n}" for kind, n in kinds.items()) or "–"
+            said = {"suite": one.suite.name, "n": renewed.height, "items": items.height, "kinds": listed}
+            memory.notes.append(phrase("estimate.twins", memory.language, **said))
             items = pl.concat([items, renewed])
         answered: list[tuple[SampleRow, bool]] = []
         if whose := one.responses_of:
@@ -148,14 +148,6 @@ def estimate(plan: Plan) -> CostEstimate:
     return CostEstimate(portions, effects, notes, plan.currency, plan.prices, memory.problems, memory.language)
 
 
-def _twins_note(suite: Suite, items: pl.DataFrame, renewed: pl.DataFrame, language: str) -> str:
-    """Say how many twins of each kind there are."""
-    kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
-    listed = ", ".join(f"{kind}: {n}" for kind, n in kinds.items()) or "–"
-    said = {"suite": suite.name, "n": renewed.height, "items": items.height, "kinds": listed}
-    return phrase("estimate.twins", language, **said)
-
-
 def effect(suite: Suite, n: int) -> DetectableEffect:
     """Return what so many items can show: of yes/no answers by McNemar's test, else of scores spread at worst."""
     yes_no = all(metric(name).yes_no for name in suite.scored_by)
@@ -164,12 +156,11 @@ def effect(suite: Suite, n: int) -> DetectableEffect:
 
 
 def ask_model(
-    plan: SuitePlan, target: Target, items: pl.DataFrame, memory: CacheLookup
+    plan: SuitePlan, target: Target, items: pl.DataFrame, memory: Memory
 ) -> tuple[CallEstimate, list[tuple[SampleRow, bool]]]:
     """Count a target's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
     suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
-    languages = dict(items.select("item_id", "language").iter_rows())
     tally, seen = JudgeCalls(), set[str]()
     answered: list[tuple[SampleRow, bool]] = []
     hear = judged_by(suite)
@@ -179,18 +170,11 @@ def ask_model(
         by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
         requests = for_items(batch, model, identity or {}, plan.repeats, target=target.name, prompt=target.template)
         known = memory.lookup(requests["request_id"]) if identity is not None else {}
-        said = len(model.system)
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
             item, entry = by_id[item_id], known.get(request_id)
             if request_id not in seen:
                 seen.add(request_id)
-                tally.calls += 1
-                if entry:
-                    tally.cached += 1
-                    tally.known.append(entry)
-                else:
-                    language = languages[item_id]
-                    tally.signs[language] = tally.signs.get(language, 0) + len(item["prompt"]) + said
+                tally.count(entry, item["language"], len(item["prompt"]) + len(model.system))
             if hear:
                 text = entry.reply.text if entry else supposed(suite, item)
                 extra = entry.reply.extra if entry else brought
@@ -198,9 +182,7 @@ def ask_model(
     return _portion(suite.name, model, tally, memory, name=target.name), answered
 
 
-def judged(
-    plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: CacheLookup
-) -> Iterator[CallEstimate]:
+def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
     """Yield what each judge would be asked for each metric."""
 
     def nothing(_: Iterable[str]) -> Mapping[str, Remembered]:
@@ -220,7 +202,7 @@ def judged(
             exact = not others and tally.cached == tally.calls
             if some:
                 more = rehearse(own.name, own.options, some, panel=panel, lookup=nothing)
-                known = memory.earlier.calls_per_reply(plan.name, judge.name, own.name)
+                known = memory.calls_per_reply(plan.name, judge.name, own.name)
                 each = more.calls / len(some) if known is None else known
                 tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
@@ -268,7 +250,7 @@ def _portion(
     suite: str,
     model: Model,
     tally: JudgeCalls,
-    memory: CacheLookup,
+    memory: Memory,
     *,
     name: str = "",
     metric: str = "",
@@ -278,15 +260,16 @@ def _portion(
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
     fresh = max(0, calls - cached)
-    means = memory.earlier.call_means(role, name or model.name, suite)
-    tokens_in = FRAME * fresh + sum(
-        signs / CHARACTERS_PER_TOKEN.get(language, CHARACTERS_PER_TOKEN["en"])
-        for language, signs in tally.signs.items()
-    )
+    means = memory.call_means(role, name or model.name, suite)
+    english = CHARACTERS_PER_TOKEN[ENGLISH]
+    asked = sum(signs / CHARACTERS_PER_TOKEN.get(language, english) for language, signs in tally.signs.items())
+    tokens_in = FRAME * fresh + asked
     if means and means.characters:
         tokens_in = sum(tally.signs.values()) / means.characters
     written, basis, latency = _reply_means(model, tally, means, memory, fresh)
     tokens_out = min(written, model.max_tokens) * fresh
+    allowed = 60 * fresh / model.requests_per_minute if fresh and model.requests_per_minute else 0.0
+    side_by_side = max(1, min(model.concurrency, fresh))
     return CallEstimate(
         suite=suite,
         role=role,
@@ -297,15 +280,15 @@ def _portion(
         exact=exact,
         tokens_in=round(tokens_in),
         tokens_out=round(tokens_out),
-        tokens_basis=basis if fresh else "",
+        tokens_basis=basis,
         cost=model.cost(tokens_in, tokens_out, batches=model.batch != "off"),
-        seconds=_seconds(model, fresh, latency),
+        seconds=None if latency is None else max(latency * fresh / side_by_side, allowed),
         cost_in_batches=model.cost(tokens_in, tokens_out, batches=True) if model.unit.batches else None,
     )
 
 
 def _reply_means(
-    model: Model, tally: JudgeCalls, means: CallMeans | None, memory: CacheLookup, fresh: int
+    model: Model, tally: JudgeCalls, means: CallMeans | None, memory: Memory, fresh: int
 ) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:
@@ -317,28 +300,17 @@ def _reply_means(
         return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
     if means is not None:
         return means.tokens_out, phrase("estimate.basis_suite", language, n=means.n), means.latency_s
-    known = memory.earlier.call_means("judge" if isinstance(model, Judge) else "model", model.name)
+    known = memory.call_means("judge" if isinstance(model, Judge) else "model", model.name)
     if known is not None:
         basis = phrase("estimate.basis_model", language, n=known.n, model=model.name)
         return known.tokens_out, basis, known.latency_s
     if isinstance(model, Judge):
-        signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN["en"]
+        signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]
         return signs, phrase("estimate.basis_stand_in", language), None
     return float(model.max_tokens), phrase("estimate.basis_most", language), None
 
 
-def _seconds(model: Model, fresh: int, latency: float | None) -> float | None:
-    if not fresh:
-        return 0.0
-    if latency is None:
-        return None
-    allowed = 60 * fresh / model.requests_per_minute if model.requests_per_minute else 0.0
-    return max(latency * fresh / min(model.concurrency, fresh), allowed)
-
-
-def short_exams(
-    plan: Plan, own: SuitePlan, languages: Iterable[str], memory: CacheLookup
-) -> Iterator[CallEstimate]:
+def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Memory) -> Iterator[CallEstimate]:
     """Yield the short exams that a suite's judges take first: in each step and language without a passport."""
     judges = {judge.name: judge for judge in own.judges if judge.exam}
     if not judges:
@@ -348,22 +320,21 @@ def short_exams(
     for name, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
         for step in sorted({step for step, _ in steps} if name in judges else ()):
             tally = JudgeCalls()
-            for language in sorted(spoken for one, spoken in steps if one == step):
-                calls = _short(step, judges[name].exam, language)
+            exam = judges[name].exam
+            unit = family(family_of(step))
+            for language in sorted(language for one, language in steps if one == step):
                 new = (name, step, language) not in memory.examined  # an earlier suite's serves this one too
                 memory.examined.add((name, step, language))
-                tally.calls += calls * new
-                tally.signs[language] = calls * new * EXAM_SIGNS
+                # n questions of each truth; of preference, in both orders
+                given = (
+                    unit.balanced(unit.levels["easy"], exam) if unit.balanced and language in unit.languages else ()
+                )
+                calls = len(given) * (2 if step == "preference" else 1) * new
+                tally.calls += calls
+                tally.signs[language] = calls * EXAM_SIGNS
             tally.reply_signs = tally.calls * EXAM_REPLY_SIGNS
             if tally.calls:
                 yield _portion(own.name, judges[name], tally, memory, metric=f"exam_{step}", exact=False)
-
-
-def _short(exam: str, n: int, language: str) -> int:
-    """Return how many calls the short form asks of a step, n questions of each truth in one language."""
-    unit = family(family_of(exam))
-    given = unit.balanced(unit.levels["easy"], n) if unit.balanced and language in unit.languages else ()
-    return len(given) * (2 if exam == "preference" else 1)  # both orders
 
 
 def _notes(plan: Plan) -> Iterator[str]:

@@ -33,7 +33,17 @@ class JudgeCalls:
     reply_signs: float = 0
     known: list[Remembered] = field(default_factory=list)
 
-    def add(self, other: "JudgeCalls", factor: float = 1.0) -> None:
+    def count(self, entry: Remembered | None, language: str, signs: int, reply_signs: int = 0) -> None:
+        """Count one call: `entry` is its remembered reply, if there is one."""
+        self.calls += 1
+        if entry:
+            self.cached += 1
+            self.known.append(entry)
+        else:
+            self.signs[language] = self.signs.get(language, 0) + signs
+            self.reply_signs += reply_signs
+
+    def add(self, other: "JudgeCalls", factor: float) -> None:
         """Count another tally in, so many times."""
         self.calls += factor * other.calls
         self.cached += factor * other.cached
@@ -103,16 +113,6 @@ def rehearse(
                 if surely:
                     seen.add(row["request_id"])
                 signs = sum(len(message.content) for message in ask.messages)
-                _count(tally, entry, signs, len(replies[-1]), samples[n][0].language)
+                tally.count(entry, samples[n][0].language, signs, len(replies[-1]))
             standing[n] = advance(session, replies)
     return tally
-
-
-def _count(tally: JudgeCalls, entry: Remembered | None, signs: int, reply_signs: int, language: str) -> None:
-    tally.calls += 1
-    if entry:
-        tally.cached += 1
-        tally.known.append(entry)
-    else:
-        tally.signs[language] = tally.signs.get(language, 0) + signs
-        tally.reply_signs += reply_signs

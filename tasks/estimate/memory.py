@@ -1,0 +1,156 @@
+"""What is known before a run: the replies that the cache holds, and what the calls of earlier runs really took.
+
+Nothing is asked or written, and no cache is made.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from config.settings import Model, StoreSettings
+from data.batches import Ref
+from data.errors import InputError
+from data.plugins import metric
+from data.tables import ITEMS, REQUESTS, RESPONSES, TableSchema
+from prompts.phrases import phrase
+from tasks.query import identify
+from tasks.runtime.storage import cache_url, open_cache, open_store
+from tasks.store.databases import file_of
+from tasks.store.inventory import RunFolder, runs_in
+from tasks.store.replies import Remembered
+from tasks.store.tables import Damaged, Store
+
+RUNS = 20
+"""The latest runs that are read."""
+ENOUGH = 5
+"""Calls, or judged replies, from which a mean is used."""
+WEIGHED = 200
+"""Prompts of a run whose characters are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMeans:
+    """What `n` calls of a model took: the means of tokens written and seconds, characters to a token."""
+
+    n: int
+    tokens_out: float
+    latency_s: float
+    characters: float | None
+
+
+@dataclass
+class Memory:
+    """The reply cache and the latest runs of a store, looked into; notes in `language`, problems in English.
+
+    `examined` are the short exams that were counted: judge, step, language.
+    """
+
+    store: StoreSettings
+    fresh: str
+    language: str
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
+    examined: set[tuple[str, str, str]] = field(default_factory=set)
+
+    def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
+        """Return what identifies a model, as a run would; None, with a note, where that cannot be told."""
+        key = (role, model.name)
+        if key not in self.identities:
+            self.identities[key] = None
+            try:
+                self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
+            except (InputError, TimeoutError) as error:
+                why = str(error) or "its server does not answer"
+                self.problems.append(f"{role} {model.name} cannot be asked: {why}")
+                whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
+                self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))
+        return self.identities[key]
+
+    def lookup(self, ids: Iterable[str]) -> Mapping[str, Remembered]:
+        """Return the remembered replies among requests."""
+        wanted, file = list(dict.fromkeys(ids)), file_of(cache_url(self.store))
+        there = file is None or (file.is_file() and file.stat().st_size > 0)  # a look must not make a cache
+        return open_cache(self.store).lookup(wanted) if wanted and there else {}
+
+    def call_means(self, role: str, model: str, suite: str = "") -> CallMeans | None:
+        """Return what calls of a model took, in a suite or in all; None where too few are known."""
+        own = self._calls.filter(role=role, model=model).drop_nulls("tokens_out")
+        own = own.filter(suite=suite) if suite else own
+        if own.height < ENOUGH:
+            return None
+        weighed = own.drop_nulls(["characters", "tokens_in"])
+        tokens = int(weighed["tokens_in"].sum())
+        return CallMeans(
+            n=own.height,
+            tokens_out=float(own["tokens_out"].sum()) / own.height,
+            latency_s=float(own["latency_s"].sum()) / own.height,
+            characters=int(weighed["characters"].sum()) / tokens if tokens else None,
+        )
+
+    def calls_per_reply(self, suite: str, judge: str, name: str) -> float | None:
+        """Return how often a judge was asked for a metric about one reply; None where too few were judged."""
+        steps = [step.name for step in metric(name).steps]
+        every = self._calls.filter(role="judge", suite=suite, model=judge)
+        own = every.filter(pl.col("step").is_in(steps))
+        # Replies that no call was needed for count as well: they are among those that were answered.
+        replies = self._calls.filter(role="model", suite=suite).unique(["run", "item_id", "asked"]).height
+        return own.height / replies if own.height and replies >= ENOUGH else None
+
+    @cached_property
+    def _calls(self) -> pl.DataFrame:
+        """The answered calls of the latest runs."""
+        store = open_store(self.store)
+        runs = [run for run in runs_in(Path(self.store.runs)) if run.finished][-RUNS:]
+        return pl.concat([_EMPTY, *(frame for run in runs for frame in _calls_of(store, run))])
+
+
+_EMPTY = pl.DataFrame(
+    schema={
+        "run": pl.String, "role": pl.String, "suite": pl.String, "model": pl.String, "step": pl.String,
+        "item_id": pl.String, "asked": pl.String, "tokens_in": pl.Int64, "tokens_out": pl.Int64,
+        "latency_s": pl.Float64, "characters": pl.Int64,
+    }
+)  # fmt: skip
+
+
+def _calls_of(store: Store, run: RunFolder) -> Iterator[pl.DataFrame]:
+    """Yield a run's answered calls, of models and of judges; nothing of a run whose tables are gone."""
+
+    def read(name: str, table: TableSchema) -> pl.DataFrame:
+        return store.read_all(list(map(Ref.read, run.manifest["tables"].get(name, []))), table)
+
+    try:
+        items = read("items", ITEMS).select("item_id", "suite").unique()
+        for role, kind in (("model", ""), ("judge", "judge_")):
+            requests = read(f"{kind}requests", REQUESTS)
+            responses = read(f"{kind}responses", RESPONSES).unique("request_id")
+            answered = responses.filter(pl.col("error").is_null())
+            whose = pl.coalesce("subject", "model")
+            which = pl.coalesce("subject_repeat", "repeat").cast(pl.String)
+            told = requests.select(
+                "request_id",
+                "item_id",
+                "model",
+                "step",
+                asked=pl.concat_str(whose, which, separator=" "),
+                characters=_characters(requests["payload"]),
+            )
+            columns = answered.select("request_id", "tokens_in", "tokens_out", "latency_s")
+            joined = told.join(columns, on="request_id").join(items, on="item_id")
+            yield joined.with_columns(run=pl.lit(run.name), role=pl.lit(role)).select(_EMPTY.columns)
+    except (Damaged, InputError, OSError, KeyError, TypeError):
+        return
+
+
+def _characters(payloads: pl.Series) -> pl.Series:
+    """Return the characters of the first prompts, null for the others."""
+    counted = [
+        sum(len(message["content"]) for message in json.loads(payload)["messages"]) if payload != "{}" else None
+        for payload in payloads.head(WEIGHED)
+    ]
+    return pl.Series(counted, dtype=pl.Int64).extend_constant(None, len(payloads) - len(counted))
