@@ -112,26 +112,22 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     if absent := [key for key in _KEYS if key not in raw]:
         raise InputError(f"baseline {name}: {path} has no {absent[0]}, expected one. Set it again.")
     try:
-        return _baseline(raw)
+        facts = raw["facts"]
+        suites = {
+            suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in facts["suites"].items()
+        }
+        return Baseline(
+            str(raw["name"]),
+            str(raw["run"]),
+            str(raw["started"]),
+            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
+            _frame(raw["questions"], ("suite",), {name: pl.String() for name in _QUESTIONS}),
+            _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
+            _frame(raw["replies"], ("model",), _REPLIES),
+            {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},
+        )
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"baseline {name}: {path} is damaged ({error}). Set it again.") from error
-
-
-def _baseline(raw: Mapping[str, Any]) -> Baseline:
-    told = raw["facts"]
-    suites = {suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in told["suites"].items()}
-    questions = {name: pl.String() for name in _QUESTIONS}
-    values = {name: SCORES.columns[name] for name in _VALUES}
-    return Baseline(
-        str(raw["name"]),
-        str(raw["run"]),
-        str(raw["started"]),
-        Provenance(suites, *(dict(told[name]) for name in ("rules", "units", "tested"))),
-        _frame(raw["questions"], ("suite",), questions),
-        _frame(raw["scores"], ("model", "suite", "metric"), values),
-        _frame(raw["replies"], ("model",), _REPLIES),
-        {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},
-    )
 
 
 def _frame(

@@ -1,4 +1,4 @@
-"""The history of runs: an index of their manifests and results in SQLite, with tags and notes.
+"""The history of runs: an index of their manifests and results, with tags and notes.
 
 The index is made of the runs' folders and can be thrown away at any time. Tags and notes stand in a run's own
 folder, in `labels.json`.
@@ -7,35 +7,25 @@ folder, in `labels.json`.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.inventory import names_in
 from tasks.store.owners import has_ended
-from tasks.store.tables import write_json
+from tasks.store.tables import write_atomically, write_json
 
-INDEX = ".index.sqlite"
+INDEX = ".index.json"
 LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
 _ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
 _FORM = 7
 """Of what is indexed: raised with it, so that runs which are known already are read again."""
-
-_metadata = sa.MetaData()
-_runs = sa.Table(
-    "runs",
-    _metadata,
-    sa.Column("folder", sa.String, primary_key=True),
-    sa.Column("stamp", sa.String, nullable=False),
-    sa.Column("started", sa.String, nullable=False),
-    sa.Column("entry", sa.Text, nullable=False),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +64,8 @@ class HistoryEntry:
 
 
 _ENTRY = TypeAdapter(HistoryEntry)
+_INDEXED = TypeAdapter(dict[str, tuple[str, HistoryEntry]])
+"""Each run's stamp and entry, by its folder's name."""
 
 
 def labels(folder: Path) -> dict[str, Any]:
@@ -106,35 +98,24 @@ def history(runs: Path) -> list[HistoryEntry]:
 
     A folder that cannot be written is read without one.
     """
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(runs / INDEX)))
-    try:
-        return _indexed(engine, runs)
-    except sa.exc.SQLAlchemyError:
-        (runs / INDEX).unlink(missing_ok=True)  # damaged: it holds nothing of its own
-        memory = sa.create_engine("sqlite://")
-        return _indexed(memory, runs)
-    finally:
-        engine.dispose()
-
-
-def _indexed(engine: sa.Engine, runs: Path) -> list[HistoryEntry]:
     stamps = {path.name: _stamp(path) for path in sorted(runs.iterdir()) if (path / _FILES[0]).is_file()}
-    with engine.begin() as connection:
-        _metadata.create_all(connection)
-        known = dict(connection.execute(sa.select(_runs.c.folder, _runs.c.stamp)).tuples().all())
-        changed = [name for name, stamp in stamps.items() if known.get(name) != stamp]
-        gone = list({*known} - {*stamps} | {*changed} & {*known})
-        if gone:
-            connection.execute(_runs.delete().where(_runs.c.folder.in_(gone)))
-        if rows := [_row(runs / name, stamps[name]) for name in changed]:
-            connection.execute(_runs.insert(), rows)
-        texts = connection.execute(sa.select(_runs.c.entry).order_by(_runs.c.started.desc())).scalars()
-        entries = list(map(_ENTRY.validate_json, texts))
+    try:
+        known = _INDEXED.validate_json((runs / INDEX).read_bytes())
+    except (OSError, ValueError):  # none yet, or damaged: it holds nothing of its own
+        known = {}
+    found = {
+        name: known[name] if name in known and known[name][0] == stamp else (stamp, _entry(runs / name))
+        for name, stamp in stamps.items()
+    }
+    if found != known:
+        with suppress(InputError):
+            write_atomically(runs / INDEX, _INDEXED.dump_json(found))
     # No file changes where a process is killed.
-    return [
+    entries = [
         replace(one, status="stopped") if one.status == "running" and has_ended(one.owner, here=False) else one
-        for one in entries
+        for _, one in found.values()
     ]
+    return sorted(entries, key=lambda one: one.started, reverse=True)
 
 
 def _stamp(folder: Path) -> str:
@@ -144,13 +125,11 @@ def _stamp(folder: Path) -> str:
     return "; ".join([f"form {_FORM}", *told])
 
 
-def _row(folder: Path, stamp: str) -> dict[str, str]:
+def _entry(folder: Path) -> HistoryEntry:
     try:
-        entry = _read(folder)
+        return _read(folder)
     except (InputError, AttributeError, KeyError, TypeError, ValueError):
-        entry = HistoryEntry(folder.name)  # one folder must not hide the others
-    text = _ENTRY.dump_json(entry).decode()
-    return {"folder": folder.name, "stamp": stamp, "started": entry.started, "entry": text}
+        return HistoryEntry(folder.name)  # one folder must not hide the others
 
 
 def _read(folder: Path) -> HistoryEntry:

@@ -136,12 +136,10 @@ def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterato
     """
     for entry in sorted(store.entries(), key=lambda one: -one.modified):
         with suppress(Damaged, pl.exceptions.PolarsError):
-            if not store.holds(entry.digest, RESPONSES):
-                continue
-            frame = RESPONSES.check(store.frame(entry.digest))
-            if wanted is not None:
-                frame = frame.filter(pl.col("request_id").is_in(list(wanted)))
-            yield answered(frame)
+            frame = store.of_kind(entry.digest, RESPONSES)
+            if frame is not None:
+                asked = pl.lit(value=True) if wanted is None else pl.col("request_id").is_in(list(wanted))
+                yield answered(frame.filter(asked))
 
 
 def answered(frame: pl.DataFrame) -> list[Remembered]:

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 
 import fsspec
 import polars as pl
+from fsspec.implementations.local import LocalFileSystem
 
 from data.batches import Ref
 from data.errors import InputError
@@ -37,16 +38,19 @@ class Damaged(Exception):  # noqa: N818 - said of a table
     """A table that is not in the store, or not what its address says."""
 
 
+_AGAIN, _ELSEWHERE = "run again; everything answered so far is kept.", "--set store.root=… --set store.runs=…."
+_TODO = {
+    errno.ENOSPC: f"The disk is full: free some space and {_AGAIN}",
+    errno.EDQUOT: f"The quota is used up: free some space and {_AGAIN}",
+    errno.EACCES: f"No permission: choose another folder with {_ELSEWHERE}",
+    errno.EPERM: f"No permission: choose another folder with {_ELSEWHERE}",
+    errno.EROFS: f"The file system is read-only: choose another folder with {_ELSEWHERE}",
+}
+
+
 def explain(error: OSError, doing: str) -> InputError:
     """Turn a failure of the file system into the message that a user needs."""
-    todo = {
-        errno.ENOSPC: "The disk is full: free some space and run again; everything answered so far is kept.",
-        errno.EDQUOT: "The quota is used up: free some space and run again; everything answered so far is kept.",
-        errno.EACCES: "No permission: choose another folder with --set store.root=… --set store.runs=….",
-        errno.EPERM: "No permission: choose another folder with --set store.root=… --set store.runs=….",
-        errno.EROFS: "The file system is read-only: choose another folder with --set store.root=… "
-        "--set store.runs=….",
-    }.get(error.errno or 0, "Check the path and run again; everything answered so far is kept.")
+    todo = _TODO.get(error.errno or 0, f"Check the path and {_AGAIN}")
     return InputError(f"{doing}: {error.strerror or error} {todo}")
 
 
@@ -118,7 +122,7 @@ class Store:
     def local(self) -> Path | None:
         """The root as a local folder, or None for a remote one."""
         filesystem, path = self._place
-        return Path(path) if "file" in _protocols(filesystem) else None
+        return Path(path) if isinstance(filesystem, LocalFileSystem) else None
 
     def address(self, digest: str) -> str:
         """Return where the table with that digest stands, below the file system."""
@@ -136,9 +140,8 @@ class Store:
         content = _parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
         ref = Ref(table.name, digest, frame.height, _content(table, frame, digest))
-        if self.whole(ref):
-            return ref
-        self._put(self.address(digest), content)
+        if not self.whole(ref):
+            self._put(self.address(digest), content)
         return ref
 
     def _put(self, path: str, content: bytes) -> None:
@@ -161,11 +164,9 @@ class Store:
     def document(self, name: str) -> "bytes | None":
         """Return such a file; None where there is none."""
         filesystem, root = self._place
-        try:
-            with self._reading():
-                return bytes(filesystem.cat_file(f"{root}/{name}"))
-        except OSError:
-            return None
+        with suppress(OSError), self._reading():
+            return bytes(filesystem.cat_file(f"{root}/{name}"))
+        return None
 
     def _unreached(self, error: Exception) -> InputError:
         if isinstance(error, FileNotFoundError):
@@ -213,8 +214,11 @@ class Store:
             Damaged: it is missing, cut or changed.
             InputError: it does not have the table's schema.
         """
-        frame = pl.read_parquet(io.BytesIO(self.bytes(ref.digest)))
-        return TABLES[ref.table].check(frame, where=f"{self.root}/{ref.digest[:12]}")
+        return self._read(ref.digest, TABLES[ref.table])
+
+    def _read(self, digest: str, table: TableSchema) -> pl.DataFrame:
+        frame = pl.read_parquet(io.BytesIO(self.bytes(digest)))
+        return table.check(frame, where=f"{self.root}/{digest[:12]}")
 
     def read_all(self, refs: list[Ref], table: TableSchema) -> pl.DataFrame:
         """Return several tables of one kind as one frame."""
@@ -252,27 +256,19 @@ class Store:
             if kind == "parquet" and path.endswith(self.address(digest).removeprefix(top)):
                 yield TableFile(digest, int(about["size"]), _modified(filesystem, about))
 
-    def holds(self, digest: str, table: TableSchema) -> bool:
-        """Say whether a table, not yet proved whole, has the columns of a kind.
-
-        Raises:
-            Damaged: it cannot be read.
-        """
-        try:
-            with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
-                found = dict(pl.read_parquet_schema(file))
-                lacks = {name for name in table.added if name not in found}
-                return found == {name: kind for name, kind in table.columns.items() if name not in lacks}
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
-
-    def frame(self, digest: str) -> pl.DataFrame:
-        """Return a table of whatever kind.
+    def of_kind(self, digest: str, table: TableSchema) -> pl.DataFrame | None:
+        """Return a table that has, by its file's head, the columns of a kind; None if it has others.
 
         Raises:
             Damaged: it is missing, cut or changed.
         """
-        return pl.read_parquet(io.BytesIO(self.bytes(digest)))
+        try:
+            with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
+                found = dict(pl.read_parquet_schema(file))
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise Damaged(f"table {digest[:12]} cannot be read from {self.root}: {error}") from error
+        wanted = {name: kind for name, kind in table.columns.items() if name in found or name not in table.added}
+        return self._read(digest, table) if found == wanted else None
 
     def remove(self, digest: str, *, unless_used_since: float) -> bool:
         """Delete a table, unless it was written or used since (seconds since 1970); return whether it is gone.
@@ -318,11 +314,6 @@ def _modified(filesystem: Any, about: Any) -> float:
         if isinstance(value, int | float):
             return float(value)
     return float(filesystem.modified(about["name"]).timestamp())
-
-
-def _protocols(filesystem: Any) -> tuple[str, ...]:
-    protocol = filesystem.protocol
-    return (protocol,) if isinstance(protocol, str) else tuple(protocol)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -63,8 +63,10 @@ def test_a_table_comes_back_from_s3_as_it_was(bucket: str) -> None:
     assert Store(f"{bucket}/deep/store").read(ref).equals(verdicts())
     assert store.write(VERDICTS, verdicts()) == ref
     assert [entry.digest for entry in store.entries()] == [ref.digest]
-    assert store.holds(ref.digest, VERDICTS)
-    assert not store.holds(ref.digest, RESPONSES)
+    found = store.of_kind(ref.digest, VERDICTS)
+    assert found is not None
+    assert found.equals(verdicts())
+    assert store.of_kind(ref.digest, RESPONSES) is None
 
 
 @pytest.mark.parametrize("damage", ["changed", "cut", "deleted"])
