@@ -3,21 +3,129 @@
 GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […], "calls": […]}`. For virtual machines, which need
 threads, files of their own and executable memory, and nothing outside. Without a command it says, as JSON, which
 layers hold.
+
+Landlock keeps a process from opening files, and answers all the same whether one exists, or how large it is. So a
+process gets a mount namespace whose root holds what it was given and nothing else: root of the machine makes one as
+it is, others within a user namespace, where the system allows that.
 """
 
+import contextlib
+import ctypes
 import json
 import os
+import platform
+import struct
 import sys
+from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 
-from tasks.sandbox import confinement, mounts
+from tasks.sandbox import confinement, syscalls
+
+_NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
+_NOSUID, _NODEV, _RECURSIVE, _PRIVATE, _DETACH = 2, 4, 0x4000, 0x40000, 2  # of mount and umount2
+_CLONE, _WHOLE, _FROM_OPEN, _OF_OPEN = 1, 0x8000, 4, 0x1000
+_READ_ONLY = 1  # of a mount's attributes; no set-user-id files and no devices are as for mount
+_AT_CWD = -100
+
+_BASE = "/proc"
+"""Where the new root is put together: any folder would do, as it is seen by nobody else, and this one is there."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> str:
+    """Leave this process, for good, a root with those files and folders alone; '' where it cannot be done.
+
+    Keeps the working folder where that is one of them. Of /proc there is only what says where `program` lies, which
+    the loader asks. Whoever calls this has one thread, and gives up its capabilities afterwards.
+    """
+    if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
+        return ""
+    here, paths, own = Path.cwd(), sorted({*readable, *writable}), set(writable)
+    if (tried := os.fork()) == 0:  # half done it would leave neither the old root nor a new one
+        with contextlib.suppress(OSError):
+            _enter(program, paths, own)
+            os._exit(0)
+        os._exit(1)
+    if os.waitpid(tried, 0)[1] != 0:
+        return ""
+    how = _enter(program, paths, own)
+    os.chdir(here if here.is_dir() else "/")
+    return how
+
+
+def _checked(result: int) -> int:
+    """Return what a system call returned.
+
+    Raises:
+        OSError: it failed.
+    """
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def _enter(program: str, paths: Iterable[str], writable: set[str]) -> str:
+    """Make a root of a link to `program` and copies of the mounts below some paths, and make it this process's."""
+    user, group = os.geteuid(), os.getegid()
+    how = "mount namespace"
+    if _libc.unshare(_NEW_MOUNTS) != 0:
+        how = "mount and user namespace"
+        _checked(_libc.unshare(_NEW_MOUNTS | _NEW_USER))
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    _checked(_libc.mount(None, b"/", None, _RECURSIVE | _PRIVATE, None))  # none of this is seen outside
+    found = {path: str(Path(path).resolve()) for path in paths if os.access(path, os.F_OK)}
+    taken: dict[str, int] = {}
+    for path, real in sorted(found.items(), key=lambda link: link[1]):
+        if path in writable or not any(Path(real).is_relative_to(above) for above in taken):
+            taken[real] = _copied(real, path in writable)
+    _checked(_libc.mount(b"none", _BASE.encode(), b"tmpfs", _NOSUID | _NODEV, b"size=1m,mode=755"))
+    for real, tree in taken.items():
+        _place(tree, f"{_BASE}{real}", folder=Path(real).is_dir())
+    os.chdir(_BASE)
+    _checked(_libc.syscall(syscalls.here()["pivot_root"], b".", b"."))
+    _checked(_libc.umount2(b".", _DETACH))
+    os.chdir("/")
+    for path, real in {**found, "/proc/self/exe": program}.items():
+        if not os.path.lexists(path):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            Path(path).symlink_to(real)
+    _restrict(_AT_CWD, b"/", 0, _READ_ONLY)
+    return how
+
+
+def _copied(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the copy is for
+    """Return a copy of the mounts below a path, which is mounted nowhere yet."""
+    flags = _CLONE | _WHOLE | os.O_CLOEXEC
+    tree = _checked(_libc.syscall(syscalls.here()["open_tree"], _AT_CWD, os.fsencode(path), flags))
+    device = Path(path).is_char_device()
+    _restrict(tree, b"", _OF_OPEN | _WHOLE, _NOSUID | _READ_ONLY * (not writable) | _NODEV * (not device))
+    return tree
+
+
+def _restrict(at: int, path: bytes, flags: int, attributes: int) -> None:
+    given = struct.pack("=4Q", attributes, 0, 0, 0)
+    _checked(_libc.syscall(syscalls.here()["mount_setattr"], at, path, flags, given, len(given)))
+
+
+def _place(tree: int, target: str, *, folder: bool) -> None:
+    if folder:
+        Path(target).mkdir(parents=True, exist_ok=True)
+    elif not Path(target).exists():
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+        Path(target).touch()
+    _checked(_libc.syscall(syscalls.here()["move_mount"], tree, b"", _AT_CWD, os.fsencode(target), _FROM_OPEN))
+    os.close(tree)
 
 
 def main() -> None:
     """Give up what is not needed, and go: where that cannot be done, not at all."""
     given = json.loads(sys.argv[1])
     confinement.limit(**given["limits"])
-    root = mounts.own_root((sys.argv[2:] or [os.devnull])[0], given["readable"], given["writable"])
+    root = own_root((sys.argv[2:] or [os.devnull])[0], given["readable"], given["writable"])
     confinement.no_new_privs()
     confinement.no_capabilities()
     landlock = confinement.landlock(given["readable"], given["writable"])

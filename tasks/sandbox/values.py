@@ -56,10 +56,10 @@ class _Packer:
     def pack(self, value: object, depth: int = 0) -> Any:
         """Return the tagged form. Only exact types count: a subclass could answer for itself."""
         self.values += 1
-        if depth > DEPTH or self.values > VALUES:
-            raise UnfitError(
-                f"nested deeper than {DEPTH}, or cyclic" if depth > DEPTH else f"more than {VALUES} values"
-            )
+        if depth > DEPTH:
+            raise UnfitError(f"nested deeper than {DEPTH}, or cyclic")
+        if self.values > VALUES:
+            raise UnfitError(f"more than {VALUES} values")
         kind = type(value)
         if value is None or value is True or value is False:
             return value
@@ -73,38 +73,19 @@ class _Packer:
             return packed
         return self._scalar(value, kind)
 
-    def _scalar(self, value: object, kind: type) -> Any:
+    def _scalar(self, value: Any, kind: type) -> Any:
         if kind is int:
-            return self._integer(cast("int", value))
+            if value.bit_length() > BITS:
+                raise UnfitError(f"an integer of {value.bit_length()} bits, more than {BITS}")
+            return value if -_PLAIN < value < _PLAIN else ["i", f"{value:x}"]
         if kind is float:
-            return ["f", float.hex(cast("float", value))]
-        if kind is str:
-            return self._text(cast("str", value))
-        if kind is bytes:
-            held = cast("bytes", value)
-            self._count(len(held))
-            return ["b", held.hex()]
-        raise UnfitError(f"of type {_name(kind)[:60]}")
-
-    def _integer(self, value: int) -> Any:
-        if -_PLAIN < value < _PLAIN:
-            return value
-        if value.bit_length() > BITS:
-            raise UnfitError(f"an integer of {value.bit_length()} bits, more than {BITS}")
-        return ["i", f"{value:x}"]
-
-    def _text(self, value: str) -> str:
-        self._count(len(value))
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise UnfitError("text with half a surrogate pair") from None
-        return value
-
-    def _count(self, characters: int) -> None:
-        self.characters += characters
+            return ["f", float.hex(value)]
+        if kind is not str and kind is not bytes:
+            raise UnfitError(f"of type {_name(kind)[:60]}")
+        self.characters += len(value)
         if self.characters > CHARACTERS:
             raise UnfitError(f"more than {CHARACTERS} characters")
+        return _whole(value) if kind is str else ["b", value.hex()]
 
 
 _name = type.__dict__["__name__"].__get__  # a metaclass may answer for `__name__` itself
@@ -120,13 +101,11 @@ def pack(value: object) -> Any:
 
 
 class _Unpacker:
-    """Turn tagged JSON into one value, counting as it goes."""
+    """Turn tagged JSON into one value, of plain types only, counting as it goes."""
 
-    def __init__(self) -> None:
-        self.values = 0
+    values = 0
 
     def unpack(self, packed: object, depth: int = 0) -> Any:
-        """Return the value, of plain types only."""
         self.values += 1
         if depth > DEPTH or self.values > VALUES:
             raise UnfitError("nested too deep, or too many values")
@@ -137,26 +116,27 @@ class _Unpacker:
         if isinstance(packed, list) and packed and isinstance(packed[0], str):
             if packed[0] in _SCALARS:
                 return _scalar(*packed)
-            return self._container(packed[0], packed, depth)
+            held = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
+            try:
+                return _container(packed[0], held)
+            except TypeError:  # a list as a key
+                raise UnfitError("a key or set member that cannot be hashed") from None
         raise UnfitError("not a tagged value")
 
-    def _container(self, tag: str, packed: list[Any], depth: int) -> Any:
-        held = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
-        try:
-            match tag:
-                case "l":
-                    return held
-                case "t":
-                    return tuple(held)
-                case "s" | "z":
-                    _scattered(held)
-                    return _all(len(held), frozenset(held) if tag == "z" else set(held))
-                case "d" if len(held) % 2 == 0:
-                    _scattered(held[::2])
-                    return _all(len(held) // 2, dict(zip(held[::2], held[1::2], strict=True)))
-        except TypeError:  # a list as a key
-            raise UnfitError("a key or set member that cannot be hashed") from None
-        raise UnfitError("not a tagged value")
+
+def _container(tag: str, held: list[Any]) -> Any:
+    match tag:
+        case "l":
+            return held
+        case "t":
+            return tuple(held)
+        case "s" | "z":
+            _scattered(held)
+            return _all(len(held), frozenset(held) if tag == "z" else set(held))
+        case "d" if len(held) % 2 == 0:
+            _scattered(held[::2])
+            return _all(len(held) // 2, dict(zip(held[::2], held[1::2], strict=True)))
+    raise UnfitError("not a tagged value")
 
 
 _SCALARS = frozenset({"i", "f", "b"})

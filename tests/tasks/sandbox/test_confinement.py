@@ -167,7 +167,7 @@ def test_landlock_leaves_what_it_is_told_to_leave(tmp_path_factory: pytest.TempP
 ROOT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from tasks.sandbox import confinement, mounts
+from tasks.sandbox import confinement, launch
 folder = sys.argv[2]
 os.chdir(folder + "/own")
 root = {apply}
@@ -202,7 +202,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
         (tmp_path / name).write_text("kept")
     (tmp_path / "linked").symlink_to(tmp_path / "given")
     given, own = [str(tmp_path / name) for name in ("given", "linked")], [str(tmp_path / "own")]
-    code = ROOT.replace("{apply}", f"mounts.own_root('/given/program', {given!r}, {own!r})")
+    code = ROOT.replace("{apply}", f"launch.own_root('/given/program', {given!r}, {own!r})")
     command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
     command = command if admin else [sys.executable, "-I", "-c", WITHOUT.format([MOUNT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
@@ -222,7 +222,7 @@ def test_a_root_of_its_own_holds_what_is_given_and_nothing_else(tmp_path: Path, 
 def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> None:
     """Half-way, a user namespace without a map would leave the process no right to its own files."""
     (tmp_path / "own").mkdir(mode=0o700)
-    code = ROOT.replace("{apply}", f"mounts.own_root('/program', [], [{str(tmp_path / 'own')!r}])")
+    code = ROOT.replace("{apply}", f"launch.own_root('/program', [], [{str(tmp_path / 'own')!r}])")
     command = [sys.executable, "-I", "-c", code, child.command("x")[5], str(tmp_path)]
     command = [sys.executable, "-I", "-c", WITHOUT.format([MOUNT, MAP_ROOT]), *command]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
