@@ -14,7 +14,7 @@ _COMPUTING = """
     restart_syscall 219 128, exit 60 93, exit_group 231 94
 """
 _MORE = """
-    open 2 -, openat 257 56, stat 4 -, lstat 6 -, newfstatat 262 -, statx 332 291, statfs 137 43, fstatfs 138 44,
+    open 2 -, openat 257 56, stat 4 -, lstat 6 -, newfstatat 262 79, statx 332 291, statfs 137 43, fstatfs 138 44,
     access 21 -, faccessat 269 48, faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents64 217 61,
     getcwd 79 17, pread64 17 67, pwrite64 18 68, sendfile 40 71, copy_file_range 326 285, fadvise64 221 223,
     ftruncate 77 46, fsync 74 82, fdatasync 75 83, flock 73 32, mkdir 83 -, mkdirat 258 34, rmdir 84 -,

@@ -4,12 +4,12 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from tasks.sandbox import child, confinement
+from tasks.sandbox import child, confinement, syscalls
 from tests.fixtures.hostile.kotlin import LEVERS, NUMBERS, PARENT
 
 PROBE = """
@@ -134,6 +134,12 @@ def test_the_virtual_machines_filter_leaves_its_own_limits_and_threads() -> None
     if done.returncode == 3:
         pytest.skip("this kernel has no seccomp")
     assert done.stdout == "0 -1\n0 -1\n"
+
+
+@pytest.mark.parametrize("numbers", [syscalls.X86_64, syscalls.AARCH64])
+def test_a_virtual_machine_may_ask_about_a_file_by_its_name(numbers: Mapping[str, int]) -> None:
+    """By newfstatat, which aarch64 has alone, and by statx."""
+    assert {"newfstatat", "statx"} <= numbers.keys() & {*syscalls.MACHINE}
 
 
 def test_capabilities_are_gone_for_good_also_as_root() -> None:
