@@ -6,7 +6,7 @@ deadlock) is tried again.
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,7 +77,7 @@ class Database:
         parsed = parse(url)
         self.url = url
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        self.listed = words_of(is_sqlite=self.is_sqlite).listed
+        self._listed = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
         # A server that is not there is told at once; a file that another process is just making passes.
@@ -144,17 +144,25 @@ class Database:
             raise explained(self.url, error) from error
 
     def rows(self, name: str, **values: Any) -> list[Row]:
-        """Return what a statement finds; a list among its values is one parameter: see `listed`."""
-        statement = self._statements[name]
-        given = statement.given(values)
-        found = self._work(lambda connection: connection.exec_driver_sql(statement.text, given).all())
+        """Return what a statement finds, of `ids` where it has such; a list among its values is one parameter."""
+        if not values.get("ids", True):
+            return []
+        text, given = self._asked(name, values)
+        found = self._work(lambda connection: connection.exec_driver_sql(text, given).all())
         return list(map(tuple, found))
 
     def run(self, name: str, **values: Any) -> int:
         """Carry a statement out, and return how many rows it changed."""
+        if not values.get("ids", True):
+            return 0
+        text, given = self._asked(name, values)
+        return self._work(lambda connection: connection.exec_driver_sql(text, given).rowcount)
+
+    def _asked(self, name: str, values: Mapping[str, Any]) -> tuple[str, Any]:
         statement = self._statements[name]
-        given = statement.given(values)
-        return self._work(lambda connection: connection.exec_driver_sql(statement.text, given).rowcount)
+        plain = (str, int, float)
+        given = {key: one if isinstance(one, plain) else self._listed(one) for key, one in values.items()}
+        return statement.text, statement.given(given)
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
@@ -167,19 +175,18 @@ class Database:
     def _insert(self, rows: Sequence[Row], columns: Sequence[str], insert: str, ended: str, **more: Any) -> None:
         # In order, so that two who write the same rows wait for one another and never in a circle.
         for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
-            ids = self.listed([row[0] for row in portion])
+            given = {"ids": [row[0] for row in portion], **more}
             if self.is_sqlite:
-                self._work(partial(self._insert_sqlite, insert, portion, ended, {"ids": ids, **more}))
+                self._work(partial(self._insert_sqlite, insert, portion, *self._asked(ended, given)))
             else:
                 listed = zip(columns, zip(*portion, strict=True), strict=True)
-                self.run(ended, ids=ids, **more, **{f"every_{name}": list(values) for name, values in listed})
+                self.run(ended, **given, **{f"every_{name}": values for name, values in listed})
 
     def _insert_sqlite(
-        self, insert: str, rows: list[Row], ended: str, given: dict[str, Any], connection: sa.Connection
+        self, insert: str, rows: list[Row], ended: str, given: Any, connection: sa.Connection
     ) -> None:
         connection.exec_driver_sql(self._statements[insert].text, rows)
-        statement = self._statements[ended]
-        connection.exec_driver_sql(statement.text, statement.given(given))
+        connection.exec_driver_sql(ended, given)
 
     def count(self) -> int:
         """Return how many replies there are."""

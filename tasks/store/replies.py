@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -158,20 +157,12 @@ class ReplyCache:
         """
         found: dict[str, Remembered] = {}
         damaged: list[str] = []
-        for row in self._rows("lookup", request_ids):
+        for row in self._database.rows("lookup", ids=request_ids):
             if entry := entry_of(row):
                 found[entry.request_id] = entry
             else:
                 damaged.append(row[0])
         return found | (self._replace(damaged) if damaged else {})
-
-    def _rows(self, name: str, request_ids: Sequence[str], **more: Any) -> list[Row]:
-        """Return what a statement finds of these requests."""
-        return self._database.rows(name, ids=self._database.listed(request_ids), **more) if request_ids else []
-
-    def _run(self, name: str, request_ids: Sequence[str], **more: Any) -> int:
-        """Carry a statement out for these requests."""
-        return self._database.run(name, ids=self._database.listed(request_ids), **more) if request_ids else 0
 
     def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those that the store's tables still hold, remembered again."""
@@ -198,7 +189,9 @@ class ReplyCache:
 
     def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
         """Return those of these requests that failed in a run when they were asked in a way."""
-        return {row[0]: FailedCall(*row) for row in self._rows("failures", request_ids, run=run, way=way)}
+        return {
+            row[0]: FailedCall(*row) for row in self._database.rows("failures", ids=request_ids, run=run, way=way)
+        }
 
     def forgive(self, run: str) -> None:
         """Forget the failures of a run that has ended, and those of killed ones."""
@@ -220,11 +213,11 @@ class ReplyCache:
 
         One statement, so that of several who find a claim expired only one gets it.
         """
-        more = {"holder": holder, "lease_s": lease_s, "gone": self._database.listed(gone)}
-        return {row[0] for row in self._rows("claim", ids, **more)}
+        claimed = self._database.rows("claim", ids=ids, holder=holder, lease_s=lease_s, gone=gone)
+        return {row[0] for row in claimed}
 
     def _owners(self, ids: Sequence[str]) -> list[str]:
-        return [row[0] for row in self._rows("owners", ids)]
+        return [row[0] for row in self._database.rows("owners", ids=ids)]
 
     def holders(self, request_ids: Sequence[str]) -> list[str]:
         """Return who holds claims on these requests, in words for people."""
@@ -236,11 +229,11 @@ class ReplyCache:
 
     def release(self, request_ids: Sequence[str], *, holder: str) -> None:
         """Give claims back without an answer."""
-        self._run("release", request_ids, holder=holder)
+        self._database.run("release", ids=request_ids, holder=holder)
 
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
-        return self._run("delete", request_ids)
+        return self._database.run("delete", ids=request_ids)
 
     def restore(self) -> tuple[int, int]:
         """Remove rows with wrong checksums and bring back all that the store's tables hold.
