@@ -12,15 +12,21 @@ from data.batches import Ref, Tables
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.corrected import CorrectedMean, corrected_means
 from metrics.analysis.explainability import EXPLAINED, Terms
-from metrics.analysis.judged import JudgeStatus, withheld_by_judges
-from metrics.analysis.observations import RepeatedQuestions, observations
+from metrics.analysis.judged import (
+    CorrectedMean,
+    JudgeStatus,
+    Labels,
+    Withheld,
+    corrected_means,
+    withheld_by_judges,
+)
 from metrics.analysis.passports import passports
-from metrics.analysis.results import Circumstances, Results, RunTables, build
-from metrics.analysis.scores import THRESHOLD, Labels, Withheld
+from metrics.analysis.results import Results, RunTables, build
+from metrics.analysis.scores import THRESHOLD, Circumstances
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.twins import RenewedScores, counted
+from metrics.analysis.values import RepeatedQuestions, observations
 from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import LABELS, kept_labels

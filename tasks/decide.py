@@ -9,8 +9,7 @@ from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.corrected import exam_table
-from metrics.analysis.judged import judge_statuses, left_out
+from metrics.analysis.judged import exam_table, judge_statuses, left_out
 from metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
 from metrics.stats.calibration import ExamTable
 from prompts import languages

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from config.settings import StoreSettings
 from data.batches import Ref
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.observations import observations
 from metrics.analysis.stopping import with_sequence_intervals
 from metrics.analysis.summary import summarise
+from metrics.analysis.values import observations
 from tasks.decide import MonitoredSuite, monitor
 from tasks.runtime.storage import open_store
 from tasks.stage import stage

@@ -156,7 +156,11 @@ def unlike(baseline: Provenance, run: Provenance, rescored: Collection[str] = ()
         if one not in baseline.suites
     ]
     found += _rules("tested", "", *_shared(baseline.tested, run.tested))
-    found += _units(baseline, run, rescored)
+    for name in changed_units(baseline, run):
+        old, new = baseline.units[name], run.units[name]
+        what = "version" if old.get("version") != new.get("version") else "source"
+        kind: Kind = "rescored" if name in rescored else "unit"
+        found.append(RuleDifference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what))))
     return found
 
 
@@ -209,22 +213,12 @@ def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, A
             yield RuleDifference(kind, f"{path.removeprefix('metrics.')}{of}", *_apart(old, new))
 
 
-def _units(baseline: Provenance, run: Provenance, rescored: Collection[str]) -> Iterator[RuleDifference]:
-    for name in changed_units(baseline, run):
-        old, new = baseline.units[name], run.units[name]
-        what = "version" if old.get("version") != new.get("version") else "source"
-        kind: Kind = "rescored" if name in rescored else "unit"
-        yield RuleDifference(kind, f"{what} of {name}", one_line(old.get(what)), one_line(new.get(what)))
-
-
 def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     """Return the metrics and families whose version or source is another one, as far as both sides state it."""
-    both = [name for name in baseline.units if name in run.units]
+    both = [(name, old, run.units[name]) for name, old in baseline.units.items() if name in run.units]
+    stated = ("version", "source")
     return [
-        name
-        for name in both
-        for old, new in [(baseline.units[name], run.units[name])]
-        if any(old[key] != new[key] for key in ("version", "source") if key in old and key in new)
+        name for name, old, new in both if any(old[key] != new[key] for key in stated if key in old and key in new)
     ]
 
 
@@ -240,17 +234,14 @@ def missing(baseline: Provenance, run: Provenance) -> list[str]:
     ]
 
 
-def _apart(*values: Any) -> tuple[str, str]:
+def _apart(*values: Any) -> Iterator[str]:
     """Write two values on a line each; of long texts that begin alike, from where they part."""
-    before, after = map(one_line, values)
-    at = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
-    start = 0 if max(len(before), len(after)) <= _LONGEST else max(0, at - _LONGEST // 4)
-    return _clipped(before, start), _clipped(after, start)
-
-
-def _clipped(text: str, start: int) -> str:
-    end = "…" if len(text) > start + _LONGEST else ""
-    return f"{'…' if start else ''}{text[start : start + _LONGEST]}{end}"
+    texts = [*map(one_line, values)]
+    at = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
+    start = 0 if max(map(len, texts)) <= _LONGEST else max(0, at - _LONGEST // 4)
+    end = start + _LONGEST
+    for text in texts:
+        yield f"{'…' if start else ''}{text[start:end]}{'…' if len(text) > end else ''}"
 
 
 def one_line(value: Any) -> str:
@@ -302,12 +293,6 @@ def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def matched(run: Sequence[str], baseline: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair a run's models with the baseline's: by name, or the only one with the only one."""
-    pairs = [(model, model) for model in run if model in baseline]
-    return pairs or ([(run[0], baseline[0])] if len(run) == len(baseline) == 1 else [])
-
-
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One side of the comparison; the items of a baseline may lack prompts and answers.
@@ -340,7 +325,9 @@ def compare_with_baseline(
         InputError: the two cannot be compared; the message says by what they differ, and how to go on.
     """
     there, here = (side.scores["model"].unique(maintain_order=True).to_list() for side in (baseline, run))
-    models = matched(here, there)
+    models = [(model, model) for model in here if model in there]
+    if not models and len(here) == len(there) == 1:  # the only one with the only one
+        models = [(here[0], there[0])]
     if not models:
         raise InputError(
             f"baseline {name}: it has the models {', '.join(sorted(there))}, the run has "
@@ -349,21 +336,15 @@ def compare_with_baseline(
     refuse(name, known, allow_different=allow_different)
     gone = missing(baseline.provenance, run.provenance)
     gone += [f"model {one}" for one in there if one not in {against for _, against in models}]
-    clusters = _clusters(run.items)
+    question = pl.coalesce("text_digest", "item_id").alias("question")
+    asked = placed(run.items).join(run.items.select("item_id", question).unique("item_id"), on="item_id")
+    stratum = pl.when(pl.col("suite").is_in([*strata])).then("family").otherwise(pl.lit("")).alias("stratum")
+    asked = asked.with_columns(stratum)
     found = []
     for model, against in models:
-        told = _model(
-            model,
-            against,
-            baseline,
-            run,
-            clusters=clusters,
-            strata=strata,
-            max_drop=max_drop,
-            allowed=allow_different,
-        )
-        gone += [f"suite {suite} of model {against}" for suite in told[1]]
-        found.append(told[0])
+        one, without = _model(model, against, baseline, run, asked, max_drop=max_drop, allowed=allow_different)
+        gone += [f"suite {suite} of model {against}" for suite in without]
+        found.append(one)
     others = [RuleDifference("tested", "model", against, model) for model, against in models if model != against]
     apart = tuple(dict.fromkeys((*known, *others)))  # files state their model too
     return BaselineComparison(name, pinned, apart, tuple(found), tuple(gone), allow_different)
@@ -374,40 +355,39 @@ def _model(
     against: str,
     baseline: RunSide,
     run: RunSide,
+    asked: pl.DataFrame,
     *,
-    clusters: pl.DataFrame,
-    strata: Collection[str],
     max_drop: float,
     allowed: bool,
 ) -> tuple[ModelChange, list[str]]:
-    """Compare a model with one of the baseline; return too the suites that it took no part in this time."""
+    """Compare a model with one of the baseline; return too the suites that it took no part in this time.
+
+    `asked` has each item's suite, question, cluster and stratum.
+    """
     pairs, moved, changed, gone = [], [], list[ChangedItem](), list[str]()
     for suite, rules in baseline.provenance.suites.items():
         if suite not in run.provenance.suites:
             continue
         metrics = [one for one in rules.score if one in run.provenance.suites[suite].score]
-        before = values_of(baseline.scores.filter(suite=suite, model=against), metrics)
-        own = clusters.filter(suite=suite)
-        after = values_of(run.scores.filter(model=model).join(own, on="item_id", how="semi"), metrics)
-        if before.is_empty():
+        own = asked.filter(suite=suite)
+        before = _values(baseline, baseline.scores.filter(suite=suite), against, metrics)
+        after = _values(run, run.scores.join(own, on="item_id", how="semi"), model, metrics)
+        if before.is_empty() or after.is_empty():
+            gone += [] if before.is_empty() else [suite]
             continue
-        if after.is_empty():
-            gone.append(suite)
-            continue
-        before = _with_replies(before, baseline.replies, against)
-        after = _with_replies(after, run.replies, model)
-        asked = (
-            side.items.filter(suite=suite).join(values, on="item_id", how="semi", maintain_order="left")
-            for side, values in ((baseline, before), (run, after))
+        rows, changes = pair_questions(
+            suite,
+            *(
+                side.items.filter(suite=suite).join(values, on="item_id", how="semi", maintain_order="left")
+                for side, values in ((baseline, before), (run, after))
+            ),
         )
-        paired = pair_questions(suite, *asked)
-        renamed = before.join(paired.rows, left_on="item_id", right_on="before", how="left").with_columns(
+        renamed = before.join(rows, left_on="item_id", right_on="before", how="left").with_columns(
             item_id=pl.coalesce("after", pl.format("baseline {}", "item_id"))
         )
-        stratum = pl.col("family") if suite in strata else pl.lit("")
-        placed = after.join(own.select("item_id", "question", "cluster", stratum=stratum), on="item_id", how="left")
-        pairs.append(pair(suite, placed, renamed))
-        moved.append(paired.moved)
+        placing = own.select("item_id", "question", "cluster", "stratum")
+        pairs.append(pair(suite, after.join(placing, on="item_id", how="left"), renamed))
+        moved.append(changes)
         changed += _changes(suite, model, renamed, after, run.items)
     told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
     changed.sort(key=lambda one: (-abs(one.after - one.before), one.after > one.before, one.suite, one.item_id))
@@ -415,10 +395,11 @@ def _model(
     return ModelChange(model, against, suites, tuple(changed[:SHOWN])), gone
 
 
-def _with_replies(values: pl.DataFrame, replies: pl.DataFrame, model: str) -> pl.DataFrame:
-    """Give a model's values the digests of its replies."""
-    own = replies.filter(model=model).select(*KEY, "reply").unique(KEY)
-    return values.join(own, on=list(KEY), how="left", maintain_order="left")
+def _values(side: RunSide, scores: pl.DataFrame, model: str, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return a model's values in a suite, with the digests of its replies."""
+    replies = side.replies.filter(model=model).select(*KEY, "reply").unique(KEY)
+    values = values_of(scores.filter(model=model), metrics)
+    return values.join(replies, on=list(KEY), how="left", maintain_order="left")
 
 
 def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> SuiteChange:
@@ -428,12 +409,6 @@ def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> Sui
     if not change.few or allowed or change.outcome == "regressed":
         return change
     return replace(change, outcome="undecided", improved=False)
-
-
-def _clusters(items: pl.DataFrame) -> pl.DataFrame:
-    """Give each item its question, beside the number of its template."""
-    question = pl.coalesce("text_digest", "item_id").alias("question")
-    return placed(items).join(items.select("item_id", question).unique("item_id"), on="item_id")
 
 
 def _changes(

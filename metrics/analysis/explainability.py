@@ -52,12 +52,8 @@ def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainabilit
     )
     pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]
     return tuple(
-        ExplainabilityResult(
-            one,
-            other,
-            explainability(cot[one], citation[other], terms, cot_model=one, citation_model=other),
-        )
-        for one, other in pairs
+        ExplainabilityResult(a, b, explainability(cot[a], citation[b], terms, cot_model=a, citation_model=b))
+        for a, b in pairs
     )
 
 
@@ -74,33 +70,28 @@ def explainability(
     """
     whole = math.fsum((terms.weight_cot, terms.weight_citation))
     weights = terms.weight_cot / whole, terms.weight_citation / whole
-    scores = [_seeds(one) for one in (cot, citation)]
+    # By the seed's own formula: what judges said, also where people's labels have put it right.
+    scores = [one.score if one.as_judged is None else one.as_judged for one in (cot, citation)]
     known = [score for score in scores if score is not None]
     overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
+
+    def published(suite: SuiteScore, score: float | None, threshold: float) -> dict[str, Any]:
+        return {
+            "avg_score": None if score is None else rounded(score, 4),
+            "count": suite.n_scored,
+            "pass": None if score is None else reaches(score, threshold),
+            "threshold": threshold,
+        }
+
     return {
         "XAI_overall_score": None if overall is None else rounded(overall, 3),
         "overall_pass": None if overall is None else reaches(overall, terms.threshold),
         "overall_threshold": terms.threshold,
-        "cot": {"model": cot_model, **_published(cot, terms.threshold_cot)},
+        "cot": {"model": cot_model, **published(cot, scores[0], terms.threshold_cot)},
         "citation": {
             "response_model": citation_model,
             "judge_model": terms.judge_model,
-            **_published(citation, terms.threshold_citation),
+            **published(citation, scores[1], terms.threshold_citation),
         },
         "weights": {"weight_cot": rounded(weights[0], 6), "weight_citation": rounded(weights[1], 6)},
-    }
-
-
-def _seeds(suite: SuiteScore) -> float | None:
-    """Return a score by the seed's own formula: what judges said, also where people's labels have put it right."""
-    return suite.score if suite.as_judged is None else suite.as_judged
-
-
-def _published(suite: SuiteScore, threshold: float) -> dict[str, Any]:
-    score = _seeds(suite)
-    return {
-        "avg_score": None if score is None else rounded(score, 4),
-        "count": suite.n_scored,
-        "pass": None if score is None else reaches(score, threshold),
-        "threshold": threshold,
     }

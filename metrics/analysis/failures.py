@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -39,13 +38,12 @@ def failures(
     """
     metrics = {name for suite in suites for name in suite.scored_by}
     lost = scores.filter(pl.col("status").is_in(LOST), pl.col("metric").is_in(metrics))
-    rows = lost.join(
-        items.select("item_id", "suite").unique("item_id"), on="item_id", maintain_order="left"
-    ).unique(["suite", "model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    placed = lost.join(items.select("item_id", "suite").unique("item_id"), on="item_id", maintain_order="left")
+    rows = placed.unique(["suite", "model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     counted: dict[tuple[str, str], Counter[tuple[Status, str]]] = {}
     first: dict[str, str] = {}
-    columns = rows.select("model", "suite", "status", "reason", "details").iter_rows()
-    for model, suite, status, reason, details in columns:
+    told = rows.select("model", "suite", "status", "reason", "details")
+    for model, suite, status, reason, details in told.iter_rows():
         said = _message(status, reason, details)
         key = _OWN.sub("#", said) if status == "model_error" else reason
         first.setdefault(key, said)
@@ -87,19 +85,11 @@ def _commonest(listed: Iterable[FailureCount]) -> str:
 def _message(status: Status, reason: str, details: str) -> str:
     """Return what a failed row says: its error, a judge's where no judge could be read, else its reason."""
     found = json.loads(details or "{}")
-    errors = [_error(found), *(_error(one.get("details", {})) for one in _judges(found))]
-    told = next(filter(None, errors), "")
+    judges = found.get("judges")
+    of_judges = (one.get("details", {}) for one in judges.values()) if isinstance(judges, Mapping) else ()
+    errors = (one.get("error") for one in (found, *of_judges))
+    told = next((said for said in errors if said and isinstance(said, str)), "")
     text = " ".join((told or reason or "no message").split())
     if reason and told and status == "judge_failed":
         text = f"{reason}: {text}"
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-
-
-def _error(details: Mapping[str, Any]) -> str:
-    said = details.get("error")
-    return said if isinstance(said, str) else ""
-
-
-def _judges(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    judges = details.get("judges")
-    return [*judges.values()] if isinstance(judges, Mapping) else []

@@ -1,24 +1,48 @@
 """What a judged suite says: which judges count, and what their scores, corrected ones and people's labels decide.
 
-Source: SPEC 16.
+Judged means are corrected as they come out if judges err here as on their exam's texts; the interval holds both
+samples. Rows are one for each suite, model, metric (or part of one) and language: a judge's errors are its own, and
+differ by language. What is corrected is what the judges that count said together; of several, their exam's answers
+are joined as their verdicts are. The raw mean here is that of the verdicts themselves, without what was settled by
+rule.
+
+Source: SPEC 11, 16.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import polars as pl
 
 from data.exits import GateOutcome
+from data.options import options_of
 from data.plugins import metric
-from data.records import Metric
+from data.records import Measured, Metric
 from data.suites import Suite
-from metrics.analysis.corrected import Finder
 from metrics.analysis.passports import Passport, Share
 from metrics.analysis.policy import Gate, Must, outcome_at
-from metrics.analysis.scores import Labels, Withheld
 from metrics.analysis.summary import percent
 from metrics.exam import EXAMINED
-from metrics.stats.calibration import Contrast
-from metrics.stats.intervals import Interval
-from metrics.stats.labelled import DECIDING, FEWEST
+from metrics.judging import Aggregate, aggregate
+from metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
+from metrics.stats.intervals import Interval, estimate, grouped, observed, pool
+from metrics.stats.labelled import DECIDING, FEWEST, Powered
+
+NO_PASSPORT = "the judge has no passport"
+OTHER_SCALE = "the exam knows other ratings than these"
+NOT_A_MEAN = "no plain mean of verdicts: only own labels can correct it"
+APART = "several judges, who give a reply several verdicts each: there is no verdict of all"
+
+Finder = Callable[[Suite, str, str, str, str], Passport | None]
+"""Return the passport of (suite, metric, judge, exam, language)."""
+
+_PLACES = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +66,6 @@ class JudgeStatus:
     contrast: Contrast | None = None
 
 
-def status_of(blank: JudgeStatus, found: Passport | None) -> JudgeStatus:
-    """Return how a judge stands in a step (`blank`) by its passport, if it has one."""
-    if found is None:
-        return blank
-    rates = {"sensitivity": found.sensitivity, "specificity": found.specificity}
-    told = [f"{name} {percent(one.share)} of {one.n}" for name, one in rates.items() if one.share is not None]
-    why = "" if found.counts else f"{found.usable}: {', '.join((f'{blank.exam} ({blank.language})', *told))}"
-    return replace(
-        blank,
-        measured=True,
-        counts=found.counts,
-        why=why,
-        sensitivity=found.sensitivity,
-        specificity=found.specificity,
-        contrast=found.contrast,
-    )
-
-
 def exams_of(unit: Metric) -> list[str]:
     """Return the exams of a metric's judged steps, and of others that it says its verdicts are measured by."""
     own = [exam for exam, (home, _) in EXAMINED.items() if home.name == unit.name]
@@ -70,12 +76,35 @@ def judge_statuses(
     suite: Suite, name: str, judges: Iterable[str], languages: Collection[str], find: Finder
 ) -> list[JudgeStatus]:
     """Return how each judge of a metric stands in each of its steps and languages."""
-    return [
-        status_of(JudgeStatus(suite.name, name, exam, judge, language), find(suite, name, judge, exam, language))
-        for judge in judges
-        for exam in exams_of(metric(name))
-        for language in sorted(languages)
-    ]
+    found = []
+    for judge, exam, language in product(judges, exams_of(metric(name)), sorted(languages)):
+        one = JudgeStatus(suite.name, name, exam, judge, language)
+        if passport := find(suite, name, judge, exam, language):
+            rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}
+            shown = (f"{rate} {percent(k.share)} of {k.n}" for rate, k in rates.items() if k.share is not None)
+            why = f"{passport.usable}: {', '.join((f'{exam} ({language})', *shown))}"
+            one = replace(
+                one,
+                measured=True,
+                counts=passport.counts,
+                why="" if passport.counts else why,
+                contrast=passport.contrast,
+                **rates,
+            )
+        found.append(one)
+    return found
+
+
+Labels = Mapping[tuple[str, str, str], Powered]
+"""Means corrected by people's labels, by suite, model and metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withheld:
+    """Why no score decides a suite of a model. `measured` is false where none of its judges is to be believed."""
+
+    why: str
+    measured: bool = True
 
 
 LeftOut = Mapping[str, Mapping[str, str]]
@@ -108,18 +137,12 @@ def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
     out = {f"{one.judge}, {one.metric}": one.why for one in found if not one.counts}
     blank = tuple(dict.fromkeys(one.judge for one in found if not one.measured))
     none = ""
-    for (_, language), own in _grouped(found):
+    for name, language in dict.fromkeys((one.metric, one.language) for one in found):
+        own = [one for one in found if (one.metric, one.language) == (name, language)]
         excluded = left_out(own).get(language, {})
         if {*excluded} == {one.judge for one in own}:
             none = none or "; ".join(f"{judge}: {why}" for judge, why in excluded.items())
     return PanelStatus(out, blank, none)
-
-
-def _grouped(found: Iterable[JudgeStatus]) -> Iterator[tuple[tuple[str, str], list[JudgeStatus]]]:
-    groups: dict[tuple[str, str], list[JudgeStatus]] = {}
-    for one in found:
-        groups.setdefault((one.metric, one.language), []).append(one)
-    yield from groups.items()
 
 
 def withheld_by_judges(
@@ -191,3 +214,169 @@ def outcome_as_judged(
 
 
 _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMean:
+    """A judged mean as it was said (`raw`) and corrected; None with the `reason` where it does not come out.
+
+    `judge` names the judges that count, with commas. `n_verdicts` were given on `n_samples` replies; `n_exam`
+    is how many answers of the exam it was corrected by, `sensitivity` and `specificity` what they found on
+    average, of the best label against the others. `whole`: it is the metric's own value, not a part of it.
+    """
+
+    suite: str
+    model: str
+    metric: str
+    judge: str
+    language: str
+    n_samples: int
+    n_verdicts: int
+    raw: float | None
+    raw_interval: Interval
+    value: float | None
+    interval: Interval
+    informedness: float | None
+    n_exam: int
+    reason: str = ""
+    sensitivity: float | None = None
+    specificity: float | None = None
+    whole: bool = False
+
+
+def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str, float]) -> ExamTable:
+    """Join judges' answers to the questions that all of them answered, as their verdicts on a reply are joined."""
+    common = set.intersection(*({*one.answers} for one in passports))
+    heard: Counter[tuple[float, float]] = Counter()
+    for key in common:
+        said = [worth[one.answers[key][1]] for one in passports]
+        heard[worth[passports[0].answers[key][0]], round(aggregate(said, how), _PLACES)] += 1
+    truths = tuple(sorted({*worth.values()}, reverse=True))
+    outcomes = tuple(sorted({*truths, *(said for _, said in heard)}, reverse=True))
+    return ExamTable(truths, outcomes, tuple(tuple(heard[t, s] for s in outcomes) for t in truths))
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What judges that count said of a metric in one language: each reply's scores, by judge their details."""
+
+    suite: Suite
+    model: str
+    metric: str
+    language: str
+    how: Aggregate
+    judges: tuple[str, ...]
+    details: tuple[Mapping[str, Mapping[str, Any]], ...]
+    values: tuple[float, ...]
+
+
+def corrected_means(
+    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], find: Finder
+) -> list[CorrectedMean]:
+    """Correct every judged mean of a run, from its scores and items tables."""
+    return [row for said in _judge_labels(scores, items, suites) for row in _rows(said, find)]
+
+
+def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
+    where = items.select("item_id", "suite", "language").unique("item_id")
+    for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
+        rows = scores.filter(pl.col("metric") == name).join(where.filter(suite=suite.name), on="item_id")
+        gathered: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for model, language, details in rows.select("model", "language", "details").sort("model").iter_rows():
+            gathered.setdefault((model, language), []).append(json.loads(details))
+        for (model, language), listed in sorted(gathered.items()):
+            if told := [found for details in listed if (found := _counting(details))]:
+                judges = tuple(sorted({judge for one in told for judge in one}))
+                how = next(one["aggregate"] for one in listed if "aggregate" in one)
+                each = tuple({judge: found["details"] for judge, found in one.items()} for one in told)
+                values = tuple(aggregate([found["value"] for found in one.values()], how) for one in told)
+                yield _Said(suite, model, name, language, how, judges, each, values)
+
+
+def _counting(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what judges that count said of a reply, of those that scored it."""
+    judges, left_out = details.get("judges", {}), details.get("left_out", {})
+    return {judge: said for judge, said in judges.items() if said["value"] is not None and judge not in left_out}
+
+
+def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
+    unit = metric(said.metric)
+    options = options_of(unit, said.suite.options(said.metric))
+    whole = [one.whole(options) for one in unit.measured]
+    for measured, own in zip(unit.measured, whole, strict=True):
+        # Each judge's labels of each reply; none of a judge that gave none.
+        each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)
+        if labels := [one for one in each if one]:
+            passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
+            yield _row(said, measured, labels, passports, whole=own)
+    if not any(whole):
+        raw = estimate(pool(np.array(said.values)), yes_no=False)
+        yield CorrectedMean(
+            said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
+            raw.mean, raw.interval, None, Interval(), None, 0, NOT_A_MEAN, whole=True,
+        )  # fmt: skip
+
+
+def _row(
+    said: _Said,
+    measured: Measured,
+    labels: Sequence[Sequence[Sequence[str]]],
+    passports: Sequence[Passport | None],
+    *,
+    whole: bool,
+) -> CorrectedMean:
+    worth = measured.values
+    known = all(label in worth for reply in labels for one in reply for label in one)
+    n = sum(len(one) for reply in labels for one in reply)
+    alone = len(said.judges) == 1
+    means = [
+        aggregate([fmean(worth.get(label, 0.0) for label in one) for one in reply], said.how) for reply in labels
+    ]
+    sizes = [len(reply[0]) for reply in labels] if alone and not whole else [1] * len(labels)
+    sums = np.array(means) * np.array(sizes)
+    yes_no = {*worth.values()} <= {0.0, 1.0} and ((alone and not whole) or {*means} <= {0.0, 1.0})
+    raw = estimate(grouped(sums, np.array(sizes, float)), yes_no=yes_no)
+    there = [one for one in passports if one]
+    table = exam_table(there, said.how, worth) if len(there) == len(passports) and known else None
+    found = Corrected(None, Interval(), None, NO_PASSPORT if known else OTHER_SCALE)
+    if table and raw.mean is not None:
+        found = _correct(table, labels, means, raw.mean, raw.interval, alone=alone, worth=worth)
+    yes, no = table.rates() if table else (None, None)
+    return CorrectedMean(
+        said.suite.name, said.model, f"{said.metric}.{measured.part}" if measured.part else said.metric,
+        ", ".join(said.judges), said.language, len(labels), n,
+        raw.mean if known else None, raw.interval if known else Interval(), found.value, found.interval,
+        found.informedness, table.n if table else 0, found.reason,
+        yes.share if yes and yes.n else None, no.share if no and no.n else None, whole,
+    )  # fmt: skip
+
+
+def _correct(
+    table: ExamTable,
+    labels: Sequence[Sequence[Sequence[str]]],
+    means: Sequence[float],
+    mean: float,
+    interval: Interval,
+    *,
+    alone: bool,
+    worth: Mapping[str, float],
+) -> Corrected:
+    """Correct by sensitivity and specificity where truths are worth 0 or 1, else by the whole table."""
+    if {*table.truths} <= {0.0, 1.0}:
+        return corrected_share(min(max(mean, 0.0), 1.0), _effective(mean, interval, len(means)), *table.rates())
+    if alone:
+        said = Counter(worth[label] for reply in labels for one in reply for label in one)
+    elif all(len(one) == 1 for reply in labels for one in reply):
+        said = Counter(round(value, _PLACES) for value in means)
+    else:
+        return Corrected(None, Interval(), None, APART)
+    outcomes = sorted({*table.said, *said}, reverse=True)
+    counts = [[dict(zip(table.said, row, strict=True)).get(one, 0) for one in outcomes] for row in table.counts]
+    return corrected_mean([said[one] for one in outcomes], counts, table.truths)
+
+
+def _effective(mean: float, interval: Interval, n: int) -> float:
+    """Return as how many independent verdicts their mean's interval tells: claims of a reply are alike."""
+    if interval.low is None or interval.high is None or not 0 < mean < 1:
+        return float(n)
+    return max(1.0, 1 / float(observed(np.array([mean]), np.array([interval.high - interval.low]))[0]))

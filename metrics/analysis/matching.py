@@ -18,7 +18,6 @@ from metrics.analysis.pairs import (
     concluded,
     drafted,
     groups,
-    looked_at,
 )
 
 _NOTHING = 1e-12
@@ -78,7 +77,7 @@ def compare_fields(
 
     A pair of a suite that was looked at in between (`stop`) has its difference, and neither interval nor test.
     """
-    looked = looked_at(suites)
+    looked = {suite.name for suite in suites if suite.stop}
     drafts: list[UncorrectedComparison] = []
     for field in compared:
         order = [one.label for one in sorted(field, key=lambda one: one.place)]
@@ -107,10 +106,10 @@ def changes(
     own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
     chosen = pl.col("metric").is_in(metrics), pl.col("model").is_in([pair.model_b, pair.model_a])
     rows = scores.filter(*chosen).join(own.select("item_id"), on="item_id", how="semi")
-    values = values_of(rows, metrics).drop_nulls("value").select("model", *KEY, "value", "status")
+    values = values_of(rows, metrics).drop_nulls("value")
     sides = {"before": pair.model_b, "after": pair.model_a}
     before, after = (
-        values.filter(model=model).drop("model").rename({name: f"{side}_{name}" for name in ("value", "status")})
+        values.filter(model=model).select(*KEY, **{f"{side}_value": "value", f"{side}_status": "status"})
         for side, model in sides.items()
     )
     gain = pl.col("after_value") - pl.col("before_value")
@@ -130,42 +129,24 @@ def changes(
     for side, model in sides.items():
         said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), metrics)
         found = found.join(said.rename({"reason": f"{side}_reason"}), on=KEY, how="left", maintain_order="left")
-    return _readable(found)
-
-
-def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return why each item and repeat was scored as it was, or what judges said; of several metrics all reasons."""
-    told = [
-        (*key, said if len(metrics) == 1 else f"{name}: {said}")
-        for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows()
-        if (said := reason or judges_reasons(details))
-    ]
-    kinds = {**rows.select(KEY).schema, "reason": pl.String()}
-    found = pl.DataFrame(told, schema=kinds, orient="row")
-    return found.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
-
-
-def _readable(found: pl.DataFrame) -> pl.DataFrame:
-    """Return changes with the texts that people read: of rows without a prompt their question."""
-    facts = [_object(text) for text in found["facts"]]
-    texts = {"prompt": shown_question, "answer": shown_answer}
-    read = [
-        pl.Series(
-            name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], dtype=pl.String
-        )
-        for name, show in texts.items()
+    facts = [json.loads(text or "{}") for text in found["facts"]]
+    read = [  # as people read it: of rows without a prompt their question
+        pl.Series(name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], pl.String())
+        for name, show in (("prompt", shown_question), ("answer", shown_answer))
     ]
     return found.with_columns(read).drop("facts")
 
 
-def judges_reasons(details: str | None) -> str:
-    """Return why judges scored a reply as they did, from a score's details; '' where none says why."""
-    judges = _object(details).get("judges") or {}
-    return "; ".join(dict.fromkeys(reason for said in judges.values() for reason in _reasons(said)))
-
-
-def _object(text: str | None) -> Mapping[str, Any]:
-    return json.loads(text) if text and text != "{}" else {}
+def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
+    """Return why each item and repeat was scored as it was, or what judges said; of several metrics all reasons."""
+    told = []
+    for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows():
+        judges = {} if reason else json.loads(details or "{}").get("judges") or {}
+        if said := reason or "; ".join(dict.fromkeys(found for one in judges.values() for found in _reasons(one))):
+            told.append((*key, said if len(metrics) == 1 else f"{name}: {said}"))
+    kinds = {**rows.select(KEY).schema, "reason": pl.String()}
+    found = pl.DataFrame(told, schema=kinds, orient="row")
+    return found.group_by(KEY, maintain_order=True).agg(pl.col("reason").str.join("; "))
 
 
 def _reasons(said: Any) -> Iterator[str]:

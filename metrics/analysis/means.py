@@ -1,24 +1,30 @@
-"""The interval of a model's score in a suite, from each question's value.
+"""A suite's score from its questions: intervals of means, and pass@k and pass^k in the place of means of answers.
 
 Source: SPEC 9.
 """
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from data.suites import Suite
-from metrics.analysis.repeated import k_answers, of_suite
-from metrics.analysis.values import question_values
-from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, united, units_of
-from metrics.stats.strata import parts_of, stratified
-
-End = Literal["value", "lower", "upper"]
-ENDS: tuple[End, ...] = ("value", "lower", "upper")
-"""What counts: the questions' values, or the least or most that they could be."""
+from data.tables import SUMMARY
+from metrics.analysis.summary import summarise
+from metrics.analysis.values import ENDS, End, question_values
+from metrics.stats.agreement import pass_all, pass_at
+from metrics.stats.intervals import (
+    Interval,
+    MeanEstimate,
+    estimate,
+    independent,
+    parts_of,
+    stratified,
+    united,
+    units_of,
+)
+from metrics.stats.missing import highest, lowest, scored
 
 
 def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> MeanEstimate:
@@ -30,28 +36,19 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     rows = values.drop_nulls(end)
     if rows.is_empty():
         return MeanEstimate(None, Interval())
-    answers = rows["answers" if end == "value" else "asked"].to_numpy().astype(np.float64)
-    known = rows.select("item_id", "family", "cluster", "metric", worth=end).with_columns(
-        answers=pl.Series(answers)
-    )
-    if rows["metric"].n_unique() > 1:
-        known, yes_no = _joined(known), False
-    else:
-        yes_no = bool(rows["plain"].all())
-    worth, told = (known[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
-    clusters = known["cluster"].to_numpy().astype(np.int64)
+    several = rows["metric"].n_unique() > 1
+    yes_no = not several and bool(rows["plain"].all())
+    told = "answers" if end == "value" else "asked"
+    known = rows.select("item_id", "family", "cluster", "metric", worth=end, answers=told)
+    known = _joined(known) if several else known
+    worth, answers = (known[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
     families = known["family"] if strata else pl.repeat("", known.height, eager=True)
-    return _mean(worth, told, clusters, families.rank("dense").to_numpy().astype(np.int64) - 1, yes_no=yes_no)
-
-
-def _mean(worth: Floats, answers: Floats, clusters: Codes, strata: Codes, *, yes_no: bool) -> MeanEstimate:
-    told = independent(worth, answers, strata) if yes_no else answers
+    codes = families.rank("dense").to_numpy().astype(np.int64) - 1
+    answers = independent(worth, answers, codes) if yes_no else answers
     # How many templates are shared is asked of the suite as a whole, not of each of its strata.
-    units = units_of(len(worth), clusters)
-    pools = []
-    for code in range(int(strata.max()) + 1):
-        here = strata == code
-        pools.append(united(worth[here], told[here], units._replace(codes=units.codes[here])))
+    units = units_of(len(worth), known["cluster"].to_numpy().astype(np.int64))
+    strata_of = [codes == code for code in range(int(codes.max()) + 1)]
+    pools = [united(worth[own], answers[own], units._replace(codes=units.codes[own])) for own in strata_of]
     if len(pools) == 1:
         return estimate(pools[0], yes_no=yes_no)
     parts = parts_of(pools, [1 / len(pools)] * len(pools), yes_no=yes_no)
@@ -93,10 +90,80 @@ def suite_intervals(
             continue
         own = of_suite(scores, items, suite)
         for end in ENDS:
-            plain = not suite.of_k
-            rows = question_values(own if plain else k_answers(own, suite, bound=end), items)
-            counted: End = end if plain else "value"
+            rows = question_values(k_answers(own, suite, bound=end) if suite.of_k else own, items)
             for (model,), part in rows.group_by("model"):
-                mean = suite_mean(part, strata=bool(suite.strata), end=counted)
+                mean = suite_mean(part, strata=bool(suite.strata), end="value" if suite.of_k else end)
                 found.setdefault((str(model), suite.name), {})[end] = mean.interval
     return found
+
+
+def repeated(
+    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], summary: pl.DataFrame
+) -> pl.DataFrame | None:
+    """Return the cells of suites gated on k answers, None where there is no such suite; their rows are questions.
+
+    A row of `scores` is an answer; `summary` is the table of means: of its cells `n_truncated`, the number of cut
+    replies, is kept. `lower` and `upper` are the shares at the bounds of answers that failed or were cut. Every
+    suite has its `k`. Intervals are over questions, or over their templates where there are enough
+    (`metrics.stats.intervals`).
+    """
+    found = []
+    for suite in suites:
+        own = of_suite(scores, items, suite)
+        if not suite.of_k or own.is_empty():
+            continue
+        drawn = items.filter(pl.col("suite") == suite.name)
+        cells = summarise(k_answers(own, suite), drawn)
+        lost = pl.col("n_model_error") + pl.col("n_judge_failed")
+        joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
+        bounds = {"n_truncated": pl.col("cut")}
+        for name, open_ in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
+            ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
+            end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
+            joined = joined.join(end, on=SUMMARY.key, how="left")
+            bounds |= {one[1:]: pl.when(open_ & pl.col("mean").is_not_null()).then(one) for one in ends}
+        found.append(SUMMARY.check(joined.with_columns(**bounds).select(cells.columns)))
+    return pl.concat(found) if found else None
+
+
+def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
+    """Return the rows that make a suite's score."""
+    drawn = items.filter(pl.col("suite") == suite.name).select("item_id")
+    return scores.filter(pl.col("metric").is_in(suite.scored_by)).join(drawn, on="item_id", how="semi")
+
+
+def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
+    """Return a row for each question, model and metric: its pass@k or pass^k.
+
+    `bound`: had every failed call and unreadable judge's reply been wrong (`lower`); had these and every cut reply
+    been right (`upper`).
+    """
+    k = suite.k or 1
+    status = pl.col("status")
+    values = {"lower": lowest(), "upper": highest()}.get(bound, scored())
+    counted = own.group_by("item_id", "model", "metric", maintain_order=True).agg(
+        n=values.is_not_null().sum(),
+        c=(values == 1).fill_null(value=False).sum(),
+        failed=pl.when((status == "model_error").any())
+        .then(pl.lit("model_error"))
+        .when((status == "judge_failed").any())
+        .then(pl.lit("judge_failed"))
+        .otherwise(pl.lit("not_applicable")),
+    )
+    share = pass_at if suite.gate_on == "pass_at_k" else pass_all
+    pairs = counted.select("n", "c").unique().rows()
+    worth = pl.DataFrame(
+        [(n, c, share(n, c, k) if n >= k else None) for n, c in pairs],
+        schema={"n": counted.schema["n"], "c": counted.schema["c"], "value": pl.Float64()},
+        orient="row",
+    )
+    return counted.join(worth, on=["n", "c"], how="left", maintain_order="left").select(
+        "item_id",
+        "model",
+        "metric",
+        "value",
+        repeat=pl.lit(0, own.schema["repeat"]),
+        status=pl.when(pl.col("value").is_null()).then("failed").otherwise(pl.lit("scored")),
+        reason=pl.lit(""),
+        details=pl.lit("{}"),
+    )

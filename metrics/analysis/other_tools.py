@@ -42,18 +42,10 @@ def stated_scores(
     valued = scores.filter(pl.col("value").is_not_null()).join(items.select("item_id", "suite"), on="item_id")
     theirs = valued.filter(pl.col("metric") == NAME).select(*keys, "suite", stated="value")
     pairs = theirs.join(valued.select(*keys, "metric", ours="value"), on=keys, maintain_order="left")
-    for (suite, model, metric), own in pairs.group_by("suite", "model", "metric", maintain_order=True):
-        if metric == NAME or metric not in metrics.get(str(suite), ()):
-            continue
-        apart = own.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
-        differing = tuple(StatedDifference(**row) for row in apart.iter_rows(named=True))
-        theirs_sum, ours_sum = float(own["stated"].sum()), float(own["ours"].sum())
-        yield StatedScore(
-            str(suite),
-            str(model),
-            str(metric),
-            own.height,
-            theirs_sum / own.height,
-            ours_sum / own.height,
-            differing,
-        )
+    for key, own in pairs.group_by("suite", "model", "metric", maintain_order=True):
+        suite, model, metric = map(str, key)
+        if metric != NAME and metric in metrics.get(suite, ()):
+            apart = own.filter(pl.col("stated") != pl.col("ours")).select("item_id", "repeat", "stated", "ours")
+            differing = tuple(StatedDifference(**row) for row in apart.iter_rows(named=True))
+            stated, ours = (float(own[side].sum()) / own.height for side in ("stated", "ours"))
+            yield StatedScore(suite, model, metric, own.height, stated, ours, differing)

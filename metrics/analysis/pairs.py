@@ -8,11 +8,10 @@ Source: SPEC 9.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -162,11 +161,6 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
     ]  # fmt: skip
 
 
-def looked_at(suites: Iterable[Suite]) -> set[str]:
-    """Return the names of the suites that were looked at in between: tests that hold once are not made of them."""
-    return {suite.name for suite in suites if suite.stop}
-
-
 def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
     """Return the pairs of names that share neither model nor prompt; by name its model and its prompt."""
     return frozenset(
@@ -205,7 +199,7 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    looked = looked_at(suites)
+    looked = {suite.name for suite in suites if suite.stop}
     drafts = drafted(scores, items, suites, order=order, crossed=crossed)
     return tuple(concluded([draft for draft in drafts if draft.seen.suite not in looked]))
 
@@ -231,24 +225,18 @@ def drafted(
     pairs = [pair for pair in pairs if frozenset(pair) not in crossed]
     single = metrics or not suites
     listed = by_metric(values, suites) if single else headlines(suites, values["metric"].unique().to_list())
-    return [draft for headline in listed for draft in _drafts(values, headline, pairs)]
-
-
-def _drafts(
-    values: pl.DataFrame, headline: Headline, pairs: Sequence[tuple[str, str]]
-) -> Iterator[UncorrectedComparison]:
-    parts = []
-    for suite, metrics, weight, strata in headline.parts:
-        own = values.filter(pl.col("suite") == suite, pl.col("metric").is_in(metrics))
-        family = pl.col("family") if strata else pl.lit("")
-        parts.append(composites(own).with_columns(family=family, weight=pl.lit(weight)))
-    rows = pl.concat(parts)
-    took_part = rows.group_by("model").agg(pl.col("suite").n_unique())
-    whole = took_part.filter(suite=len(headline.parts))["model"].to_list()
-    sides = {model: rows.filter(model=model) for model in whole}
-    for a, b in pairs:
-        if a in sides and b in sides:
-            yield _draft(sides[a], sides[b], a, b, headline)
+    found = []
+    for headline in listed:
+        rows = pl.concat(
+            composites(values.filter(pl.col("suite") == suite, pl.col("metric").is_in(names))).with_columns(
+                family=pl.col("family") if strata else pl.lit(""), weight=pl.lit(weight)
+            )
+            for suite, names, weight, strata in headline.parts
+        )
+        took_part = rows.group_by("model").agg(pl.col("suite").n_unique())
+        sides = {name: rows.filter(model=name) for name in took_part.filter(suite=len(headline.parts))["model"]}
+        found += [_draft(sides[a], sides[b], a, b, headline) for a, b in pairs if a in sides and b in sides]
+    return found
 
 
 def _draft(
@@ -256,43 +244,32 @@ def _draft(
 ) -> UncorrectedComparison:
     both = a.join(b, on=_KEY, suffix="_b", maintain_order="left")
     there = both.drop_nulls(["value", "value_b"])
-    said = (pl.col("n_cut") + pl.col("n_cut_b")).sum(), (pl.col("n_lost") + pl.col("n_lost_b")).sum()
-    counts = both.select(n_cut=said[0], n_lost=said[1], n_alike=_ALIKE.sum())
-    n_cut, n_lost, n_alike = (int(count) for count in counts.row(0))
-    blank = Comparison(
+    cut, lost = ((pl.col(name) + pl.col(f"{name}_b")).sum() for name in ("n_cut", "n_lost"))
+    n_cut, n_lost, n_alike = map(int, both.select(n_cut=cut, n_lost=lost, n_alike=_ALIKE.sum()).row(0))
+    sample, means = None, (None, None)
+    if whole := there["suite"].n_unique() == len(headline.parts):
+        weights = _weights(there)
+        sample = _sample(there, "value", "value_b", weights)
+        means = tuple(weighted_mean(_floats(there[name]), weights) for name in ("value", "value_b"))
+    seen = Comparison(
         suite=headline.suite,
         metric=headline.metric,
         scope=headline.scope,
         model_a=model_a,
         model_b=model_b,
-        n=there.height,
+        n=there.height if whole else 0,
         n_left_out=both.height - there.height,
-        mean_a=None,
-        mean_b=None,
-        difference=None,
-        yes_no=False,
-        only_a=0,
-        only_b=0,
+        mean_a=means[0],
+        mean_b=means[1],
+        difference=sample.mean if sample else None,
+        yes_no=bool(sample and sample.yes_no),
+        only_a=sample.won if sample else 0,
+        only_b=sample.lost if sample else 0,
         n_cut=n_cut,
         n_lost=n_lost,
         n_alike=n_alike,
     )
-    whole = there["suite"].n_unique() == len(headline.parts)
-    if there.is_empty() or not whole:
-        return UncorrectedComparison(replace(blank, n=there.height if whole else 0), None, None)
-    weights = _weights(there)
-    sample = _sample(there, "value", "value_b", weights)
-    seen = replace(
-        blank,
-        mean_a=weighted_mean(_floats(there["value"]), weights),
-        mean_b=weighted_mean(_floats(there["value_b"]), weights),
-        difference=sample.mean,
-        yes_no=sample.yes_no,
-        only_a=sample.won,
-        only_b=sample.lost,
-        reachable=True,
-    )
-    return UncorrectedComparison(seen, sample, _bounds(both) if n_cut or n_lost else None)
+    return UncorrectedComparison(seen, sample, _bounds(both) if sample and (n_cut or n_lost) else None)
 
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
@@ -305,9 +282,8 @@ def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
 
 def _weights(rows: pl.DataFrame) -> Floats:
     """Return each question's weight: its suite's, shared alike by its strata, and by the questions of each."""
-    of_suite = rows.with_columns(strata=pl.col("family").n_unique().over("suite"))
-    each = pl.col("weight") / pl.col("strata") / pl.len().over("suite", "family")
-    weights = _floats(of_suite.select(each).to_series())
+    strata = pl.col("family").n_unique().over("suite")
+    weights = _floats(rows.select(pl.col("weight") / strata / pl.len().over("suite", "family")).to_series())
     found: Floats = weights / weights.sum()
     return found
 
@@ -322,66 +298,44 @@ def _floats(column: pl.Series) -> Floats:
     return column.to_numpy().astype(np.float64)
 
 
-class _Tested(NamedTuple):
-    """A draft by itself: its test and p-value, and those at its bounds (as seen, where it has none)."""
-
-    draft: UncorrectedComparison
-    test: MarginTest | None = None
-    p: float | None = None
-    p_low: float | None = None
-    p_high: float | None = None
-
-
-class _Corrected(NamedTuple):
-    """A draft among all by Holm: its p-values, and the level of its step."""
-
-    p: float | None
-    level: float | None
-    p_low: float | None
-    p_high: float | None
-
-
 def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
     """Test drafts together: each by itself, then p-values and intervals by Holm over all of them."""
     smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
-    tested = [_tested(draft, partial(method_of, level=smallest)) for draft in drafts]
-    p_values = [one.p for one in tested]
-    low, high = holm([one.p_low for one in tested]), holm([one.p_high for one in tested])
-    by_holm = map(_Corrected, holm(p_values), holm_levels(p_values), low, high)
-    return [_concluded(one, corrected) for one, corrected in zip(tested, by_holm, strict=True)]
+    tests = [method_of(draft.sample, level=smallest) if draft.sample else None for draft in drafts]
+    seen = [two_sided(test) if test else None for test in tests]
+    ends = [
+        [two_sided(method_of(end, level=smallest)) for end in draft.ends] if draft.sample and draft.ends else [p, p]
+        for draft, p in zip(drafts, seen, strict=True)
+    ]
+    each = (seen, [low for low, _ in ends], [high for _, high in ends])
+    p_values = zip(*each, *map(holm, each), strict=True)
+    return [*map(_concluded, drafts, tests, holm_levels(seen), p_values)]
 
 
-def _tested(draft: UncorrectedComparison, make: Callable[[Differences], MarginTest]) -> _Tested:
-    if draft.sample is None:
-        return _Tested(draft)
-    test = make(draft.sample)
-    p = two_sided(test)
-    low, high = (two_sided(make(end)) for end in draft.ends) if draft.ends else (p, p)
-    return _Tested(draft, test, p, low, high)
-
-
-def _concluded(tested: _Tested, corrected: _Corrected) -> Comparison:
-    draft, test, level = tested.draft, tested.test, corrected.level
+def _concluded(
+    draft: UncorrectedComparison, test: MarginTest | None, level: float | None, p_values: tuple[float | None, ...]
+) -> Comparison:
+    """Conclude from a test at the level of its step: p-values as seen and at both bounds, then these by Holm."""
     seen, sample, ends = draft.seen, draft.sample, draft.ends
     if sample is None or test is None or level is None:
         return seen
+    p, p_low, p_high, *adjusted = p_values
     right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
     found = replace(
         seen,
         interval=test.limits((ALPHA / 2, ALPHA / 2)),
         test=test.name,
-        p_value=tested.p,
-        p_adjusted=corrected.p,
+        p_value=p,
+        p_adjusted=adjusted[0],
         interval_adjusted=test.limits((level / 2, level / 2)),
         detectable=detectable(sample, max(right, 1 - right), level=level / 2),
         reachable=least_p(sample) < level / 2,
     )
     if not ends:
         return found
-    low, high = (end.mean for end in ends)
-    sides = ((seen.difference, corrected.p), (low, corrected.p_low), (high, corrected.p_high))
-    one_way = len({_direction(*side) for side in sides}) == 1
-    return replace(found, low=low, high=high, p_low=tested.p_low, p_high=tested.p_high, hangs=not one_way)
+    worst, best = (end.mean for end in ends)
+    ways = {*map(_direction, (seen.difference, worst, best), adjusted)}
+    return replace(found, low=worst, high=best, p_low=p_low, p_high=p_high, hangs=len(ways) > 1)
 
 
 def _direction(difference: float | None, p_adjusted: float | None) -> int:

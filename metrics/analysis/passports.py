@@ -158,24 +158,31 @@ def passports(results: Iterable[ExamResult]) -> list[Passport]:
     gathered: dict[tuple[str, str, str, str], list[ExamResult]] = {}
     for one in results:
         gathered.setdefault((one.judge, one.domain, one.exam, one.language), []).append(one)
-    made = [_passport(key, listed) for key, listed in sorted(gathered.items())]
+    made = [_passport(*key, listed) for key, listed in sorted(gathered.items())]
     return [one for judge in dict.fromkeys(one.judge for one in made) for one in _leaning(made, judge)]
 
 
-def _passport(key: tuple[str, str, str, str], results: Sequence[ExamResult]) -> Passport:
-    judge, domain, exam, language = key
+def _passport(judge: str, domain: str, exam: str, language: str, results: Sequence[ExamResult]) -> Passport:
     labels = SETS[domain].labels if domain else LABELS[exam]
     read = [one for one in results if one.status == "scored"]
-    answers = [answer for one in read for answer in _answers(one, labels)]
-    pairs = [pair for _, pair in answers]
+    answers = {
+        f"{one.item_id}.{place}": (truth, said)
+        for one in read
+        for place, (truth, said) in enumerate(one.details.get("pairs", ()))
+        if {truth, said} <= {*labels}
+    }
+    pairs = [*answers.values()]
     counts = Counter(pairs)
     table = tuple(tuple(counts[truth, said] for said in labels) for truth in labels)
     marks: Counter[str] = Counter()
     for one in read:
         marks.update(one.details.get("marks", {}))
-    yes, no = _rates(pairs, labels[0], marks if exam == "split" else None)
-    errors = [labels.index(said) < labels.index(truth) for truth, said in pairs if said != truth]
     split = exam == "split"
+    yes, no = _shares_of_split(marks) if split else _rates(pairs, labels[0])
+    errors = [labels.index(said) < labels.index(truth) for truth, said in pairs if said != truth]
+    winners = [found for one in read if (found := one.details.get("winners"))]
+    placed = [found["ab"] for found in winners if found["ab"] == found["ba"] != "tie"]  # by both orders
+    names = sorted({probe for one in read for probe in one.details.get(WANTED, {})})
     return Passport(
         judge,
         exam,
@@ -191,46 +198,33 @@ def _passport(key: tuple[str, str, str, str], results: Sequence[ExamResult]) -> 
         failed=Share.of(len(results) - len(read), len(results)),
         repaired=Share.of(sum(one.n_repairs > 0 for one in read), len(results)),
         lenient=Share.of(0, 0) if split else Share.of(sum(errors), len(errors)),
-        first=_first(read),
+        first=Share.of(placed.count("first"), len(placed)),
         repeated=_flipped(read, AGAIN),
         reworded=_flipped(read, REWORDED),
-        probes=_probes(read),
+        probes=tuple(Probe(name, _flipped(read, name), _more(read, name)) for name in names),
         marks=dict(marks),
-        answers=dict(answers),
+        answers=answers,
         domain=domain,
     )
 
 
-def _answers(one: ExamResult, labels: Sequence[str]) -> Iterator[tuple[str, tuple[str, str]]]:
-    for place, (truth, said) in enumerate(one.details.get("pairs", ())):
-        if {truth, said} <= {*labels}:
-            yield f"{one.item_id}.{place}", (truth, said)
+def _shares_of_split(marks: Mapping[str, int]) -> tuple[Share, Share]:
+    """Return the share of facts that a split holds, and of claims that hold one."""
+    found, claims = marks.get("alone", 0) + marks.get("joined", 0), marks.get("claims", 0)
+    return Share.of(found, marks.get("facts", 0)), Share.of(claims - marks.get("extra", 0), claims)
 
 
-def _rates(pairs: Sequence[tuple[str, str]], best: str, marks: Mapping[str, int] | None) -> tuple[Share, Share]:
-    """Return sensitivity and specificity of the best label; of a split what it holds, and what it adds."""
-    if marks is not None:
-        found, claims = marks.get("alone", 0) + marks.get("joined", 0), marks.get("claims", 0)
-        return Share.of(found, marks.get("facts", 0)), Share.of(claims - marks.get("extra", 0), claims)
+def _rates(pairs: Sequence[tuple[str, str]], best: str) -> tuple[Share, Share]:
+    """Return sensitivity and specificity of the best label."""
     yes = [said for truth, said in pairs if truth == best]
     no = [said for truth, said in pairs if truth != best]
     return Share.of(yes.count(best), len(yes)), Share.of(len(no) - no.count(best), len(no))
 
 
-def _first(read: Sequence[ExamResult]) -> Share:
-    """Count the pairs that both orders gave to the same place, and those of them that went to the first."""
-    placed = [
-        winners["ab"]
-        for one in read
-        if (winners := one.details.get("winners")) and winners["ab"] == winners["ba"] != "tie"
-    ]
-    return Share.of(placed.count("first"), len(placed))
-
-
-def _flips(read: Sequence[ExamResult], form: str) -> list[tuple[bool, bool, bool]]:
+def _flips(read: Sequence[ExamResult], form: str) -> list[tuple[bool, ...]]:
     """Return of each question whether a form of it flipped the verdict, and whether again and other words did."""
     found = [one.details["forms"] for one in read if form in one.details.get("forms", {})]
-    return [(one[form] != one[PLAIN], one[AGAIN] != one[PLAIN], one[REWORDED] != one[PLAIN]) for one in found]
+    return [tuple(one[name] != one[PLAIN] for name in (form, AGAIN, REWORDED)) for one in found]
 
 
 def _flipped(read: Sequence[ExamResult], form: str) -> Share:
@@ -238,18 +232,12 @@ def _flipped(read: Sequence[ExamResult], form: str) -> Share:
     return Share.of(sum(own for own, *_ in flips), len(flips))
 
 
-def _probes(read: Sequence[ExamResult]) -> tuple[Probe, ...]:
-    names = sorted({probe for one in read for probe in one.details.get(WANTED, {})})
-    return tuple(Probe(name, _flipped(read, name), _more(_flips(read, name))) for name in names)
-
-
-def _more(flips: Sequence[tuple[bool, bool, bool]]) -> float:
+def _more(read: Sequence[ExamResult], form: str) -> float:
     """Return the one-sided p-value of a probe's flips being no more than the judge's own; the worse of both."""
     found = []
     for noise in (1, 2):
-        won = sum(one[0] and not one[noise] for one in flips)
-        lost = sum(one[noise] and not one[0] for one in flips)
-        found.append(_as_often(won, won + lost))
+        differing = [one[0] for one in _flips(read, form) if one[0] != one[noise]]
+        found.append(_as_often(sum(differing), len(differing)))
     return max(found)
 
 

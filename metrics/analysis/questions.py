@@ -59,20 +59,14 @@ class QuestionChanges:
         return self.n_common / self.n_before if self.n_before else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class PairedQuestions:
-    """Two suites' rows side by side: `rows` has the items' ids, `before` and `after`; `moved` what is not alike."""
-
-    rows: pl.DataFrame
-    moved: QuestionChanges
-
-
-def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> PairedQuestions:
+def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, QuestionChanges]:
     """Pair the rows of a suite in two items tables; each row has at most one partner.
+
+    Return the items' ids side by side, `before` and `after`, and what is not alike.
 
     Where both sides declare ids, these name the questions, else the digests of their texts do.
     """
-    old, new = _keyed(before, after)
+    old, new = keyed = _keyed(before, after)
     pairs: list[pl.DataFrame] = []
     for by in (["item_id"], ["key", "text_digest", "answer_digest"], ["key", "text_digest"]):
         if pairs and (old.is_empty() or new.is_empty()):
@@ -85,8 +79,7 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> Pai
             for side, name in ((old, "item_id"), (new, "item_id_right"))
         )
     both = pl.concat(pairs)
-    moved = _moved(suite, *_keyed(before, after), both)
-    return PairedQuestions(both.select(before="item_id", after="item_id_right"), moved)
+    return both.select(before="item_id", after="item_id_right"), _moved(suite, *keyed, both)
 
 
 def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -94,8 +87,7 @@ def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.
     sides = [side.select(_COLUMNS).unique("item_id", keep="first", maintain_order=True) for side in (before, after)]
     declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
     key = pl.col("question_id" if declared else "text_digest")
-    filled = (side.with_columns(key=key, answer_digest=pl.col("answer_digest").fill_null("")) for side in sides)
-    old, new = filled
+    old, new = (side.with_columns(key=key, answer_digest=pl.col("answer_digest").fill_null("")) for side in sides)
     return old, new
 
 
@@ -164,10 +156,10 @@ def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
                 known[suite] = first[suite] = own
                 ids[run] |= {one: one for one in own["item_id"]}
                 continue
-            found = pair_questions(suite, known[suite], own)
-            partner = dict(found.rows.select("after", "before").iter_rows())
+            rows, changes = pair_questions(suite, known[suite], own)
+            partner = dict(rows.select("after", "before").iter_rows())
             ids[run] |= {one: partner.get(one, one) for one in own["item_id"]}
-            told.append((found if known[suite] is first[suite] else pair_questions(suite, first[suite], own)).moved)
+            told.append(changes if known[suite] is first[suite] else pair_questions(suite, first[suite], own)[1])
             known[suite] = pl.concat([known[suite], own.filter(~pl.col("item_id").is_in([*partner]))])
         moved[run] = tuple(told)
     empty = next(iter(runs.values())).clear() if runs else pl.DataFrame()

@@ -1,6 +1,6 @@
 """What a run found: every number that its verdict and its reports rest on, made once from its tables."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
@@ -9,23 +9,20 @@ import polars as pl
 from data.batches import TwinCount
 from data.suites import Suite
 from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.explainability import ExplainabilityResult, Terms, explained
 from metrics.analysis.failures import failures
-from metrics.analysis.judged import JudgeStatus
+from metrics.analysis.judged import CorrectedMean, JudgeStatus
 from metrics.analysis.matching import question_sets
-from metrics.analysis.means import suite_intervals
-from metrics.analysis.observations import RepeatedQuestions
+from metrics.analysis.means import repeated, suite_intervals
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
-from metrics.analysis.repeated import repeated
-from metrics.analysis.scores import Labels, ModelScore, Withheld, headline, scores_of, totals_of
+from metrics.analysis.scores import Circumstances, ModelScore, model_scores, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
 from metrics.analysis.twins import RenewedScores, TwinResult, twin_results
-from metrics.analysis.values import few_templates
+from metrics.analysis.values import RepeatedQuestions, few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
@@ -70,7 +67,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class RunTables:
-    """A run's tables: scores and items, each question once (`metrics.analysis.observations`), and their summary.
+    """A run's tables: scores and items, each question once (`metrics.analysis.values`), and their summary.
 
     `doubled` are the suites in whose data questions repeat.
     """
@@ -79,30 +76,6 @@ class RunTables:
     items: pl.DataFrame
     summary: pl.DataFrame
     doubled: tuple[RepeatedQuestions, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What is known of a run beside its tables.
-
-    `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
-    answers, its `k`. `withheld` says of models and suites why no score decides them, `labels` what people's
-    labels make of judges' means, `corrected` what their judges' passports do, `judge_statuses` which judges count.
-    `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
-    suite that wait in batches, `missing` the models that could not be asked, and why. `crossed` are two that share
-    neither model nor prompt, which nobody compares.
-    """
-
-    suites: Sequence[Suite]
-    members: Mapping[str, Sequence[Suite]]
-    withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
-    labels: Labels = field(default_factory=dict)
-    corrected: Sequence[CorrectedMean] = ()
-    judge_statuses: Sequence[JudgeStatus] = ()
-    stopping: Sequence[ConfidenceSequence] = ()
-    waiting: Mapping[str, int] = field(default_factory=dict)
-    missing: Mapping[str, str] = field(default_factory=dict)
-    crossed: Collection[frozenset[str]] = ()
 
 
 def build(
@@ -127,7 +100,7 @@ def build(
     """
     scores, items, suites = tables.scores, tables.items, known.suites
     lone = build_interim(tables, known, twins)
-    leading = scores.filter(pl.col("metric").is_in(headline(suites)))
+    leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
     pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
     ratings = judge_ratings(scores)
     return Results(
@@ -140,7 +113,7 @@ def build(
         comparisons=pairs,
         races=[one for one in known.stopping if one.against],
         groups=groups(pairs),
-        repeats=_repeats(leading, items, suites),
+        repeats=[*_repeats(leading, items, suites)],
         judges={str(metric): judge_agreement(own) for (metric,), own in ratings.group_by("metric")},
         explainability=explained(lone.models, terms) if terms else (),
         stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
@@ -159,17 +132,11 @@ def build(
 def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores | None = None) -> Results:
     """Compute no more than a verdict needs."""
     renewed = twin_results(tables.scores, tables.items, twins.scores, known.suites) if twins else ()
-    models = scores_of(
+    models = model_scores(
         tables.summary,
-        known.members,
-        withheld=known.withheld,
-        stopping=known.stopping,
-        waiting=known.waiting,
-        missing=known.missing,
+        known,
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
-        labels=known.labels,
         failures=failures(tables.scores, tables.items, known.suites),
-        corrected=known.corrected,
         intervals=suite_intervals(tables.scores, tables.items, known.members),
     )
     return Results({}, models, known.waiting, judge_statuses=known.judge_statuses, twins=renewed)
@@ -185,18 +152,12 @@ def _self_judged(
     return told
 
 
-def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> list[Repeats]:
-    """Return what k answers to each question tell, of the suites that were asked several times."""
-    asked = [(suite, n) for suite in suites if (n := suite.repeats or 1) > 1]
-    return [
-        one
-        for suite, n in asked
-        for one in repeats(
-            leading.join(items.filter(suite=suite.name), on="item_id", how="semi"),
-            k=suite.k or n,
-            suite=suite.name,
-        )
-    ]
+def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[Repeats]:
+    """Yield what k answers to each question tell, of the suites that were asked several times."""
+    for suite in suites:
+        if (n := suite.repeats or 1) > 1:
+            own = leading.join(items.filter(suite=suite.name), on="item_id", how="semi")
+            yield from repeats(own, k=suite.k or n, suite=suite.name)
 
 
 _WRITTEN: Mapping[type, Callable[[Any], Any]] = {
@@ -209,20 +170,17 @@ _WRITTEN: Mapping[type, Callable[[Any], Any]] = {
 
 def written(results: Results) -> dict[str, Any]:
     """Return the results as JSON, without the models' scores, which stand in the verdict."""
-    found: dict[str, Any] = {}
-    for name in (one.name for one in fields(Results) if one.name not in {"models", "spending", "waiting"}):
-        value = getattr(results, name)
-        if isinstance(value, Mapping):
-            found[name] = {key: _plain(one) for key, one in value.items()}
-        else:
-            found[name] = _plain(value) if name == "baseline" else [_plain(one) for one in value]
+    names = [one.name for one in fields(Results) if one.name not in {"models", "spending", "waiting"}]
+    found: dict[str, Any] = {name: _plain(getattr(results, name)) for name in names}
     if results.spending:
         found["run"]["spending"] = asdict(results.spending)
     return found
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     write = _WRITTEN.get(type(value))
-    if write:
-        return write(value)
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+    return write(value) if write else asdict(value) if hasattr(value, "__dataclass_fields__") else value

@@ -1,9 +1,9 @@
 """Scores of each model: of every suite and of all together, with their intervals, before any threshold."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -11,30 +11,25 @@ from data.errors import InputError
 from data.plugins import metric
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
-from metrics.analysis.corrected import CorrectedMean
 from metrics.analysis.failures import FailureCount, all_failed
-from metrics.analysis.means import End
+from metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld
 from metrics.analysis.policy import TOLERANCE
 from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import OF_SUITES, SummaryRow, Total, cells, totals
-from metrics.stats.intervals import Interval
+from metrics.analysis.summary import COLUMNS, OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
+from metrics.analysis.values import ENDS, End
+from metrics.stats.intervals import Interval, at_once, correlated, part_of, stratified
 from metrics.stats.labelled import Powered
-from metrics.stats.strata import at_once, correlated, part_of, stratified
-
-Labels = Mapping[tuple[str, str, str], Powered]
-"""Means corrected by people's labels, by suite, model and metric."""
 
 MIN_COVERAGE = 0.9
 """The share of a suite's applicable rows that must be scored."""
 THRESHOLD = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Withheld:
-    """Why no score decides a suite of a model. `measured` is false where none of its judges is to be believed."""
-
-    why: str
-    measured: bool = True
+_FIELDS: Mapping[str, tuple[str, str]] = {
+    "value": ("score", "interval"),
+    **{end: (end, f"{end}_interval") for end in ("lower", "upper", "corrected")},
+}
+"""Where a score stands with its interval: as it is, at its bounds, and corrected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +112,46 @@ class ModelScore:
     corrected_interval: Interval = field(default_factory=Interval)
 
 
-def scores_of(
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known of a run beside its tables.
+
+    `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
+    answers, its `k`. `withheld` says, by model and suite, why no score decides it, `labels` what people's labels
+    make of judges' means, `corrected` what their judges' passports do, `judge_statuses` which judges count.
+    `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
+    suite that wait in batches, `missing` the models that could not be asked, and why. `crossed` are two that share
+    neither model nor prompt, which nobody compares.
+    """
+
+    suites: Sequence[Suite]
+    members: Mapping[str, Sequence[Suite]]
+    withheld: Mapping[tuple[str, str], Withheld] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+    corrected: Sequence[CorrectedMean] = ()
+    judge_statuses: Sequence[JudgeStatus] = ()
+    stopping: Sequence[ConfidenceSequence] = ()
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    crossed: Collection[frozenset[str]] = ()
+
+
+def model_scores(
     summary: pl.DataFrame,
-    members: Mapping[str, Sequence[Suite]],
+    known: Circumstances,
     *,
-    withheld: Mapping[tuple[str, str], Withheld] | None = None,
-    stopping: Sequence[ConfidenceSequence] = (),
-    waiting: Mapping[str, int] | None = None,
-    missing: Mapping[str, str] | None = None,
     repeated: pl.DataFrame | None = None,
-    labels: Labels | None = None,
     failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
-    corrected: Sequence[CorrectedMean] = (),
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
 ) -> tuple[ModelScore, ...]:
-    """Join the suites that each model took part in (`members`) into its score.
+    """Join the suites that each model took part in into its score.
 
     `summary` is the run's summary table. The score of a suite with strata is TOTAL / 100; another's is the mean of
-    its metrics' means, of those that occur in the summary and apply.
-
-    `withheld` are the suites that no score decides, by model and suite. `stopping` are the sequences of suites that
-    were asked until they were decided: their intervals stand, and the overall one is that of means whose intervals
-    hold at once. `waiting`: of suites, how many requests wait in batches. `missing` says why models could not be
-    asked, `failures` by model and suite why calls brought nothing that could be scored. `labels` are
-    prediction-powered means by suite, model and metric: where there are enough of them they stand in the place of
-    what judges said, and `as_judged` keeps that. `corrected` are judged means with their judges' errors. `repeated`
-    are the cells (`metrics.analysis.repeated`) of suites that are gated on k answers to each question: these take
-    the place of the means, which stand beside them.
+    its metrics' means, of those that occur in the summary and apply. Where a suite was asked until it was decided,
+    its sequence's interval stands, and the overall one is that of means whose intervals hold at once. Labels of
+    people stand, where they are enough, in the place of what judges said. `repeated` are the cells of suites that
+    are gated on k answers to each question: these take the place of the means, which stand beside them. `failures`
+    say, by model and suite, why calls brought nothing that could be scored.
 
     `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one
     is not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of
@@ -152,90 +160,95 @@ def scores_of(
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
     """
-    if not members or not all(members.values()):
+    if not known.members or not all(known.members.values()):
         raise InputError("final score: expected at least one model and one suite; enable one in the configuration.")
     deciding = summary
     if repeated is not None:
         deciding = pl.concat([summary.join(repeated, on=SUMMARY.key, how="anti"), repeated])
     found = []
-    for model, suites in members.items():
+    for model, suites in known.members.items():
         share = math.fsum(suite.weight for suite in suites)
         if share <= 0:
             names = ", ".join(suite.name for suite in suites)
             raise InputError(
                 f"final score: the suites that ran ({names}) have weight 0; give one of them a weight."
             )
-        why = (missing or {}).get(model, "")
         parts = []
         for suite in suites:
-            beside = [one for one in corrected if (one.suite, one.model) == (suite.name, model)]
-            plain = _with_k_answers(_suite(deciding, suite, model, labels, beside), suite, summary, model)
-            plain = _made(plain, (intervals or {}).get((model, suite.name), {}))
-            held = (withheld or {}).get((model, suite.name), Withheld(""))
-            stated = _explained(
-                _stopped(plain, stopping, model),
-                answered=_answered(summary, suite, model),
-                causes=(failures or {}).get((model, suite.name), ()),
-                why=why,
-                held=held,
-            )
-            parts.append(replace(stated, weight=suite.weight / share, waiting=(waiting or {}).get(suite.name, 0)))
-        found.append(_overall(model, tuple(parts), why))
+            key = model, suite.name
+            causes, told = (failures or {}).get(key, ()), (intervals or {}).get(key, {})
+            score = _score(summary, deciding, suite, model, known, causes=causes, intervals=told)
+            parts.append(replace(score, weight=suite.weight / share))
+        found.append(_overall(model, tuple(parts), known.missing.get(model, "")))
     return tuple(found)
 
 
-def _explained(
-    score: SuiteScore, *, answered: float | None, causes: tuple[FailureCount, ...], why: str, held: Withheld
+def _score(
+    summary: pl.DataFrame,
+    deciding: pl.DataFrame,
+    suite: Suite,
+    model: str,
+    known: Circumstances,
+    *,
+    causes: tuple[FailureCount, ...],
+    intervals: Mapping[End, Interval],
 ) -> SuiteScore:
-    """Return a suite's score with the reasons why it may decide nothing."""
-    problem = all_failed(causes) if answered == 0 and causes else score.problem
-    if why and not score.n_asked:
+    """Compute a model's score in a suite, with the reasons why it may decide nothing; its weight comes later."""
+    corrected = [one for one in known.corrected if (one.suite, one.model) == (suite.name, model)]
+    found = _suite(deciding, suite, model, known.labels, corrected)
+    if suite.of_k:  # with the mean beside it
+        plain = _suite(summary, suite, model)
+        found = replace(found, k=suite.k, mean=plain.score, mean_interval=plain.interval)
+    if found.score is not None and found.as_judged is None:
+        there = {end: fields for end, fields in _FIELDS.items() if getattr(found, fields[0]) is not None}
+        told: dict[str, Any] = {there[end][1]: around for end, around in intervals.items() if end in there}
+        found = _stopped(replace(found, **told), known.stopping, model)
+    rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.scored_by), suite=suite.name, model=model)
+    answered = min((_reached(cell) for cell in cells(rows) if cell.n_asked > cell.n_not_applicable), default=None)
+    problem = all_failed(causes) if answered == 0 and causes else found.problem
+    if (why := known.missing.get(model)) and not found.n_asked:
         problem = f"the model could not be asked: {why}"
+    held = known.withheld.get((model, suite.name), Withheld(""))
     if not held.measured:
-        score = replace(score, score=None, interval=Interval(), lower=None, upper=None)
+        found = replace(found, score=None, interval=Interval(), lower=None, upper=None)
     return replace(
-        score,
+        found,
+        gate_on=suite.gate_on,
         problem=problem,
         answered=answered,
         failures=causes,
         withheld=held.why,
         measured=held.measured,
+        waiting=known.waiting.get(suite.name, 0),
     )
 
 
 def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
     score, interval = weighted(suites)
-    lower, lower_interval = _weighted_anew(bound_scores(suites, best=False), suites)
-    upper, upper_interval = _weighted_anew(bound_scores(suites, best=True), suites)
-    corrected, corrected_interval = _weighted_anew(
-        [
-            s if s.corrected is None else replace(s, score=s.corrected, interval=s.corrected_interval)
-            for s in suites
-        ],
-        suites,
-    )
+    others: dict[str, Any] = {}
+    for end in ("lower", "upper", "corrected"):
+        if (put := put_in(suites, end)) != [*suites]:
+            others |= dict(zip(_FIELDS[end], weighted(put), strict=True))
     asked = [suite for suite in suites if suite.answered is not None]
     causes = [one for suite in asked for one in suite.failures]
     return ModelScore(
-        model=model, score=score, suites=suites, interval=interval,
-        lower=lower, lower_interval=lower_interval, upper=upper, upper_interval=upper_interval,
-        missing=missing, failed=all_failed(causes) if causes and not any(one.answered for one in asked) else "",
+        model=model,
+        score=score,
+        suites=suites,
+        interval=interval,
+        missing=missing,
+        failed=all_failed(causes) if causes and not any(one.answered for one in asked) else "",
         measured=all(suite.measured for suite in suites if suite.weight),
-        corrected=corrected, corrected_interval=corrected_interval,
-    )  # fmt: skip
+        **others,
+    )
 
 
-def _weighted_anew(put: Sequence[SuiteScore], suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
-    """Return the weighted score of suites with other scores put in; None where none is another."""
-    return weighted(put) if [*put] != [*suites] else (None, Interval())
-
-
-def bound_scores(suites: Sequence[SuiteScore], *, best: bool) -> list[SuiteScore]:
-    """Return suites' scores were all that is missing wrong; or right, with all that was cut (`best`)."""
-    ends = [(s.upper, s.upper_interval) if best else (s.lower, s.lower_interval) for s in suites]
+def put_in(suites: Sequence[SuiteScore], end: str) -> list[SuiteScore]:
+    """Return suites' scores at their `lower` or `upper` bounds, or `corrected`, where they have any."""
+    score, interval = _FIELDS[end]
     return [
-        s if end is None else replace(s, score=end, interval=interval)
-        for s, (end, interval) in zip(suites, ends, strict=True)
+        s if getattr(s, score) is None else replace(s, score=getattr(s, score), interval=getattr(s, interval))
+        for s in suites
     ]
 
 
@@ -244,21 +257,10 @@ def headline_parts(suite: Suite) -> tuple[str, ...]:
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
 
 
-def headline(suites: Sequence[Suite]) -> tuple[str, ...]:
-    """Return the metrics on which models, and runs, are compared in pairs; their parts stand in the cells."""
-    return tuple(dict.fromkeys(name for suite in suites for name in suite.scored_by))
-
-
 def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
     """Return each model's TOTAL in the first suite with strata; none where there is no such suite."""
     ranked = next((suite for suite in suites if suite.strata), None)
     return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
-
-
-def _answered(summary: pl.DataFrame, suite: Suite, model: str) -> float | None:
-    """Return the smallest share of a metric's applicable rows for which the model's call brought a reply."""
-    rows = summary.filter(OF_SUITES, pl.col("metric").is_in(suite.scored_by), suite=suite.name, model=model)
-    return min((_reached(cell) for cell in cells(rows) if cell.n_asked > cell.n_not_applicable), default=None)
 
 
 def _suite(
@@ -268,7 +270,7 @@ def _suite(
     labels: Labels | None = None,
     corrected: Sequence[CorrectedMean] = (),
 ) -> SuiteScore:
-    """Compute a suite's score, interval and coverage; threshold, weight and gate come later."""
+    """Compute a suite's score, interval and coverage."""
     names = suite.scored_by
     whole = summary.filter(OF_SUITES, suite=suite.name)
     rows = whole.filter(pl.col("metric").is_in(names))
@@ -327,14 +329,6 @@ def _of_metrics(
     return replace(found, corrected=right.score, corrected_interval=right.interval)
 
 
-class _Part(NamedTuple):
-    """A share of a cell's rows: its weight, mean and interval."""
-
-    weight: float
-    mean: float
-    interval: Interval
-
-
 def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
     """Put the corrected means of languages in the place of those judged; what none corrects stays as it is.
 
@@ -342,32 +336,24 @@ def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
     """
     if cell.mean is None or not any(one.value is not None for one in rows):
         return cell
-    parts: list[_Part] = []
+    parts: list[tuple[float, float, Interval]] = []
     settled, share = cell.mean, 1.0
     for one in rows:
         weight, raw = one.n_samples / cell.n_scored, one.raw or 0.0
-        judged = _Part(weight, raw, one.raw_interval)
-        parts.append(judged if one.value is None else _Part(weight, one.value, one.interval))
+        judged = (raw, one.raw_interval) if one.value is None else (one.value, one.interval)
+        parts.append((weight, *judged))
         settled, share = settled - weight * raw, share - weight
     if share > TOLERANCE:  # what was settled without a judge is known
         rest = min(max(settled / share, 0.0), 1.0)
-        parts.append(_Part(share, rest, Interval(rest, rest, "combined")))
-    interval = stratified([part_of(*part) for part in parts])
-    mean = min(max(math.fsum(part.weight * part.mean for part in parts), 0.0), 1.0)
+        parts.append((share, rest, Interval(rest, rest, "combined")))
+    interval = _of_strata(parts)
+    mean = min(max(math.fsum(weight * mean for weight, mean, _ in parts), 0.0), 1.0)
     return replace(cell, mean=mean, ci_low=interval.low, ci_high=interval.high, n_truncated=0, upper=None)
 
 
 def _reached(cell: SummaryRow) -> float:
     """Return the share of a cell's applicable rows for which the model's call brought a reply."""
     return 1 - cell.n_model_error / (cell.n_asked - cell.n_not_applicable)
-
-
-class _Ends(NamedTuple):
-    """A mean and the ends of its interval; None where it is not defined."""
-
-    mean: float | None = None
-    low: float | None = None
-    high: float | None = None
 
 
 def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
@@ -381,46 +367,20 @@ def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
     share = found.n_samples / n
     settled = 0.0 if cell.n_scored <= found.n_samples else (cell.mean or 0.0) - share * found.judged
     powered = (found.value, found.interval.low, found.interval.high)
-    known = _Ends(*(None if one is None else min(max(share * one + settled, 0.0), 1.0) for one in powered))
+    known = [None if one is None else min(max(share * one + settled, 0.0), 1.0) for one in powered]
     kept = min(1.0, n / (cell.n_scored + cell.n_lost))  # people's labels stand for what no judge that counts said
-    lower, upper = (
-        _Ends(*(None if one is None else kept * one + missing * (1 - kept) for one in known))
-        if kept < 1
-        else _Ends()
-        for missing in (0.0, 1.0)
-    )
-    return replace(
-        cell, mean=known.mean, ci_low=known.low, ci_high=known.high, n_truncated=0,
-        lower=lower.mean, lower_low=lower.low, lower_high=lower.high,
-        upper=upper.mean, upper_low=upper.low, upper_high=upper.high,
-    )  # fmt: skip
-
-
-def _with_k_answers(result: SuiteScore, suite: Suite, summary: pl.DataFrame, model: str) -> SuiteScore:
-    """Say what a suite's score is of; where it is of k answers, with the mean beside it."""
-    if not suite.of_k:
-        return replace(result, gate_on=suite.gate_on)
-    plain = _suite(summary, suite, model)
-    return replace(result, gate_on=suite.gate_on, k=suite.k, mean=plain.score, mean_interval=plain.interval)
-
-
-def _made(result: SuiteScore, intervals: Mapping[End, Interval]) -> SuiteScore:
-    """Give a score that is made of several means the intervals that its questions tell."""
-    if not intervals or result.score is None or result.as_judged is not None:
-        return result
-    return replace(
-        result,
-        interval=intervals["value"],
-        lower_interval=intervals["lower"] if result.lower is not None else result.lower_interval,
-        upper_interval=intervals["upper"] if result.upper is not None else result.upper_interval,
-    )
+    put: dict[str, Any] = dict(zip(COLUMNS["value"], known, strict=True))
+    for end, missing in (("lower", 0.0), ("upper", 1.0)):
+        bound = [None if one is None or kept == 1 else kept * one + missing * (1 - kept) for one in known]
+        put |= dict(zip(COLUMNS[end], bound, strict=True))
+    return replace(cell, n_truncated=0, **put)
 
 
 def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: str) -> SuiteScore:
     """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
     wanted = result.suite, model, ""
     one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
-    if one is None or result.score is None or result.as_judged is not None:
+    if one is None:
         return result
     last = one.looks[-1] if one.looks else None
     interval = Interval(last.low, last.high, "sequence", last.n) if last else Interval()
@@ -434,70 +394,60 @@ def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: 
 
 def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) -> SuiteScore:
     found = totals(summary, suite=blank.suite, metric=metric)[model]
-    families = [
-        cell
-        for cell in cells(summary.filter(pl.col("suite") == blank.suite, pl.col("metric") == metric))
-        if cell.model == model and cell.family and not cell.level and not cell.language
-    ]
+    families = cells(summary.filter(OF_FAMILIES, suite=blank.suite, metric=metric, model=model))
     parts = {cell.family: cell.mean for cell in families if cell.family not in found.left_out}
     known = replace(blank, parts=parts, left_out=found.left_out)
     if found.percent is None:
         missing = ", ".join(found.missing)
         return replace(known, problem=f"nothing scored in {missing}; look at the statuses of its rows")
     counted = [cell for cell in families if cell.family in found.included]
-    interval = stratified([part_of(1 / len(counted), cell.mean or 0.0, _interval(cell)) for cell in counted])
-    known = replace(known, score=found.percent / 100, interval=interval)
-    if found.lower is not None:
-        worst = stratified([part_of(1 / len(counted), *_at(cell, best=False)) for cell in counted])
-        known = replace(known, lower=found.lower / 100, lower_interval=worst)
-    if found.upper is not None:
-        best = stratified([part_of(1 / len(counted), *_at(cell, best=True)) for cell in counted])
-        known = replace(known, upper=found.upper / 100, upper_interval=best)
-    return known
+    scores = [None if one is None else one / 100 for one in (found.percent, found.lower, found.upper)]
+    return _joined(known, counted, scores, _of_strata)
 
 
 def _mean(blank: SuiteScore, applicable: Sequence[SummaryRow]) -> SuiteScore:
-    means = [cell.mean for cell in applicable]
-    known = [mean for mean in means if mean is not None]
-    if len(known) < len(means):
-        missing = ", ".join(cell.metric for cell in applicable if cell.mean is None)
-        return replace(blank, problem=f"nothing scored for {missing}; look at the statuses of its rows")
-    interval = _interval(applicable[0])
-    if len(known) > 1:
-        parts = [(1 / len(known), cell.mean or 0.0, _interval(cell)) for cell in applicable]
-        interval = correlated(parts)
-    found = replace(blank, score=math.fsum(known) / len(known), interval=interval)
-    if any(cell.lower is not None for cell in applicable):
-        lower, around = _joined(applicable, best=False)
-        found = replace(found, lower=lower, lower_interval=around)
-    if any(cell.upper is not None for cell in applicable):
-        upper, around = _joined(applicable, best=True)
-        found = replace(found, upper=upper, upper_interval=around)
-    return found
+    if without := [cell.metric for cell in applicable if cell.mean is None]:
+        problem = f"nothing scored for {', '.join(without)}; look at the statuses of its rows"
+        return replace(blank, problem=problem)
+    scores = [
+        math.fsum(_at(cell, end)[0] for cell in applicable) / len(applicable)
+        if any(getattr(cell, COLUMNS[end][0]) is not None for cell in applicable)
+        else None
+        for end in ENDS
+    ]
+    return _joined(blank, applicable, scores, correlated if len(applicable) > 1 else lambda parts: parts[0][2])
 
 
-def _joined(applicable: Sequence[SummaryRow], *, best: bool) -> tuple[float, Interval]:
-    """Return the mean of metrics' means at one of their bounds, with its interval."""
-    parts = [(1 / len(applicable), *_at(cell, best=best)) for cell in applicable]
-    mean = math.fsum(mean for _, mean, _ in parts) / len(parts)
-    return mean, correlated(parts) if len(parts) > 1 else parts[0][2]
+_Parts = Sequence[tuple[float, float, Interval]]
+"""Weights, means and intervals."""
 
 
-def _at(cell: SummaryRow, *, best: bool) -> tuple[float, Interval]:
-    """Return a cell's mean and interval at one of its bounds."""
-    end, low, high = (
-        (cell.upper, cell.upper_low, cell.upper_high) if best else (cell.lower, cell.lower_low, cell.lower_high)
-    )
-    if end is None:
-        return cell.mean or 0.0, _interval(cell)
-    units = cell.n_scored + cell.n_lost
-    return end, Interval() if low is None or high is None else Interval(low, high, "combined", units)
+def _of_strata(parts: _Parts) -> Interval:
+    return stratified([part_of(*part) for part in parts])
 
 
-def _interval(cell: SummaryRow) -> Interval:
-    if cell.ci_low is None or cell.ci_high is None:
-        return Interval()
-    return Interval(cell.ci_low, cell.ci_high, "combined", cell.n_scored)
+def _joined(
+    blank: SuiteScore,
+    counted: Sequence[SummaryRow],
+    scores: Sequence[float | None],
+    join: Callable[[_Parts], Interval],
+) -> SuiteScore:
+    """Give a suite its score, and what it is at its bounds, with the intervals that its cells' make together."""
+    known: dict[str, Any] = {}
+    for end, score in zip(ENDS, scores, strict=True):
+        if score is not None:
+            around = join([(1 / len(counted), *_at(cell, end)) for cell in counted])
+            known |= dict(zip(_FIELDS[end], (score, around), strict=True))
+    return replace(blank, **known)
+
+
+def _at(cell: SummaryRow, end: End) -> tuple[float, Interval]:
+    """Return a cell's mean and its interval, or those at one of its bounds."""
+    mean, low, high = (getattr(cell, name) for name in COLUMNS[end])
+    if mean is None and end != "value":
+        return _at(cell, "value")
+    units = cell.n_scored + (0 if end == "value" else cell.n_lost)
+    return mean or 0.0, Interval() if low is None or high is None else Interval(low, high, "combined", units)
 
 
 def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
@@ -509,6 +459,4 @@ def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
     joined = math.fsum(weight * score for weight, score, _ in known)
     if any(suite.stopping for suite in suites if suite.weight):
         return joined, at_once([(weight, interval) for weight, _, interval in known])
-    if len(known) == 1:
-        return joined, known[0][2]
-    return joined, stratified([part_of(*one) for one in known])
+    return joined, known[0][2] if len(known) == 1 else _of_strata(known)

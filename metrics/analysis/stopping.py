@@ -8,8 +8,7 @@ that do not change hold for items of different strata as well, once each of them
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import NamedTuple
+from itertools import combinations, pairwise
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,7 @@ from data.draw import content_id
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import SUMMARY
-from metrics.analysis.observations import observations
+from metrics.analysis.values import observations
 from metrics.stats.calibration import ExamTable, bounds
 from metrics.stats.intervals import Codes, Floats
 from metrics.stats.missing import highest, lowest, scored
@@ -72,7 +71,7 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
         InputError: fewer questions may be asked than there are strata.
     """
     order = [content_id("order", suite.seed, item_id) for item_id in items["item_id"]]
-    drawn = items.with_columns(_order=pl.Series(order, dtype=pl.String)).sort("_order")
+    drawn = items.with_columns(_order=pl.Series(order, dtype=pl.String)).sort("_order").drop("_order")
     sizes = drawn.group_by(_STRATUM).len()["len"]
     strata = len(sizes) if suite.strata or sizes.n_unique() == 1 else 1
     if stop.most < strata:
@@ -81,15 +80,9 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
             "family, level and language."
         )
     if strata > 1:
-        turns = drawn.with_columns(_turn=pl.int_range(pl.len()).over(_STRATUM))
-        whole = min(sizes) * strata
-        drawn = turns.sort("_turn", *_STRATUM).head(whole).drop("_turn")
-    drawn = drawn.drop("_order")
-    found, start = [], 0
-    for end in ends(stop, strata, drawn.height):
-        found.append(drawn.slice(start, end - start))
-        start = end
-    return found
+        turns = drawn.with_columns(_turn=pl.int_range(pl.len()).over(_STRATUM)).sort("_turn", *_STRATUM)
+        drawn = turns.head(min(sizes) * strata).drop("_turn")
+    return [drawn[start:end] for start, end in pairwise((0, *ends(stop, strata, drawn.height)))]
 
 
 def ends(stop: Stop, strata: int, there: int) -> list[int]:
@@ -124,26 +117,34 @@ def confidence_sequences(
     asked = put.select("item_id", *_STRATUM).with_row_index("at").join(once.items, on="item_id", how="semi")
     valued = _valued(once.scores, suite)
     there = [model for model in models if model in valued]
-    found = [
-        _confidence_sequence(_Put(asked, numbers, suite, alpha, exam), valued[model], model) for model in there
-    ]
-    if suite.stop and suite.stop.when == "ranked":
-        for one, other in combinations(there, 2):
-            paired = valued[one].join(valued[other], on="item_id", suffix="_other")
-            differences = paired.select(
-                "item_id",
-                applies=pl.col("applies") & pl.col("applies_other"),
-                low=pl.col("low") - pl.col("high_other"),
-                high=pl.col("high") - pl.col("low_other"),
-            )
-            found.append(_confidence_sequence(_Put(asked, numbers, suite, alpha), differences, one, other))
-    return tuple(found)
+    followed = [(model, "", valued[model], exam) for model in there]
+    for one, other in combinations(there, 2) if _ranked(suite) else ():
+        paired = valued[one].join(valued[other], on="item_id", suffix="_other")
+        differences = paired.select(
+            "item_id",
+            applies=pl.col("applies") & pl.col("applies_other"),
+            low=pl.col("low") - pl.col("high_other"),
+            high=pl.col("high") - pl.col("low_other"),
+        )
+        followed.append((one, other, differences, None))
+    return tuple(
+        _confidence_sequence(
+            asked.join(values, on="item_id", how="inner").sort("at"),
+            numbers,
+            suite,
+            model,
+            against,
+            alpha=alpha,
+            exam=known,
+        )
+        for model, against, values, known in followed
+    )
 
 
 def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
     """Return the models that have to be asked on; one that has no value so far is not."""
     found = [one for one in found if one.looks]
-    if suite.stop and suite.stop.when == "ranked" and len(models) > 1:
+    if _ranked(suite) and len(models) > 1:
         due = {name for one in found if one.against and one.decided is None for name in (one.model, one.against)}
     else:
         due = {one.model for one in found if not one.against and one.decided is None}
@@ -152,8 +153,11 @@ def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: 
 
 def sequences(suite: Suite, models: int) -> int:
     """Return how many sequences a suite follows, so that `alpha` can be shared out."""
-    ranked = suite.stop is not None and suite.stop.when == "ranked"
-    return models + (math.comb(models, 2) if ranked else 0)
+    return models + (math.comb(models, 2) if _ranked(suite) else 0)
+
+
+def _ranked(suite: Suite) -> bool:
+    return suite.stop is not None and suite.stop.when == "ranked"
 
 
 def with_sequence_intervals(
@@ -163,22 +167,22 @@ def with_sequence_intervals(
 
     That one is the score's, so it stands at the whole of a suite whose score is one metric.
     """
-    monitored = {suite.name: suite for suite in suites if suite.stop}
+    monitored = {suite.name: suite.scored_by for suite in suites if suite.stop}
     kept = summary.with_columns(
         pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
     )
     ends_of = [
-        {"suite": one.suite, "model": one.model, "metric": metric, "family": "", "level": "", "language": "",
-         "low": one.looks[-1].low, "high": one.looks[-1].high}
-        for one in found if one.looks and not one.against
-        for metric in monitored[one.suite].scored_by if len(monitored[one.suite].scored_by) == 1
-    ]  # fmt: skip
-    if not ends_of:
-        return kept
-    joined = kept.join(pl.DataFrame(ends_of), on=SUMMARY.key, how="left", maintain_order="left")
-    return joined.with_columns(ci_low=pl.coalesce("ci_low", "low"), ci_high=pl.coalesce("ci_high", "high")).drop(
-        "low", "high"
+        (one.suite, one.model, *monitored[one.suite], "", "", "", one.looks[-1].low, one.looks[-1].high)
+        for one in found
+        if one.looks and not one.against and len(monitored[one.suite]) == 1
+    ]
+    columns = ("suite", "model", "metric", "family", "level", "language")
+    schema = dict.fromkeys(columns, pl.String) | dict.fromkeys(("low", "high"), pl.Float64)
+    joined = kept.join(
+        pl.DataFrame(ends_of, schema, orient="row"), on=SUMMARY.key, how="left", maintain_order="left"
     )
+    whole = joined.with_columns(ci_low=pl.coalesce("ci_low", "low"), ci_high=pl.coalesce("ci_high", "high"))
+    return whole.drop("low", "high")
 
 
 def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
@@ -216,39 +220,41 @@ def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Cod
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), came
 
 
-class _Put(NamedTuple):
-    """What was put: the items in order (`at`), how many there were at each look, and how they are followed."""
+def _confidence_sequence(
+    rows: pl.DataFrame,
+    numbers: Codes,
+    suite: Suite,
+    model: str,
+    against: str,
+    *,
+    alpha: float,
+    exam: ExamTable | None,
+) -> ConfidenceSequence:
+    """Follow one sequence: of a model's items, or of the differences of two.
 
-    asked: pl.DataFrame
-    numbers: Codes
-    suite: Suite
-    alpha: float
-    exam: ExamTable | None = None
-
-
-def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: str = "") -> ConfidenceSequence:
-    """Follow one sequence: of a model's items, or of the differences of two."""
-    suite = put.suite
-    rows = put.asked.join(valued, on="item_id", how="inner").sort("at")
+    `rows` are the items in order (`at`) with their values, `numbers` how many were put at each look.
+    """
     low, high, came = _observations(rows, suite)
     asked = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
-    seen = np.searchsorted(came, put.numbers[put.numbers <= asked], side="right")
+    seen = np.searchsorted(came, numbers[numbers <= asked], side="right")
     counts = sorted(set(seen.tolist()) - {0})
-    looks = follow(low, alpha=put.alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
-    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, put.numbers, strict=False)))}
+    looks = follow(low, alpha=alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
+    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, numbers, strict=False)))}
     threshold = 0.0 if against else suite.threshold
     deciding, corrected = None if threshold is None else decided(looks, threshold), None
-    if put.exam and looks and threshold is not None:
-        true = _true_looks(looks, low, high, put.exam, put.alpha)
+    if exam and looks and threshold is not None:
+        # Half of alpha for the run, half for the judge's exam.
+        halves = follow(low, alpha=alpha / 2, looks=counts, ceiling=high)
+        true = [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in halves]
         corrected = true[-1].low, true[-1].high
-        deciding = next(
-            (one for one, other in zip(looks, true, strict=True) if _agree(one, other, threshold)), None
-        )
+        sides = [[side(look, threshold) for look in each] for each in (looks, true)]
+        agreed = zip(looks, *sides, strict=True)
+        deciding = next((look for look, seen_on, true_on in agreed if seen_on == true_on != ""), None)
     return ConfidenceSequence(
         suite=suite.name,
         model=model,
         against=against,
-        alpha=put.alpha,
+        alpha=alpha,
         threshold=threshold,
         most=suite.stop.most if suite.stop else 0,
         asked=int(asked),
@@ -258,14 +264,3 @@ def _confidence_sequence(put: _Put, valued: pl.DataFrame, model: str, against: s
         questions=tuple(questions[look.n] for look in looks),
         corrected=corrected,
     )
-
-
-def _true_looks(looks: Sequence[Look], low: Floats, high: Floats, exam: ExamTable, alpha: float) -> list[Look]:
-    """Return what is left of the true mean at each look: half of alpha for the run, half for the judge's exam."""
-    halves = follow(low, alpha=alpha / 2, looks=[look.n for look in looks], ceiling=high)
-    return [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in halves]
-
-
-def _agree(look: Look, true: Look, threshold: float) -> bool:
-    """Say whether what was seen and what is true exclude a threshold on the same side."""
-    return side(look, threshold) == side(true, threshold) != ""

@@ -12,7 +12,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
-from metrics.analysis.values import placed
+from metrics.analysis.values import End, placed
 from metrics.stats.intervals import Codes, Floats, estimate, independent, pool
 from metrics.stats.missing import LOST, highest, lowest, scored
 
@@ -75,6 +75,14 @@ class SummaryRow:
         return self.n_scored / applicable if applicable else None
 
 
+COLUMNS: Mapping[End, tuple[str, str, str]] = {
+    "value": ("mean", "ci_low", "ci_high"),
+    "lower": ("lower", "lower_low", "lower_high"),
+    "upper": ("upper", "upper_low", "upper_high"),
+}
+"""Where a row has a mean and its interval: its own, and those at its bounds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Total:
     """A model's TOTAL in percent, unrounded, over the families in `included`.
@@ -134,10 +142,8 @@ OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
 
 def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
     """Read the rows of a summary table."""
-    filled: Iterator[dict[str, Any]] = (
-        {**row, "n_truncated": row.get("n_truncated") or 0} for row in summary.iter_rows(named=True)
-    )
-    return tuple(SummaryRow(**row) for row in filled)
+    rows: Iterator[dict[str, Any]] = summary.iter_rows(named=True)
+    return tuple(SummaryRow(**row | {"n_truncated": row.get("n_truncated") or 0}) for row in rows)
 
 
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
@@ -260,7 +266,7 @@ def _means(
     lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
     shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] > 0}
     found: dict[str, float | None] = {}
-    for end, columns in _COLUMNS.items():
+    for end, columns in COLUMNS.items():
         parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]] if shown[end] else []
         if parts:
             worth, answers, clusters = map(np.concatenate, zip(*parts, strict=True))
@@ -268,10 +274,3 @@ def _means(
             one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no)
             found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
     return found
-
-
-_COLUMNS = {
-    "value": ("mean", "ci_low", "ci_high"),
-    "lower": ("lower", "lower_low", "lower_high"),
-    "upper": ("upper", "upper_low", "upper_high"),
-}

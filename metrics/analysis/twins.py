@@ -104,9 +104,8 @@ def twin_results(
             continue
         for name in right_by(suite):
             there = scores.filter(pl.col("metric") == name).join(own.select("item_id"), on="item_id", how="semi")
-            renewed = twins.filter(pl.col("metric") == name).join(
-                own.select(original="item_id"), on="original", how="semi"
-            )
+            drawn = own.select(original="item_id")
+            renewed = twins.filter(pl.col("metric") == name).join(drawn, on="original", how="semi")
             for model in there["model"].unique(maintain_order=True):
                 before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
                 if not after.is_empty():
@@ -124,14 +123,15 @@ def right_by(suite: Suite) -> Iterator[str]:
 def _result(suite: str, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
     each = _in_all(values, items)
     found = each.drop_nulls("value")
-    robust, n_lost, n_cut = _share(found, "value"), each["value"].null_count(), int(each["cut"].sum())
-    bounds = (_share(each, "lower"), _share(each, "upper")) if n_lost or n_cut else ()
+    (robust,), n_lost, n_cut = _shares(found, "value"), each["value"].null_count(), int(each["cut"].sum())
+    bounds = _shares(each, "lower", "upper") if n_lost or n_cut else ()
     told = tuple(differences(values, items))
     return TwinResult(suite, model, name, told, robust.mean, robust.interval, found.height, n_lost, n_cut, bounds)
 
 
-def _share(each: pl.DataFrame, column: str) -> MeanEstimate:
-    return mean_interval(each[column].to_numpy(), clusters=each["cluster"].to_numpy(), yes_no=True)
+def _shares(each: pl.DataFrame, *columns: str) -> tuple[MeanEstimate, ...]:
+    clusters = each["cluster"].to_numpy()
+    return tuple(mean_interval(each[name].to_numpy(), clusters=clusters, yes_no=True) for name in columns)
 
 
 def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -152,24 +152,24 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
     drafts = drafted(values, items, metrics=[*values["metric"].unique()], order=order)
     kept = [one for one in drafts if wanted.get(one.seen.model_a) == one.seen.model_b]
     told = {one.model_a: one for one in concluded(kept)}
-    yield from (_difference(told[kind]) for kind in TWIN_KINDS if kind in told)
-
-
-def _difference(one: Comparison) -> TwinDifference:
-    outcome = _outcome(one)
-    return TwinDifference(
-        kind=one.model_a,
-        against=one.model_b,
-        n=one.n,
-        mean=one.mean_a,
-        mean_against=one.mean_b,
-        difference=one.difference,
-        interval=one.interval_adjusted,
-        p_adjusted=one.p_adjusted,
-        detectable=one.detectable,
-        outcome=outcome,
-        needed=_needed(one) if outcome == "unknown" else None,
-    )
+    for kind in TWIN_KINDS:
+        if one := told.get(kind):
+            outcome = _outcome(one)
+            # How many pairs would show 5 points, if the spread is as here.
+            times = (one.detectable / MARGIN) ** 2 if one.detectable and outcome == "unknown" else 0.0
+            yield TwinDifference(
+                kind=kind,
+                against=one.model_b,
+                n=one.n,
+                mean=one.mean_a,
+                mean_against=one.mean_b,
+                difference=one.difference,
+                interval=one.interval_adjusted,
+                p_adjusted=one.p_adjusted,
+                detectable=one.detectable,
+                outcome=outcome,
+                needed=math.ceil(one.n * times) if one.n and 1 < times <= FARTHEST else None,
+            )
 
 
 def _outcome(one: Comparison) -> TwinOutcome:
@@ -178,14 +178,6 @@ def _outcome(one: Comparison) -> TwinOutcome:
         return "falls" if one.difference < 0 else "rises"
     near = low is not None and high is not None and low >= -MARGIN and high <= MARGIN
     return "same" if near and not one.hangs else "unknown"
-
-
-def _needed(one: Comparison) -> int | None:
-    """Return how many pairs would show 5 points, the spread being as here."""
-    if not one.detectable or not one.n:
-        return None
-    times = (one.detectable / MARGIN) ** 2
-    return math.ceil(one.n * times) if 1 < times <= FARTHEST else None
 
 
 def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:

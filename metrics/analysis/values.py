@@ -1,10 +1,14 @@
 """The value of each question: a model's value on a question, for each metric, whatever asked it how often.
 
-The unit of all statistics is the question. Repeats enter by their mean; equal questions are one already
-(`metrics.analysis.observations`).
+The unit of all statistics is the question. A question that stands in the data several times is one request, with
+one remembered reply: its rows tell no more than one of them (`observations`). Repeats are asked for on purpose and
+enter by their mean.
 
-Source: SPEC 9, 10.
+Source: SPEC 9, 10, 15.
 """
+
+from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
@@ -13,6 +17,12 @@ from metrics.stats.intervals import units_of
 from metrics.stats.missing import LOST, cause, highest, lowest, scored
 
 TEMPLATE = ("suite", "family", "template")
+_PLACE = ("suite", "family", "level", "language")
+_ROW = ("item_id", "model", "repeat", "metric")
+
+End = Literal["value", "lower", "upper"]
+ENDS: tuple[End, ...] = ("value", "lower", "upper")
+"""What counts: the questions' values, or the least or most that they could be."""
 
 
 def placed(items: pl.DataFrame) -> pl.DataFrame:
@@ -59,24 +69,18 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         lost=pl.col("status").is_in(LOST),
         cause=cause(scores),
     )
-    means = (
-        rows.sort("repeat")
-        .group_by("model", "metric", "item_id")
-        .agg(
-            pl.col("value").mean(),
-            answers=pl.col("value").count(),
-            asked=pl.len(),
-            lower=pl.col("lower").mean(),
-            upper=pl.col("upper").mean(),
-            plain=pl.col("value").drop_nulls().is_in([0.0, 1.0]).all(),
-            cause=pl.col("cause").drop_nulls().first(),
-            n_cut=pl.col("cut").sum(),
-            n_lost=pl.col("lost").sum(),
-        )
+    by_question = rows.sort("repeat").group_by("model", "metric", "item_id")
+    means = by_question.agg(
+        pl.col("value", "lower", "upper").mean(),
+        answers=pl.col("value").count(),
+        asked=pl.len(),
+        plain=pl.col("value").drop_nulls().is_in([0.0, 1.0]).all(),
+        cause=pl.col("cause").drop_nulls().first(),
+        n_cut=pl.col("cut").sum(),
+        n_lost=pl.col("lost").sum(),
     )
-    found = means.join(placed(items), on="item_id", how="left").sort(
-        "suite", "metric", "model", "family", "item_id"
-    )
+    order = ("suite", "metric", "model", "family", "item_id")
+    found = means.join(placed(items), on="item_id", how="left").sort(order)
     if found["suite"].null_count():
         lost = found.filter(pl.col("suite").is_null())["item_id"][0]
         raise InputError(f"scores: item {lost!r} is not in the items table; pass the items of the same runs.")
@@ -90,10 +94,55 @@ def composites(values: pl.DataFrame) -> pl.DataFrame:
     """
     whole = pl.col("value").null_count() == 0
     return values.group_by("suite", "family", "cluster", "item_id", "model", maintain_order=True).agg(
+        pl.col("lower", "upper").mean(),
+        pl.col("n_cut", "n_lost").max(),
         value=pl.when(whole).then(pl.col("value").mean()),
-        lower=pl.col("lower").mean(),
-        upper=pl.col("upper").mean(),
         cause=pl.col("cause").drop_nulls().first(),
-        n_cut=pl.col("n_cut").max(),
-        n_lost=pl.col("n_lost").max(),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedQuestions:
+    """A suite in whose data questions repeat: its rows, and how many of them repeat an earlier one."""
+
+    suite: str
+    n_rows: int
+    n_repeating: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """Scores and items with one row for each question; `doubled` are the suites that had more."""
+
+    scores: pl.DataFrame
+    items: pl.DataFrame
+    doubled: tuple[RepeatedQuestions, ...]
+
+
+def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
+    """Join the rows of equal questions into one observation each, under the id of the first of their items.
+
+    Its value is the mean of what is scored of them (they differ where different answers are expected); its status
+    is that of the first row that is scored, else of the first that failed.
+    """
+    drawn = items.unique("item_id", maintain_order=True)
+    if "text_digest" not in drawn.columns:
+        return Observations(scores, drawn, ())
+    first = pl.col("item_id").first().over(*_PLACE, "question")
+    named = drawn.with_columns(question=pl.coalesce("text_digest", "item_id")).with_columns(first=first)
+    again = named.filter(pl.col("item_id") != pl.col("first"))
+    if again.is_empty():
+        return Observations(scores, drawn, ())
+    rows = dict(drawn.group_by("suite").len().iter_rows())
+    repeating = again.group_by("suite", maintain_order=True).len().iter_rows()
+    doubled = tuple(RepeatedQuestions(suite, rows[suite], n) for suite, n in repeating)
+    kept = drawn.join(again, on="item_id", how="anti", maintain_order="left")
+    renamed = scores.with_columns(pl.col("item_id").replace(dict(again.select("item_id", "first").iter_rows())))
+    several = renamed.select(pl.struct(_ROW).is_duplicated()).to_series()
+    status = pl.col("status")
+    order = pl.when(status.is_in([*LOST])).then(1).when(status == "not_applicable").then(2).otherwise(0)
+    ordered = renamed.filter(several).with_columns(_order=order).sort("_order", maintain_order=True)
+    joined = ordered.group_by(*_ROW, maintain_order=True).agg(
+        pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})
+    )
+    return Observations(pl.concat([renamed.filter(~several), joined.select(scores.columns)]), kept, doubled)

@@ -1,6 +1,6 @@
 """Does a run pass: each model's scores against the thresholds, suite by suite and as a whole."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from metrics.analysis.failures import lost
 from metrics.analysis.judged import Estimated, outcome_as_judged, panel_status
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, bound_scores, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, put_in, weighted
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.analysis.twins import TwinResult
@@ -114,7 +114,7 @@ class RunVerdict:
 def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     """Return the verdict on a run's results; thresholds are compared with unrounded values.
 
-    A suite's outcome comes from the first of these rules (`_RULES`) that applies:
+    A suite's outcome comes from the first of these rules (`_rules`) that applies:
 
     1. The model replied to most rows, and no judge of the replies counts: undecided (`none` without a threshold).
     2. Nothing is scored, or a component of its score is missing: error.
@@ -135,27 +135,6 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
-def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> SuiteResult:
-    known = {one.name: getattr(score, one.name) for one in fields(SuiteScore)}
-    judges = panel_status(
-        [one for one in results.judge_statuses if one.suite == score.suite and one.metric in score.parts]
-    )
-    result = SuiteResult(
-        **known,
-        threshold=policy.thresholds.get(score.suite),
-        judges_left_out=judges.left_out,
-        judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
-    )
-    gated = _gated(result, policy.gate)
-    if score.suite in policy.robust and gated.outcome != "error" and not gated.withheld:
-        renewed = (one for one in results.twins if (one.suite, one.model) == (score.suite, model))
-        gated = _on_robust(result, next(renewed, None), policy.gate)
-    if not gated.waiting or gated.coverage == 1:
-        return gated
-    reason = f"{SUBMITTED}: {gated.waiting} requests wait in batches"
-    return replace(gated, outcome="undecided", reason=reason, n_deciding=None)
-
-
 class _Finding(NamedTuple):
     """What a rule says: the outcome, its reason, and how many scored rows would decide."""
 
@@ -164,83 +143,61 @@ class _Finding(NamedTuple):
     n_deciding: int | None = None
 
 
-def _no_judge_counts(suite: SuiteResult, gate: Gate) -> _Finding | None:
-    return _withheld(suite, gate) if not suite.measured and (suite.answered or 0.0) >= MIN_COVERAGE else None
-
-
-def _nothing_scored(suite: SuiteResult, _: Gate) -> _Finding | None:
-    missing = suite.score is None and (suite.problem or not suite.withheld)
-    return _Finding("error", suite.problem) if missing else None
-
-
-def _too_few_scored(suite: SuiteResult, _: Gate) -> _Finding | None:
-    if suite.coverage is None or suite.coverage >= MIN_COVERAGE:
-        return None
-    share, floor = percent(suite.coverage), percent(MIN_COVERAGE)
-    reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([suite])}"
-    return _Finding("error", reason)
-
-
-def _withheld(suite: SuiteResult, _: Gate) -> _Finding | None:
-    outcome: GateOutcome = "none" if suite.threshold is None else "undecided"
-    return _Finding(outcome, suite.withheld) if suite.withheld else None
-
-
-def _no_threshold(suite: SuiteResult, _: Gate) -> _Finding | None:
-    return _Finding("none") if suite.threshold is None else None
-
-
-def _depends_on_missing(suite: SuiteResult, gate: Gate) -> _Finding | None:
-    sequence = suite.stopping
-    changes = _contradicted(_SIDES[sequence.side], suite) if sequence else _changes_at_bounds(suite, gate)
-    return _Finding("undecided", _depends_on_replies(suite, [suite])) if changes else None
-
-
-def _by_sequence(suite: SuiteResult, _: Gate) -> _Finding | None:
-    if not suite.stopping:
-        return None
-    outcome = _SIDES[suite.stopping.side]
-    return _Finding(outcome, _open(suite.stopping) if outcome == "undecided" else "")
-
-
-def _by_score(suite: SuiteResult, gate: Gate) -> _Finding:
-    return _compared(suite, gate, suite.n_scored)
-
-
-_RULES: tuple[Callable[[SuiteResult, Gate], _Finding | None], ...] = (
-    _no_judge_counts,
-    _nothing_scored,
-    _too_few_scored,
-    _withheld,
-    _no_threshold,
-    _depends_on_missing,
-    _by_sequence,
-    _by_score,
-)
-"""What decides a suite: the first rule that finds something (`verdict_of` says each in words)."""
-
-
-def _gated(suite: SuiteResult, gate: Gate) -> SuiteResult:
-    found = next(found for rule in _RULES if (found := rule(suite, gate)))
+def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> SuiteResult:
+    own = [one for one in results.judge_statuses if one.suite == score.suite and one.metric in score.parts]
+    judges = panel_status(own)
+    suite = SuiteResult(
+        **{one.name: getattr(score, one.name) for one in fields(SuiteScore)},
+        threshold=policy.thresholds.get(score.suite),
+        judges_left_out=judges.left_out,
+        judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
+    )
+    found = next(_rules(suite, policy.gate))
+    if suite.suite in policy.robust and found.outcome != "error" and not suite.withheld:
+        renewed = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
+        found = _on_robust(suite, next(renewed, None), policy.gate)
+    if suite.waiting and suite.coverage != 1:
+        found = _Finding("undecided", f"{SUBMITTED}: {suite.waiting} requests wait in batches")
     return replace(suite, **found._asdict())
 
 
-def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> SuiteResult:
-    """Decide a suite as its score would, by the share of originals that are right in all twins; the score stays."""
+def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
+    """Yield what each rule of `verdict_of` that applies says of a suite, in their order: the first one decides."""
+    withheld = _Finding("none" if suite.threshold is None else "undecided", suite.withheld)
+    if suite.withheld and not suite.measured and (suite.answered or 0.0) >= MIN_COVERAGE:
+        yield withheld
+    if suite.score is None and (suite.problem or not suite.withheld):
+        yield _Finding("error", suite.problem)
+    if suite.coverage is not None and suite.coverage < MIN_COVERAGE:
+        share, floor = percent(suite.coverage), percent(MIN_COVERAGE)
+        reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([suite])}"
+        yield _Finding("error", reason)
+    if suite.withheld:
+        yield withheld
+    if suite.threshold is None:
+        yield _Finding("none")
+    by_sequence = _SIDES[suite.stopping.side] if suite.stopping else None
+    if _contradicted(by_sequence, suite) if by_sequence else _changes_at_bounds(suite, gate):
+        yield _Finding("undecided", _depends_on_replies(suite, [suite]))
+    if suite.stopping and by_sequence:
+        yield _Finding(by_sequence, _open(suite.stopping) if by_sequence == "undecided" else "")
+    yield _compared(suite, gate, suite.n_scored)
+
+
+def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> _Finding:
+    """Decide a suite as its score would, by the share of originals that are right in all twins."""
     if twins is None or not (whole := twins.n_robust + twins.n_lost):
-        return replace(result, outcome="error", reason="gated on twins, and no original has one of every kind")
+        return _Finding("error", "gated on twins, and no original has one of every kind")
     (lower, upper) = twins.robust_bounds or (MeanEstimate(None, Interval()),) * 2
     share = replace(
         result, score=twins.robust, interval=twins.robust_interval, corrected=None, coverage=twins.n_robust / whole,
         n_scored=twins.n_robust, n_failed=twins.n_lost, n_unread=0, n_truncated=twins.n_cut, failures=(),
         lower=lower.mean, lower_interval=lower.interval, upper=upper.mean, upper_interval=upper.interval,
     )  # fmt: skip
-    found = _gated(share, gate)
-    said = (
-        f"gated on twins: {percent(twins.robust or 0.0)} of {twins.n_robust} originals are right in every one too"
-    )
-    reason = "; ".join(filter(None, (said, found.reason)))
-    return replace(result, outcome=found.outcome, reason=reason, n_deciding=found.n_deciding)
+    found = next(_rules(share, gate))
+    right = percent(twins.robust or 0.0)
+    said = f"gated on twins: {right} of {twins.n_robust} originals are right in every one too"
+    return found._replace(reason=f"{said}; {found.reason}" if found.reason else said)
 
 
 def _open(stopping: ConfidenceSequence) -> str:
@@ -284,37 +241,31 @@ def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[Suit
     high = result.score if result.upper is None else result.upper
     missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
     what = " + ".join(filter(None, (missing, f"cut replies ({cut})" if cut else "")))
-    how = _AGAIN[bool(missing), bool(cut)]
     ends = f"{percent(low or 0.0)} if they are wrong, {percent(high or 0.0)} if they are right"
-    return f"it depends on {what}: {ends}; {how}"
+    return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"
 
 
 def _missing(suites: Sequence[SuiteScore]) -> str:
     """Say what was asked and is not scored."""
-    if told := lost(one for suite in suites for one in suite.failures):
-        return told
     n = sum(suite.n_failed + suite.n_unread for suite in suites)
-    return f"rows that are not scored ({n})" if n else ""
+    told = lost(one for suite in suites for one in suite.failures)
+    return told or (f"rows that are not scored ({n})" if n else "")
 
 
 def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
+    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_overall`."""
     suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
     known: dict[str, Any] = {one.name: getattr(score, one.name) for one in fields(ModelScore)} | {"suites": suites}
-    result = _whole(ModelResult(**known), policy)
-    if score.missing:
-        return replace(result, reason=f"the model could not be asked: {score.missing}")
-    return replace(result, reason=score.failed) if score.failed else result
-
-
-def _whole(model: ModelResult, policy: Policy) -> ModelResult:
-    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_overall`."""
-    weighing = [suite for suite in model.suites if suite.weight]
+    model, weighing = ModelResult(**known), [suite for suite in suites if suite.weight]
     if len(weighing) == 1:
-        return replace(model, outcome=weighing[0].outcome)
-    judged = all(suite.threshold is not None for suite in weighing)
-    threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
-    model = replace(model, threshold=threshold)
-    return replace(model, **_overall(model, weighing, policy.gate)._asdict())
+        found = _Finding(weighing[0].outcome)
+    else:
+        judged = all(suite.threshold is not None for suite in weighing)
+        threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
+        model = replace(model, threshold=threshold)
+        found = _overall(model, weighing, policy.gate)
+    unasked = f"the model could not be asked: {score.missing}" if score.missing else score.failed
+    return replace(model, **found._replace(reason=unasked or found.reason)._asdict())
 
 
 def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
@@ -324,11 +275,12 @@ def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) ->
     withheld = [suite.suite for suite in model.suites if suite.withheld]
     if wrong:
         return _Finding("error", f"an error in {', '.join(wrong)}; look there")
-    if submitted or model.threshold is None:
-        return _Finding("undecided", _depends_on_suites(submitted)) if submitted else _Finding("none")
-    if withheld:  # decided where it comes out the same whatever their scores were
-        ends = _ends(model.suites, model.threshold, gate)
-        return _Finding(ends.pop()) if len(ends) == 1 else _Finding("undecided", _depends_on_suites(withheld))
+    if model.threshold is None and not submitted:
+        return _Finding("none")
+    if submitted or (withheld and len(ends := _ends(model, gate)) > 1):
+        return _Finding("undecided", f"it depends on {', '.join(submitted or withheld)}, which is undecided")
+    if withheld:  # it comes out the same whatever their scores were
+        return _Finding(ends.pop())
     sequence = model.interval.method == "sequence"
     found = _compared(model, "interval" if sequence else gate, sum(suite.n_scored for suite in weighing))
     own = outcome_at(model.score, model.interval, model.threshold, "interval")
@@ -337,16 +289,11 @@ def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) ->
     return found._replace(n_deciding=None) if sequence else found
 
 
-def _depends_on_suites(suites: Sequence[str]) -> str:
-    return f"it depends on {', '.join(suites)}, which is undecided"
-
-
-def _ends(suites: Sequence[SuiteScore], threshold: float, gate: Gate) -> set[GateOutcome]:
+def _ends(model: ModelResult, gate: Gate) -> set[GateOutcome]:
     """Return what the whole would be if the scores of withheld suites were 0, and if they were 1."""
     found: set[GateOutcome] = set()
-    for value, best in ((0.0, False), (1.0, True)):
+    for value, bound in ((0.0, put_in(model.suites, "lower")), (1.0, put_in(model.suites, "upper"))):
         fixed = Interval(value, value, "combined")
-        bound = bound_scores(suites, best=best)
         end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
-        found.add(outcome_at(end or 0.0, around, threshold, gate))
+        found.add(outcome_at(end or 0.0, around, model.threshold, gate))
     return found

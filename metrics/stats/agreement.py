@@ -69,12 +69,6 @@ class Repeats:
     agreement: MeanEstimate
 
 
-def _rated(ratings: pl.DataFrame) -> pl.DataFrame:
-    """Return the ratings of units that several rated."""
-    given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
-    return given.filter(pl.len().over("unit") > 1)
-
-
 def agreement(ratings: pl.DataFrame) -> Agreement:
     """Compute Krippendorff's alpha of numbers: 1 agreement, 0 as by chance, below 0 disagreement.
 
@@ -85,7 +79,8 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
 
     Source: Krippendorff 2011, of intervals; Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
-    rated = _rated(ratings)
+    given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
+    rated = given.filter(pl.len().over("unit") > 1)
     units, n_ratings = rated["unit"].n_unique(), rated.height
     size, unlike, totals, squares = _units(rated)
     spread = float(squares.sum()) * n_ratings / max(n_ratings - 1, 1)
@@ -122,13 +117,12 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     """
     schema = {"metric": pl.String(), "unit": pl.String(), "judge": pl.String(), "value": pl.Float64()}
     rows = []
-    columns = scores.select("item_id", "model", "repeat", "metric", "details")
-    for item_id, model, repeat, metric, details in columns.filter(pl.col("details").is_not_null()).iter_rows():
+    columns = scores.select("item_id", "model", "repeat", "metric", "details").drop_nulls("details")
+    for item_id, model, repeat, metric, details in columns.iter_rows():
         judges = json.loads(details).get("judges")
         for judge, found in judges.items() if isinstance(judges, dict) else ():
             if isinstance(found, dict) and found.get("status") != "not_applicable" and found.get("n_calls") != 0:
-                value = found.get("value")
-                rows.append((metric, json.dumps([item_id, model, repeat]), judge, value))
+                rows.append((metric, json.dumps([item_id, model, repeat]), judge, found.get("value")))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -148,12 +142,10 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
             f"ratings: judge {row['judge']!r} rated unit {row['unit']!r} more than once; expected one rating for "
             "each judge and unit. Put what tells them apart (the step, the repeat) into the unit."
         )
-    counts = (
-        ratings.group_by("judge").agg(asked=pl.len(), failed=pl.col("value").null_count()).sort("judge").iter_rows()
-    )
+    counts = ratings.group_by("judge").agg(asked=pl.len(), failed=pl.col("value").null_count()).sort("judge")
     judges = tuple(
-        JudgeFailures(judge, asked, failed, failed / asked if asked else None, wilson(failed, asked))
-        for judge, asked, failed in counts
+        JudgeFailures(judge, asked, failed, failed / asked, wilson(failed, asked))
+        for judge, asked, failed in counts.iter_rows()
     )
     found = agreement(ratings)
     return JudgeAgreement("interval", found.alpha, found.n_units, judges, found.interval)
@@ -197,21 +189,11 @@ def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, 
         .agg(n=pl.len(), c=(pl.col("value") == 1).sum())
         .sort("model", "metric", "item_id")
     )
-    return tuple(
-        _repeats((suite, str(model), str(metric)), items, k=k)
-        for (model, metric), items in counts.group_by("model", "metric", maintain_order=True)
-    )
-
-
-def _repeats(named: tuple[str, str, str], items: pl.DataFrame, *, k: int) -> Repeats:
-    enough = list(items.filter(pl.col("n") >= k).select("n", "c").iter_rows())
-    several = list(items.filter(pl.col("n") > 1).select("n", "c").iter_rows())
-    at_least_one = [pass_at(n, c, k) for n, c in enough]
-    every = [pass_all(n, c, k) for n, c in enough]
-    same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c in several]
-    return Repeats(
-        *named,
-        k,
-        len(enough),
-        *(mean_interval(values) for values in (at_least_one, every, same)),
-    )
+    found = []
+    for (model, metric), items in counts.group_by("model", "metric", maintain_order=True):
+        each = [*items.select("n", "c").iter_rows()]
+        enough = [(n, c) for n, c in each if n >= k]
+        same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c in each if n > 1]
+        shares = [pass_at(n, c, k) for n, c in enough], [pass_all(n, c, k) for n, c in enough], same
+        found.append(Repeats(suite, str(model), str(metric), k, len(enough), *map(mean_interval, shares)))
+    return tuple(found)

@@ -118,18 +118,11 @@ def corrected_share(
     informedness = sensitivity.share + specificity.share - 1
     if informedness < UNUSABLE - 1e-9:
         return Corrected(None, Interval(), informedness, TOO_WEAK)
-    low, high = share_limits(*(_shares(*one) for one in ((share, n), _pair(sensitivity), _pair(specificity))))
+    rates = ((share, n), (sensitivity.share, sensitivity.n), (specificity.share, specificity.n))
+    low, high = share_limits(*((np.array([one]), np.array([float(of)])) for one, of in rates))
     value = min(max((share + specificity.share - 1) / informedness, 0.0), 1.0)
     interval = Interval(min(float(low[0]), value), max(float(high[0]), value), "corrected", round(n))
     return Corrected(value, interval, informedness)
-
-
-def _pair(rate: Rate | MeanRate) -> tuple[float, float]:
-    return rate.share, float(rate.n)
-
-
-def _shares(share: float, n: float) -> "Shares":
-    return np.array([share]), np.array([n])
 
 
 Shares = tuple[Floats, Floats]
@@ -156,9 +149,8 @@ def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tupl
             + np.square(1 - middle) * no * (1 - no) / n_no
         )
         half = Z * np.sqrt(variance) / informed
-    low: Floats = np.clip(middle + shift - half, 0.0, 1.0)
-    high: Floats = np.clip(middle + shift + half, 0.0, 1.0)
-    return low, high
+    ends: tuple[Floats, Floats] = middle + shift - half, middle + shift + half
+    return np.clip(ends[0], 0.0, 1.0), np.clip(ends[1], 0.0, 1.0)
 
 
 def corrected_mean(
@@ -241,9 +233,8 @@ def contrast(confusion: Sequence[Sequence[int]], sensitivity: Rate, specificity:
     if of_two:
         if not sensitivity.n or not specificity.n:
             return Contrast(None, None)
-        return Contrast(
-            sensitivity.share + specificity.share - 1, informedness_limits(sensitivity, specificity).low
-        )
+        low = informedness_limits(sensitivity, specificity).low
+        return Contrast(sensitivity.share + specificity.share - 1, low)
     table = np.asarray(confusion, float)
     if not table.sum(axis=1).all():
         return Contrast(None, None)
@@ -304,10 +295,9 @@ def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
 def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:
     """Bound the true mean, where what a judge says has a mean within `said`, whatever the share of each truth.
 
-    What is said, on average, of each truth is bounded from the
-    exam's answers, all of them together wrong with a chance of `alpha` at most; truths that are settled without the
-    judge may be mixed in. So it holds wherever `said` does, also where that may be looked at, and is never narrower
-    than that.
+    What is said, on average, of each truth is bounded from the exam's answers, all of them together wrong with a
+    chance of `alpha` at most; truths that are settled without the judge may be mixed in. So it holds wherever
+    `said` does, at every look, and is never narrower.
     """
     from scipy.optimize import linprog  # half a second
 
@@ -315,17 +305,8 @@ def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[fl
     limits = [_said_of(np.asarray(row), heard, alpha / len(exam.truths)) for row in exam.counts]
     least, most = (np.array([*(limit[end] for limit in limits), 0.0, 1.0]) for end in (0, 1))
     truths = np.array([*exam.truths, 0.0, 1.0])
-    found = [
-        linprog(
-            sign * truths,
-            np.stack([least, -most]),
-            [said[1], -said[0]],
-            np.ones((1, len(truths))),
-            [1.0],
-        ).fun
-        for sign in (1, -1)
-    ]
-    low, high = found
+    held = np.stack([least, -most]), [said[1], -said[0]], np.ones((1, len(truths))), [1.0]
+    low, high = (linprog(sign * truths, *held).fun for sign in (1, -1))
     return (0.0 if low is None else float(low), 1.0 if high is None else -float(high))
 
 

@@ -7,26 +7,33 @@ unit are (yes/no values), or from how little the units' values spread (other val
 unit (of grades half a one) had told it to be half: of few units, or few wrong answers, an estimate is too sure.
 `tests.benchmarks.coverage` measures it.
 
+A mean over parts (TOTAL over its families, the overall score over its suites): each part tells as much as some
+effective number of yes/no answers, its own or what an interval that was made elsewhere implies. Of independent
+parts the score interval follows: the values that the score test does not refuse, each part's share being the
+likeliest under the value that is tested. Of one part it is Wilson's.
+
 `Interval.method` says how an interval was made:
 
 - `wilson`: as above. Of yes/no values that were asked once and share no template, Wilson's own.
 - `constant`: other values that do not vary. With 95 % confidence at most a share q of further values differ from
   those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds.
 - `student`: of paired differences of five to nine clusters, Student's t over the units.
-- `stratified`, `combined`: of several means together (`metrics.stats.strata`).
+- `stratified`, `combined`: of several means together.
 - `tango`, `sign-flip`: of paired differences (`metrics.stats.margins`).
 - `corrected`, `recovered`, `prediction-powered`, `posterior`: of judged means and their errors.
 - `bootstrap`: percentiles of resamples, of agreement and of labels.
 - `sequence`: a confidence sequence, which holds at every look (`metrics.stats.sequential`).
 - `none`: no value: both ends are None.
 
-Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Donner 1986 (likeness by analysis of variance).
+Source: Wilson 1927; Korn & Graubard 1998 (effective sample size); Donner 1986 (likeness by analysis of variance);
+Miettinen & Nurminen 1985 (the test over parts, and its correction for shares that are estimated); Martín Andrés,
+Álvarez Hernández & Herranz Tejedor 2011 (linear combinations of shares).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +63,9 @@ MIN_CLUSTERS = 5
 """Templates that several questions share, from which on they are the units."""
 _NOTHING = 1e-20  # a variance that is only rounding
 _WHOLE = 1e-9
+_HALVINGS = 40
+_LEAST, _MOST = -4.0, 9.0
+"""Decimal exponents between which the multiplier is sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +174,7 @@ def independent(means: Floats, answers: Floats, strata: Codes | None = None) -> 
     if (answers <= 1).all() or not ((means > _WHOLE) & (means < 1 - _WHOLE)).any():
         return np.ones(len(means))
     alike = _likeness(means, answers, np.zeros(len(means), np.int64) if strata is None else strata)
-    found: Floats = 1 / (alike + (1 - alike) / answers)
-    return found
+    return cast("Floats", 1 / (alike + (1 - alike) / answers))
 
 
 def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
@@ -216,12 +225,7 @@ def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> fl
     return (told * min(wider * seen / widest, 1.0) + 0.25) / (told + 0.5)
 
 
-def rates(
-    pools: Sequence[PooledSample],
-    *,
-    yes_no: bool,
-    weights: Floats | None = None,
-) -> tuple[Floats, Floats]:
+def rates(pools: Sequence[PooledSample], *, yes_no: bool, weights: Floats | None = None) -> tuple[Floats, Floats]:
     """Compute the means of strata of values in [0, 1], and 1 / effective n of each.
 
     Likeness and spread are one number for all strata: there are more units to tell it. `weights` are those of the
@@ -290,14 +294,121 @@ def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
     mean = sample.mean
     (share,), (rate,) = rates([sample], yes_no=yes_no)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:
-        q = Z**2 * (one := _alike(sample)) / (1 + Z**2 * one)
+        n = float(sample.sizes.sum())
+        one = float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2  # 1 / effective n
+        q = Z**2 * one / (1 + Z**2 * one)
         ends = mean - q * mean, mean + q * (1 - mean)
         return MeanEstimate(mean, Interval(*ends, "constant", units, sample.fixed_templates))
     lower, upper = score_limits(np.array([share]), np.array([1 / rate]))
     return MeanEstimate(mean, Interval(float(lower[0]), float(upper[0]), "wilson", units, sample.fixed_templates))
 
 
-def _alike(sample: PooledSample) -> float:
-    """Return 1 / effective n of units that are all alike."""
-    n = float(sample.sizes.sum())
-    return float(np.square(sample.sizes) @ (0.5 + 0.5 / sample.sizes)) / n**2
+class Stratum(NamedTuple):
+    """A part of a weighted mean: its weight, not negative, its mean in [0, 1], and 1 / effective n.
+
+    `units` it had; `fixed_templates` as in `Interval`.
+    """
+
+    weight: float
+    mean: float
+    rate: float
+    units: int
+    fixed_templates: bool = False
+
+
+def parts_of(pools: Sequence[PooledSample], weights: Sequence[float], *, yes_no: bool) -> list[Stratum]:
+    """Make parts of strata of one kind of values in [0, 1]; no pool is empty."""
+    means, each = rates(pools, yes_no=yes_no, weights=np.array(weights))
+    return [
+        Stratum(weight, float(mean), float(rate), len(sample.sizes), sample.fixed_templates)
+        for weight, mean, rate, sample in zip(weights, means, each, pools, strict=True)
+    ]
+
+
+def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
+    """Make a part of a mean and an interval within [0, 1] that was made elsewhere; None where it has none."""
+    if not weight:
+        return Stratum(weight, mean, 0.0, 0)
+    if interval.low is None or interval.high is None:
+        return None
+    rate = observed(np.array([mean]), np.array([interval.high - interval.low]))
+    return Stratum(weight, mean, float(rate[0]), interval.units, interval.fixed_templates)
+
+
+def stratified(parts: Sequence[Stratum | None]) -> Interval:
+    """Compute the 95 % interval of the weighted sum of independent parts; none where a part is None.
+
+    Weights add up to 1. A part with a rate of 0 is known exactly.
+    """
+    known = [part for part in parts if part and part.weight]
+    if not known or None in parts:
+        return Interval()
+    weights, means, each = (np.array([part[i] for part in known], np.float64) for i in range(3))
+    low, high = strata_limits(weights, means[None], each[None])
+    fixed = any(part.fixed_templates for part in known)
+    return Interval(float(low[0]), float(high[0]), "stratified", sum(part.units for part in known), fixed)
+
+
+def correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
+    """Compute the widest interval that the weighted sum of parts on the same items can need; none as above."""
+    total = sum(weight * mean for weight, mean, _ in parts)
+    below, above = 0.0, 0.0
+    for weight, mean, interval in parts:
+        if interval.low is None or interval.high is None:
+            return Interval()
+        below += weight * max(mean - interval.low, 0.0)
+        above += weight * max(interval.high - mean, 0.0)
+    return Interval(total - below, total + above, "combined", sum(interval.units for *_, interval in parts))
+
+
+def at_once(parts: Sequence[tuple[float, Interval]]) -> Interval:
+    """Compute the interval of the weighted sum of means whose intervals hold at once, as sequences' do."""
+    low, high = 0.0, 0.0
+    for weight, interval in parts:
+        if interval.low is None or interval.high is None:
+            return Interval()
+        low, high = low + weight * interval.low, high + weight * interval.high
+    return Interval(low, high, "sequence", sum(interval.units for _, interval in parts))
+
+
+def observed(mean: Floats, width: Floats) -> Floats:
+    """Return 1 / n of the Wilson intervals around `mean` that are `width` wide; 0 for a width of 0."""
+    spread, square = 4 * mean * (1 - mean), np.square(np.clip(width, 0.0, 1.0))
+    # Wilson's width with a = z² / n: width² (1 + a)² = spread a + a²
+    first = np.maximum(1 - square, 1e-9)
+    second = spread - 2 * square
+    root: Floats = np.sqrt(np.square(second) + 4 * first * square)
+    return cast("Floats", (root - second) / (2 * first) / Z**2)
+
+
+def strata_limits(weights: Floats, means: Floats, each: Floats) -> tuple[Floats, Floats]:
+    """Compute the score limits of weighted sums: a row each, a column a part; `each` are 1 / effective n."""
+    # A part's variance is estimated with its own share: too small by about 1 / n of it, but for what its own
+    # weight gives the sum.
+    grown = 1 / (1 - np.minimum(each, 1.0) * (1 - weights))
+    found = []
+    for side in (1.0, -1.0):
+        low, high = np.full(len(means), _LEAST), np.full(len(means), _MOST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            shares = _likeliest(weights, means, each, side * 10**middle)
+            parts = np.square(weights) * shares * (1 - shares) * each
+            plain, full = parts.sum(axis=1), (parts * grown).sum(axis=1)
+            # The sum lies multiplier x plain away from the mean: refused when that is z standard errors.
+            beyond = np.square(10**middle * plain) >= Z**2 * full
+            beyond &= full > 0
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        found.append(_likeliest(weights, means, each, side * 10**high) @ weights)
+    at = means @ weights
+    low, high = np.minimum(found[0], at), np.maximum(found[1], at)
+    return np.clip(low, 0.0, 1.0), np.where((means == 1).all(axis=1), 1.0, np.clip(high, 0.0, 1.0))
+
+
+def _likeliest(weights: Floats, means: Floats, each: Floats, multiplier: Floats) -> Floats:
+    """Return each part's likeliest share where their sum is held: (mean - p) n = multiplier weight p (1 - p)."""
+    pull = multiplier[:, None] * weights * each
+    middle = 1 + pull
+    root = np.sqrt(np.maximum(np.square(middle) - 4 * pull * means, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):  # of the one that is not taken
+        shares = np.where(middle > 0, 2 * means / (middle + root), (middle - root) / (2 * pull))
+    return np.clip(shares, 0.0, 1.0)

@@ -77,34 +77,37 @@ def prediction_powered(
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     _check(scores, human, at, chances)
+    total, count, alone = len(scores), len(human), np.zeros(1)
     sums = moments(scores.mean()[None], scores.var()[None], human[None], scores[at][None], 1 / chances[None])
-    chosen = best_lambda(sums, len(scores)) if weight is None else np.array([weight])
-    if weight is None and _wider(sums, chosen, len(scores)):
-        chosen = np.zeros(1)
-    value = float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0])
-    count = len(human)
-    said = mean_interval(scores)
-    alone = Interval(*_ends(sums, np.zeros(1), len(scores)), "wilson", count)
+    chosen = best_lambda(sums, total) if weight is None else np.array([weight])
+    least, most = _ends(sums, alone, total)
+    low, high = _ends(sums, chosen, total)
+    if weight is None and high - low > most - least:  # the judge makes it wider than the labels alone do
+        chosen, low, high = alone, least, most
     found = Powered(
-        value,
+        float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0]),
         Interval(),
         float(chosen[0]),
         count,
-        len(scores),
+        total,
         float(scores.mean()),
         float(sums.label[0]),
         Interval(),
-        judged_interval=said.interval,
+        judged_interval=mean_interval(scores).interval,
     )
     if (fewest := _fewest(human)) < FEWEST:
         reason = f"{fewest} labels of the rarer class; an interval needs {FEWEST} of either"
         return replace(found, reason=reason)
-    interval = Interval(*_ends(sums, chosen, len(scores)), "prediction-powered", count)
-    halving = _halving(sums, chosen, len(scores))
     relied = Interval()
     if weight is None and chosen[0] > 0:
         relied = _lambda_limits(scores, human, scores[at], 1 / chances, found.weight)
-    return replace(found, interval=interval, labels_alone=alone, n_halving=halving, weight_interval=relied)
+    return replace(
+        found,
+        interval=Interval(low, high, "prediction-powered", count),
+        labels_alone=Interval(least, most, "wilson", count),
+        n_halving=_halving(sums, chosen, total),
+        weight_interval=relied,
+    )
 
 
 def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
@@ -168,14 +171,12 @@ def best_lambda(sums: Moments, total: int) -> Floats:
     """Return the λ in [0, 1] of the least variance."""
     cross = sums.common - sums.together / total
     square = sums.judge - sums.spread / total
-    weight: Floats = np.where(square > _NOTHING, cross / np.maximum(square, _NOTHING), 0.0)
-    return np.clip(weight, 0.0, 1.0)
+    return np.clip(np.where(square > _NOTHING, cross / np.maximum(square, _NOTHING), 0.0), 0.0, 1.0)
 
 
 def mean_at(sums: Moments, weight: Floats) -> Floats:
     """Return the estimate at a λ."""
-    mean: Floats = sums.label + weight * (sums.share - sums.score)
-    return mean
+    return cast("Floats", sums.label + weight * (sums.share - sums.score))
 
 
 def _variances(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
@@ -210,12 +211,6 @@ def powered_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, F
 def _ends(sums: Moments, weight: Floats, total: int) -> tuple[float, float]:
     low, high = powered_limits(sums, weight, total)
     return float(low[0]), float(high[0])
-
-
-def _wider(sums: Moments, weight: Floats, total: int) -> bool:
-    """Say whether the judge makes the interval wider than the labels alone do."""
-    (low, high), (least, most) = (_ends(sums, one, total) for one in (weight, np.zeros(1)))
-    return high - low > most - least
 
 
 def _halving(sums: Moments, weight: Floats, total: int) -> int | None:

@@ -20,7 +20,7 @@ the sign-flip test accepts a margin exactly where it lies among the means of ran
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -142,11 +142,7 @@ class PairCounts:
     lost: int
     n: int
     fixed_templates: bool = False
-
-    @property
-    def name(self) -> Test:
-        """Tango's."""
-        return "tango"
+    name: ClassVar[Test] = "tango"
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
@@ -178,8 +174,7 @@ def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
     variance = n * np.maximum(2 * share + margin * (1 - margin), 0.0)
     gap = b - c - n * margin
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.where(np.abs(gap) <= _NOTHING, 0.0, gap / np.sqrt(variance))
-    return found
+        return np.where(np.abs(gap) <= _NOTHING, 0.0, gap / np.sqrt(variance))
 
 
 def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Floats:
@@ -190,11 +185,9 @@ def below(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
     from scipy.special import bdtr, ndtr  # half a second; scipy.stats takes a second, and 50 MB
 
     if margin:
-        refused: Floats = ndtr(tango(won, lost, n, margin))
-        return refused
+        return cast("Floats", ndtr(tango(won, lost, n, margin)))
     b, differing = np.asarray(won, np.float64), np.asarray(won, np.int64) + np.asarray(lost, np.int64)
-    exact: Floats = np.where(differing > 0, bdtr(b, differing, 0.5), 1.0)
-    return exact
+    return np.where(differing > 0, bdtr(b, differing, 0.5), 1.0)
 
 
 def _upper(won: int, lost: int, n: int, level: float) -> float:
@@ -280,17 +273,17 @@ class SignFlips:
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
-        if self._means is None:
+        means = self._means
+        if means is None:
             return self._normal(margin)
-        at_least = int((self._means >= margin - _NOTHING).sum())
-        return (at_least + 1) / (len(self._means) + 1)
+        return (int((means >= margin - _NOTHING).sum()) + 1) / (len(means) + 1)
 
     def above(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or less."""
-        if self._means is None:
+        means = self._means
+        if means is None:
             return 1 - self._normal(margin)
-        at_most = int((self._means <= margin + _NOTHING).sum())
-        return (at_most + 1) / (len(self._means) + 1)
+        return (int((means <= margin + _NOTHING).sum()) + 1) / (len(means) + 1)
 
     def limits(self, levels: tuple[float, float]) -> Interval:
         """Return lower and upper limit, each one-sided at its own level; a bound where so few units have none."""

@@ -1,13 +1,15 @@
-"""What a test can find: correction for many tests, effects that are detected, n that decides."""
+"""What a test can find: correction for many tests, effects that are detected, n that decides or shows a drop."""
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from metrics.stats.intervals import Interval
+from metrics.stats.intervals import Floats, Interval
 from metrics.stats.margins import Differences, below, few_clusters, least_p
 
 ALPHA = 0.05
@@ -148,13 +150,9 @@ def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | 
 
     None where the tolerated drop is 0, which no number shows, or beyond a million pairs.
     """
-    if max_drop <= 0:
-        return None
-
-    def enough(n: int) -> bool:
-        return found_share(n, discordance / 2, discordance / 2, margin=max_drop, level=level) >= POWER
-
-    return least_number(enough)
+    half = discordance / 2
+    power = partial(found_share, lost=half, won=half, margin=max_drop, level=level)
+    return least_number(lambda n: power(n) >= POWER) if max_drop > 0 else None
 
 
 def least_number(enough: Callable[[int], bool], *, first: int = 1, parts: int = 0) -> int | None:
@@ -185,7 +183,8 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
     """
     if least_p(sample) >= level or room <= 0:
         return None
-    moved = min(_beyond_chance(sample), 0.999 * room)
+    beyond_chance = math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
+    moved = min(beyond_chance, 0.999 * room)
     if sample.counts:
         share = (sample.won + sample.lost) / sample.n
         plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
@@ -246,19 +245,12 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
         return None
     if sample.counts:
         return needed_pairs((sample.won + sample.lost) / sample.n, max_drop=max_drop, level=level)
-    normal = NormalDist()
-    reach = normal.inv_cdf(1 - level) + normal.inv_cdf(POWER)
-    units = len(sample.totals)
+    reach, units = NormalDist().inv_cdf(1 - level) + _Z_BETA, len(sample.totals)
     factor = max(reach**2 * sample.variance / max_drop**2, math.log2(1 / level) / units)
     if not sample.won + sample.lost:  # `margins.EqualPairs`
         factor = math.log(level) / math.log1p(-max_drop) / units if max_drop < 1 else 1 / units
     needed = math.ceil(sample.n * factor)
     return needed if needed <= _MOST_PAIRS else None
-
-
-def _beyond_chance(sample: Differences) -> float:
-    """Return the size of the difference that was seen, less what chance alone makes of it."""
-    return math.sqrt(max(sample.mean**2 - sample.variance, 0.0))
 
 
 def _least(power: Callable[[float], float], low: float, high: float) -> float | None:
@@ -269,3 +261,51 @@ def _least(power: Callable[[float], float], low: float, high: float) -> float | 
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle) >= POWER else (middle, high)
     return high
+
+
+@dataclass(frozen=True, slots=True)
+class NeededQuestions:
+    """How many questions show a true drop with power 0.8 in a paired comparison; None: more than a million."""
+
+    drop: float
+    n: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What questions of a file are like: `n` of them with mean `mean`, all 0 or 1 (`yes_no`) or grades.
+
+    `discordance` is the share of yes/no questions on which two runs would differ without a drop, or the variance
+    of grades' differences; `seen`: as two files show it, else as if the two answered independently: the worst.
+    """
+
+    n: int
+    mean: float
+    yes_no: bool
+    discordance: float
+    seen: bool
+
+
+def spread(values: Floats, other: Floats | None = None) -> Spread:
+    """Return the spread of a file's values, a question each; of pairs where `other` has those of a second file."""
+    yes_no = bool(np.isin(values, (0.0, 1.0)).all() and (other is None or np.isin(other, (0.0, 1.0)).all()))
+    mean = float(values.mean())
+    if other is not None:
+        apart = values - other
+        # Half of what differs either way: what a drop adds is no part of it.
+        found = float((apart != 0).mean()) - abs(float(apart.mean())) if yes_no else float(apart.var(ddof=1))
+        return Spread(len(values), mean, yes_no, max(found, 0.0), seen=True)
+    variance = mean * (1 - mean) if yes_no else float(values.var(ddof=1)) if len(values) > 1 else 0.25
+    return Spread(len(values), mean, yes_no, 2 * variance, seen=False)
+
+
+def needed(found: Spread, drops: Sequence[float]) -> tuple[NeededQuestions, ...]:
+    """Return how many questions show each drop (in (0, 1)), two-sided at 5 %."""
+
+    def shown(drop: float, n: int) -> bool:
+        if not found.yes_no:
+            return (_Z_ALPHA + _Z_BETA) * math.sqrt(found.discordance / n) <= drop
+        least = detectable_drop(n, found.discordance, found.mean, max_drop=0.0, level=ALPHA / 2)
+        return least is not None and least <= drop
+
+    return tuple(NeededQuestions(drop, least_number(partial(shown, drop), first=8, parts=200)) for drop in drops)

@@ -17,6 +17,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 
@@ -102,10 +103,8 @@ class CurveGrid:
         found = []
         for chances in self._right.reshape(-1, self.rungs).T:
             order = chances.argsort()
-            below = weight[order].cumsum()
-            low, high = (
-                float(chances[order][min(below.searchsorted(q), len(order) - 1)]) for q in (_TAIL, 1 - _TAIL)
-            )
+            at = weight[order].cumsum().searchsorted((_TAIL, 1 - _TAIL))
+            low, high = chances[order][np.minimum(at, len(order) - 1)].tolist()
             found.append((float(weight @ chances), low, high))
         return found
 
@@ -159,12 +158,11 @@ def order(asked: Codes, right: Codes) -> Order:
     draws = np.random.default_rng(0).binomial(n, fitted, (DRAWS, len(n)))
     contrary = sum(_ratio(n, drawn, falling(n, drawn)) >= observed - 1e-9 for drawn in draws)
     shares = k / n
-    rise = max(
+    _, first, last = max(
         ((shares[b] - shares[a]) * math.sqrt(n[a] * n[b] / (n[a] + n[b])), a, b)
-        for a in range(len(n))
-        for b in range(a + 1, len(n))
+        for a, b in combinations(range(len(n)), 2)
     )
-    return Order((1 + contrary) / (1 + DRAWS), (int(there[rise[1]]) + 1, int(there[rise[2]]) + 1))
+    return Order((1 + contrary) / (1 + DRAWS), (int(there[first]) + 1, int(there[last]) + 1))
 
 
 def falling(n: Codes, k: Codes) -> Floats:

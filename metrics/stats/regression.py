@@ -148,9 +148,8 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
     placed = run.group_by("item_id").agg(pl.col("question", "cluster", "stratum").first())
     before, after = (_of_items(frame) for frame in (baseline, run))
     both = after.join(before, on="item_id", suffix="_before").join(placed, on="item_id")
-    same = (
-        pl.col("value").is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
-    )
+    neither = pl.col("value").is_null() & pl.col("value_before").is_null()
+    same = neither & (pl.col("cause") == pl.col("cause_before"))
     ends = ("lower", "upper", "lower_before", "upper_before")
     known = both.with_columns(pl.when(same).then(0.0).otherwise(pl.col(name)).alias(name) for name in ends)
     alike = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
@@ -204,9 +203,7 @@ def regressions(
         worst = [one.sample(one.run.low, one.baseline.high) for one in pairs]
         best = [one.sample(one.run.high, one.baseline.low) for one in pairs]
         ends = (_decided(pairs, ones, tolerated) for ones in (worst, best))
-        found = [
-            _bounded(*three) if own.bounded else three[0] for own, *three in zip(pairs, found, *ends, strict=True)
-        ]
+        found = [*map(_bounded, pairs, found, *ends)]
     if outlook:
         found = [_with_outlook(one, sample) for one, sample in zip(found, samples, strict=True)]
     return tuple(found)
@@ -223,8 +220,10 @@ def _with_outlook(found: Regression, sample: Differences | None) -> Regression:
     )
 
 
-def _bounded(found: Regression, worst: Regression, best: Regression) -> Regression:
+def _bounded(own: Pairs, found: Regression, worst: Regression, best: Regression) -> Regression:
     """Undecide what comes out differently at the bounds of what is missing or was cut."""
+    if not own.bounded:
+        return found
     within = replace(found, low=worst.difference, high=best.difference)
     if found.outcome == worst.outcome == best.outcome:
         return replace(within, improved=found.improved and worst.improved)
@@ -239,31 +238,37 @@ def _decided(
     both = [(test, -drop) for test, drop in zip(tests, tolerated, strict=True)]
     fell = [test.below(margin) if test else None for test, margin in both]
     rose = [test.above(margin) if test else None for test, margin in both]
-    columns = zip(holm(fell), holm_levels(fell), holm(rose), holm_levels(rose), strict=True)
-    found = []
-    for own, sample, test, drop, (p_fell, level_fell, p_rose, level_rose) in zip(
-        pairs, samples, tests, tolerated, columns, strict=True
+    by_holm = (zip(each, holm(each), holm_levels(each), strict=True) for each in (fell, rose))
+    tested = zip(samples, tests, strict=True)
+    return [*map(_regression, pairs, tested, tolerated, *by_holm)]
+
+
+_ByHolm = tuple[float | None, float | None, float | None]
+"""A p-value, what it is by Holm, and the level of its step."""
+
+
+def _regression(
+    own: Pairs,
+    tested: tuple[Differences | None, MarginTest | None],
+    max_drop: float,
+    fell: _ByHolm,
+    rose: _ByHolm,
+) -> Regression:
+    sample, test = tested
+    (p_fell, fell_by_holm, level_fell), (p_rose, rose_by_holm, level_rose) = fell, rose
+    levels = (level_rose or ALPHA, level_fell or ALPHA)
+    interval = test.limits(levels) if test else Interval()
+    differing = sample.won + sample.lost if sample else 0
+    outcome: Change = "undecided"
+    if fell_by_holm is not None and fell_by_holm < ALPHA:
+        outcome = "regressed"
+    elif rose_by_holm is not None and (
+        rose_by_holm < ALPHA or (not differing and (not max_drop or own.identical[own.scored].all()))
     ):
-        blank = _blank(own, sample, drop, (level_rose or ALPHA, level_fell or ALPHA))
-        if sample is None or test is None:
-            found.append(blank)
-            continue
-        told = _with_outcome(blank, sample, test)
-        same = own.identical[own.scored].all() or not drop
-        if p_fell is not None and p_fell < ALPHA:
-            found.append(replace(told, outcome="regressed"))
-        elif (p_rose is not None and p_rose < ALPHA) or (same and not told.won + told.lost):
-            low = told.interval.low
-            found.append(replace(told, outcome="held", improved=low is not None and low > 0 and bool(told.won)))
-        else:
-            found.append(told)
-    return found
-
-
-def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tuple[float, float]) -> Regression:
-    """Return what is known of a suite before it is tested."""
-    n = sample.n if sample else 0
+        outcome = "held"
     scored = bool(own.scored.any())
+    n = sample.n if sample else 0
+    name = test.name if test else "none"
     return Regression(
         suite=own.suite,
         max_drop=max_drop,
@@ -271,29 +276,17 @@ def _blank(own: Pairs, sample: Differences | None, max_drop: float, levels: tupl
         n_left_out=len(own.strata) - n,
         mean=own.mean(own.run.value) if scored else None,
         baseline=own.mean(own.baseline.value) if scored else None,
-        difference=None,
-        interval=Interval(),
+        difference=sample.mean if sample else None,
+        interval=interval,
         levels=levels,
         yes_no=bool(sample and sample.yes_no),
         won=sample.won if sample else 0,
         lost=sample.lost if sample else 0,
-        test="none",
-        p_regressed=None,
-        p_held=None,
-        outcome="undecided",
+        test="binomial" if name == "tango" and not max_drop else name,
+        p_regressed=p_fell,
+        p_held=p_rose,
+        outcome=outcome,
+        improved=outcome == "held" and (interval.low or 0.0) > 0 and bool(sample and sample.won),
         n_cut=int((own.scored & own.open).sum()),
         n_alike=own.n_alike,
-    )
-
-
-def _with_outcome(blank: Regression, sample: Differences, test: MarginTest) -> Regression:
-    """Add what the test says."""
-    margin = -blank.max_drop
-    return replace(
-        blank,
-        difference=sample.mean,
-        interval=test.limits(blank.levels),
-        test="binomial" if test.name == "tango" and not margin else test.name,
-        p_regressed=test.below(margin),
-        p_held=test.above(margin),
     )

@@ -92,17 +92,14 @@ def follow(
     for n in range(1, len(below) + 1) if looks is None else looks:
         if not 0 < n <= len(below):
             continue
-        now = lower(*_distinct(below[:n]), alpha / 2), 1 - lower(*_distinct(1 - above[:n]), alpha / 2)
-        if max(low, now[0]) <= min(high, now[1]):  # else one of the two is wrong: the earlier one stands
-            low, high = max(low, now[0]), min(high, now[1])
-        width = most - least
-        found.append(Look(n, least + width * float(below[:n].mean()), least + width * low, least + width * high))
+        distinct = (np.unique(column[:n], return_counts=True) for column in (below, 1 - above))
+        least_now, most_now = (lower(seen, counts.astype(np.float64), alpha / 2) for seen, counts in distinct)
+        now_low, now_high = max(low, least_now), min(high, 1 - most_now)
+        if now_low <= now_high:  # else one of the two is wrong: the earlier one stands
+            low, high = now_low, now_high
+        mean, width = float(below[:n].mean()), most - least
+        found.append(Look(n, least + width * mean, least + width * low, least + width * high))
     return tuple(found)
-
-
-def _distinct(values: Floats) -> tuple[Floats, Floats]:
-    seen, counts = np.unique(values, return_counts=True)
-    return seen, counts.astype(np.float64)
 
 
 def side(look: Look, threshold: float) -> Side:

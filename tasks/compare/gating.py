@@ -20,13 +20,13 @@ from metrics.analysis.baseline import (
     compare_with_baseline,
     unlike,
 )
-from metrics.analysis.observations import observations
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Circumstances, Results, RunTables, build_interim
-from metrics.analysis.scores import ModelScore, SuiteScore
+from metrics.analysis.results import Results, RunTables, build_interim
+from metrics.analysis.scores import Circumstances, ModelScore, SuiteScore
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import TwinResult
+from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase

@@ -13,9 +13,9 @@ from data.errors import InputError
 from data.suites import Suite, prompted
 from data.tables import SCORES
 from metrics.analysis.matching import KEY, ComparedModel, changes, common, compare_fields, compared_models, fields
-from metrics.analysis.observations import observations
 from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import align
+from metrics.analysis.values import observations
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
 from tasks.report.regressions import moved_lines

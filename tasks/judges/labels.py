@@ -24,7 +24,8 @@ from data.draw import canonical
 from data.errors import InputError
 from data.questions import shown_answer, shown_question
 from data.suites import Suite
-from metrics.analysis.scores import MIN_COVERAGE, Labels
+from metrics.analysis.judged import Labels
+from metrics.analysis.scores import MIN_COVERAGE
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered

@@ -10,8 +10,7 @@ from scipy import stats
 
 from metrics.analysis import pairs
 from metrics.stats import margins, power, regression
-from metrics.stats.intervals import wilson
-from metrics.stats.strata import part_of, stratified
+from metrics.stats.intervals import part_of, stratified, wilson
 from tests.acceptance import references, tables
 
 COUNTS = [(0, 0), (1, 0), (0, 1), (0, 6), (1, 5), (3, 3), (12, 4), (0, 40), (20, 33), (2, 9)]

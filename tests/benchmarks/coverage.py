@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 
 from metrics.analysis.means import suite_mean
-from metrics.stats.intervals import Floats, Interval, MeanEstimate
-from metrics.stats.strata import part_of, stratified
+from metrics.stats.intervals import Floats, Interval, MeanEstimate, part_of, stratified
 from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of, yes_no
 from tests.strata import shares
 

@@ -44,7 +44,7 @@ IMPORTED = (
     "sqlalchemy.orm sqlalchemy.dialects.sqlite sqlalchemy.dialects.postgresql fsspec tenacity stamina "
     "fastapi.encoders prefect.utilities.visualization openai.resources.chat.completions httpcore2 "
     "anyio._backends._asyncio uvicorn starlette.applications h11 regex rapidfuzz.distance numpy config.reading "
-    "metrics.citation metrics.cot metrics.exam metrics.analysis.passports metrics.stats.strata"
+    "metrics.citation metrics.cot metrics.exam metrics.analysis.passports metrics.stats.intervals"
 )
 """What starts no thread (Polars does)."""
 

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.judged import Labels, Withheld
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Results
-from metrics.analysis.scores import Labels, Withheld, scores_of
+from metrics.analysis.scores import Circumstances, model_scores
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.verdict import RunVerdict, verdict_of
 
@@ -32,14 +33,14 @@ def finalise(
     """
     flagged = {name: Withheld(why) for name, why in (undecided or {}).items()}
     flagged |= {name: Withheld(why, measured=False) for name, why in (unjudged or {}).items()}
-    found = scores_of(
-        summary,
+    known = Circumstances(
+        suites,
         dict.fromkeys(models, suites),
         withheld={(model, name): one for model in models for name, one in flagged.items()},
         stopping=stopping,
-        waiting=waiting,
-        repeated=repeated,
-        labels=labels,
+        waiting=waiting or {},
+        labels=labels or {},
     )
+    found = model_scores(summary, known, repeated=repeated)
     policy = Policy(gate, threshold, {suite.name: suite.threshold for suite in suites})
     return verdict_of(Results({}, found, waiting or {}), policy)

@@ -12,7 +12,7 @@ from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.analysis.explainability import ExplainabilityResult
 from metrics.analysis.results import Results
-from metrics.analysis.scores import scores_of
+from metrics.analysis.scores import model_scores
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from tasks.aggregate import circumstances
@@ -63,7 +63,7 @@ def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] 
     """Decide on a summary, as the stages do."""
     plan = resolve(settings)
     known = circumstances(plan, missing=missing)
-    found = scores_of(summary, known.members, withheld=known.withheld, missing=known.missing)
+    found = model_scores(summary, known)
     return verdict_of(Results({}, found), plan.policy)
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from data.errors import InputError
 from data.suites import Suite
 from flows.cli.commands.label import table_of
-from metrics.analysis.scores import Labels
+from metrics.analysis.judged import Labels
 from tasks.judges.labels import By, estimates, joined, keep, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 

@@ -268,7 +268,7 @@ def power(
         raise InputError(f"power: found {len(named)} runs or files, expected one or two.")
     if wrong := [one for one in drop if not 0 < one < 1]:
         raise InputError(f"--drop {wrong[0]:g}: expected a share, in 0 to 1.")
-    from metrics.analysis.needed import needed, spread
+    from metrics.stats.power import needed, spread
     from tasks.report.tables import Column, Table
     from tasks.report.text import grouped, percent, points
 

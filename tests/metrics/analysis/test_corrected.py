@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from data.suites import Suite
-from metrics.analysis.corrected import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
+from metrics.analysis.judged import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
 from metrics.analysis.passports import Passport
 from tests.helpers.passports import claims, passport, tables
 from tests.helpers.suites import shipped

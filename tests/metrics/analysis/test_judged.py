@@ -15,9 +15,10 @@ from data.exits import GateOutcome
 from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
-from metrics.analysis.corrected import corrected_means, exam_table
 from metrics.analysis.judged import (
     Estimated,
+    corrected_means,
+    exam_table,
     judge_statuses,
     left_out,
     outcome_as_judged,
@@ -26,7 +27,8 @@ from metrics.analysis.judged import (
 )
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import SuiteResult, verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine

@@ -10,11 +10,12 @@ import pytest
 from data.suites import GateOn
 from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
-from metrics.analysis.observations import RepeatedQuestions, observations
+from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.repeated import repeated
-from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
+from metrics.analysis.values import RepeatedQuestions, observations
 from metrics.analysis.verdict import ModelResult, verdict_of
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered

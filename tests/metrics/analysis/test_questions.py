@@ -22,8 +22,8 @@ def items(rows: Rows, suite: str = "s") -> pl.DataFrame:
 
 
 def pairs(before: Rows, after: Rows) -> tuple[set[tuple[str, str]], QuestionChanges]:
-    found = pair_questions("s", items(before), items(after))
-    return {(old, new) for old, new in found.rows.iter_rows()}, found.moved
+    rows, moved = pair_questions("s", items(before), items(after))
+    return {(old, new) for old, new in rows.iter_rows()}, moved
 
 
 def test_questions_pair_whatever_their_items_are_and_in_whatever_order() -> None:

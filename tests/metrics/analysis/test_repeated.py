@@ -5,8 +5,8 @@ import pytest
 
 from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate
-from metrics.analysis.repeated import repeated
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import SuiteResult
 from tests.helpers.suites import declared

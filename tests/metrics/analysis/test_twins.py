@@ -10,7 +10,8 @@ from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
 from metrics.analysis.verdict import SuiteResult, verdict_of

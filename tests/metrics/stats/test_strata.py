@@ -8,8 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from metrics.stats.intervals import Interval, Z, pool, wilson
-from metrics.stats.strata import Stratum, observed, part_of, parts_of, strata_limits, stratified
+from metrics.stats.intervals import (
+    Interval,
+    Stratum,
+    Z,
+    observed,
+    part_of,
+    parts_of,
+    pool,
+    strata_limits,
+    stratified,
+    wilson,
+)
 from tests.strata import SPREADS, shares
 
 

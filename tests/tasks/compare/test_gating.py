@@ -13,10 +13,11 @@ from config.declared import suites_in
 from data.tables import SCORES
 from flows.cli.application import main
 from metrics.analysis.document import document
-from metrics.analysis.observations import observations
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Circumstances, RunTables, build_interim
+from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
+from metrics.analysis.values import observations
 from metrics.analysis.verdict import verdict_of
 from tasks.store.runs import find, items_of, load
 from tasks.store.tables import Store

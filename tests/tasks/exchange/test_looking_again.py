@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from flows.cli.application import main
-from metrics.analysis.needed import needed, spread
+from metrics.stats.power import needed, spread
 from tests.tasks.exchange.forms import FORMS, Line, deepeval, promptfoo
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"

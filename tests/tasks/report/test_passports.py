@@ -3,7 +3,7 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-from metrics.analysis.corrected import CorrectedMean
+from metrics.analysis.judged import CorrectedMean
 from metrics.analysis.passports import ExamResult, passports
 from metrics.stats.intervals import Interval
 from tasks.report import html, junit, markdown
