@@ -280,9 +280,10 @@ def corrected_means(
 def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
     where = items.select("item_id", "suite", "language").unique("item_id")
     for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
-        rows = scores.filter(pl.col("metric") == name).join(where.filter(suite=suite.name), on="item_id")
+        own = where.filter(suite=suite.name)  # in their order: sums in another one differ in the last digit
+        rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
         gathered: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for model, language, details in rows.select("model", "language", "details").sort("model").iter_rows():
+        for model, language, details in rows.select("model", "language", "details").iter_rows():
             gathered.setdefault((model, language), []).append(json.loads(details))
         for (model, language), listed in sorted(gathered.items()):
             if told := [found for details in listed if (found := _counting(details))]:
