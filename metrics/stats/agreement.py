@@ -9,7 +9,7 @@ import polars as pl
 
 from data.errors import InputError
 from data.records import VALUED
-from metrics.stats.intervals import Floats, Interval, MeanEstimate, mean_interval, wilson
+from metrics.stats.intervals import Interval, MeanEstimate, mean_interval, wilson
 
 _NOTHING = 1e-12
 _DRAWS = 2000
@@ -82,7 +82,11 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
     given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
     rated = given.filter(pl.len().over("unit") > 1)
     units, n_ratings = rated["unit"].n_unique(), rated.height
-    size, unlike, totals, squares = _units(rated)
+    at = pl.col("value") - rated["value"].mean()  # about the middle: sums of squares lose nothing
+    by_unit = rated.with_columns(at=at).group_by("unit", maintain_order=True)
+    grouped = by_unit.agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
+    size, totals, squares = (grouped[name].to_numpy().astype(float) for name in ("n", "total", "squares"))
+    unlike = (squares - totals**2 / size) * size / (size - 1)
     spread = float(squares.sum()) * n_ratings / max(n_ratings - 1, 1)
     if spread <= _NOTHING:
         return Agreement(None, Interval(), units)
@@ -97,15 +101,6 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
     alphas = 1 - (weights @ unlike + chance) / np.maximum(expected * (1 + extra * size.mean() / n), _NOTHING)
     low, high = np.quantile(alphas, [0.025, 0.975]).tolist()
     return Agreement(alpha, Interval(min(low, alpha), max(high, alpha), "bootstrap", units), units)
-
-
-def _units(rated: pl.DataFrame) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return each unit's number of ratings, how unlike they are, their sum and their squares' sum."""
-    at = pl.col("value") - rated["value"].mean()  # about the middle: sums of squares lose nothing
-    by_unit = rated.with_columns(at=at).group_by("unit", maintain_order=True)
-    grouped = by_unit.agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
-    size, total, squares = (grouped[name].to_numpy().astype(float) for name in ("n", "total", "squares"))
-    return size, (squares - total**2 / size) * size / (size - 1), total, squares
 
 
 def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
