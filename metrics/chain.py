@@ -60,7 +60,6 @@ def _by_rules(sample: Sample) -> _Settled:
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask so many times for the first wrong step; nothing where the rules name one, or where there are no steps."""
-    del found
     steps = _by_rules(sample).steps if reply(sample) else ()
     if steps:
         values = {"question": sample["question"], "reference": sample["reference"], "steps": list(steps)}
@@ -107,7 +106,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 3.
     """
-    del options
     if not reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"judged": None})
     settled = _by_rules(sample)

@@ -414,7 +414,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    del found
     there = offered(sample, options)
     wanted = right(sample, there)
     if not wanted:

@@ -48,7 +48,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    del found
     wanted = [text for text in options["texts"] or texts(sample) if spaced(text)]
     if not wanted:
         return NO_EXPECTED

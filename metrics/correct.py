@@ -15,7 +15,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 2.
     """
-    del found, options
     verdict = sample["verdict"]
     if verdict["status"] not in VALUED:
         return Score(None, verdict["status"], verdict["reason"])

@@ -91,7 +91,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    del found
     wanted = {normalise(text, options) for text in texts(sample)}
     if not wanted:
         return NO_EXPECTED

@@ -63,7 +63,6 @@ class Options(Frozen):
 
 def _rows(exam: str) -> Any:
     def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-        del found
         if sample.get(EXAM) != exam:
             return
         for asked in sample[QUESTIONS]:
@@ -127,7 +126,6 @@ def _best(verdicts: Sequence[str]) -> str:
 
 def _score(exam: str, step: str) -> Any:
     def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-        del options
         if sample.get(EXAM) != exam:
             return Score(None, "not_applicable", "another step is examined")
         said = found[step]

@@ -30,7 +30,7 @@ def _splits(mode: str, side: str) -> bool:
     return mode in {"f1", "precision" if side == "response" else "recall"}
 
 
-def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask to split the sides that the mode needs; an empty text is not asked about.
 
     Without a reference nothing is asked: the metric is not applicable.
@@ -47,7 +47,7 @@ def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[
             yield Question(side, {"text": _text(sample, side), "question": _text(sample, "question")})
 
 
-def read_claims(question: Question, text: str) -> list[str]:  # noqa: ARG001 - a step's form
+def read_claims(question: Question, text: str) -> list[str]:
     """Read `{"claims": […]}`: texts, none of them empty; no claims at all is a valid reply."""
     claims = read_object(text, "claims")["claims"]
     if not isinstance(claims, list) or not all(

@@ -29,7 +29,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14, with the extraction of SPEC 3.
     """
-    del found
     wanted = [value for value in map(_value, expected(sample)) if value is not None]
     if not wanted:
         return NO_EXPECTED

@@ -59,7 +59,6 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask in both orders at once, unless the score is settled without."""
-    del found
     if _settled(sample, options):
         return
     ours, theirs = reply(sample), other(sample, options)

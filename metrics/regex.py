@@ -93,7 +93,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    del found
     if not (said := reply(sample)):
         return NO_REPLY
     try:

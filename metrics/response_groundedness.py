@@ -122,7 +122,7 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     return None
 
 
-def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask one question about the whole response, unless the score is settled without."""
     if _settled(sample, options) is None:
         yield Question(
@@ -135,7 +135,7 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
         )
 
 
-def read_rating(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+def read_rating(question: Question, text: str) -> Judgement:
     """Read `{"reason": …, "rating": 0, 1 or 2}`.
 
     Taken: the integers 0, 1, 2, also written 2.0 or "2". All else is refused, and nothing is clamped or guessed:

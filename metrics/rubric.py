@@ -84,7 +84,6 @@ def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask one question for each criterion, all at once; nothing about an empty response."""
-    del found
     if not (said := reply(sample)):
         return
     lo, hi = options["scale"]

@@ -28,7 +28,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14; rapidfuzz.
     """
-    del found
     wanted = list(texts(sample))
     if not wanted:
         return NO_EXPECTED

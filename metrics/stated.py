@@ -13,7 +13,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 13.
     """
-    del found, options
     stated = sample.get("stated")
     if isinstance(stated, bool | int | float) and 0 <= stated <= 1:
         return Score(float(stated), reason="as the log states")

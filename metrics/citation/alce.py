@@ -40,7 +40,7 @@ def _question(key: str, answer: CitedAnswer, index: int, passages: Passages, num
     return Question(key, {"kind": "passage", "content": content, "claim": claim, "context": near})
 
 
-def questions(answer: CitedAnswer, passages: Passages, found: Found, most: int) -> Iterator[Question]:  # noqa: ARG001 - a step's form
+def questions(answer: CitedAnswer, passages: Passages, found: Found, most: int) -> Iterator[Question]:
     """Ask, of each cited sentence, about the union of its passages and, of several, about each alone."""
     asked = 0
     for index, numbers in cited(answer).items():

@@ -1,6 +1,6 @@
 """Take a cited answer apart: its sentences, its citations with the claim that each one backs, and its sources."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -10,8 +10,7 @@ from data.json_reply import objects
 from data.patterns import pattern
 from data.sentences import count_words, split_sentences
 from data.thinking import split
-from metrics.citation.marker_variants import common, points, rounded
-from metrics.citation.markers import LARGEST, Mark, join_pointers, marks, split_said, unescape, unwrap
+from metrics.citation.markers import LARGEST, Mark, common, marks, points, rounded, split_said, unwrap
 from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources, trim_url
 
 CLAIM_WORDS = 4
@@ -19,7 +18,7 @@ CLAIM_WORDS = 4
 
 _TIED, _TIED_SIGNS, _SAME = 100, 1000, 80
 _BETWEEN = pattern(r"[\s,;，、；]*+")
-_FENCE = pattern(r"\s*+```[a-z]{0,10}+\s")
+_JSON = pattern(r"\s*+(?:```[a-z]{0,10}+\s++)?+\{")
 _TEXT_KEYS = ("answer", "text", "response", "model_answer", "ответ", "回答", "答案")
 _LIST_KEYS = ("citations", "sources", "references", "источники", "来源", "引用")
 _LEADING = " \t\n,;:.)，、；。：…—–-*_>•#"
@@ -75,17 +74,14 @@ class _Group:
 
 def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
     """Return the body and the sources of an answer, whether it is JSON or plain text."""
-    text = split(response)[0]
-    fenced = _FENCE.match(text)
-    if text.lstrip().startswith("{") or (fenced and text[fenced.end() :].lstrip().startswith("{")):
-        for found in objects(text):
-            body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)
-            if body is not None:
-                listed = next((found[key] for key in _LIST_KEYS if key in found), None)
-                inner, tail = split_sources(join_pointers(common(unescape(body), n_passages)))
-                return inner, read_sources(tail) | read_json_sources(listed)
-    body, tail = split_sources(join_pointers(common(unescape(text), n_passages)))
-    return body, read_sources(tail)
+    text, listed = split(response)[0], None
+    for found in objects(text) if _JSON.match(text) else ():
+        body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)
+        if body is not None:
+            text, listed = body, next((found[key] for key in _LIST_KEYS if key in found), None)
+            break
+    body, tail = split_sources(common(text, n_passages))
+    return body, read_sources(tail) | read_json_sources(listed)
 
 
 def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int) -> tuple[str, list[_Group]]:
@@ -97,13 +93,11 @@ def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int)
     found = marks(body, n_passages)
     if n_passages and not found and (numbered := rounded(body, n_passages)) != body:
         body, found = numbered, marks(numbered, n_passages)
-    linked = _number_links(found, sources, n_passages)
     pieces: list[str] = []
     groups: list[_Group] = []
     at = length = 0
-    for mark in found:
+    for mark, numbers in zip(found, _cited(found, sources, n_passages), strict=True):
         before = body[at : mark.start]
-        numbers = _numbers(mark, sources, linked)
         kept_label = mark.label if mark.said else mark.name if _is_part(mark, body) else ""
         joins = groups and at and "\n" not in before and _BETWEEN.fullmatch(before)
         if joins and not kept_label and not groups[-1].said:
@@ -118,29 +112,25 @@ def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int)
     return "".join(pieces), groups
 
 
-def _number_links(found: list[Mark], sources: dict[int, ListedSource], n_passages: int) -> dict[str, int]:
-    """Give each linked URL its source's number, or one above all numbers that the answer uses."""
-    numbers = {source.url: source.number for source in sources.values() if source.url}
+def _cited(found: list[Mark], sources: dict[int, ListedSource], n_passages: int) -> Iterator[dict[int, str]]:
+    """Yield the numbers that each marker or link cites, each with the marker as written.
+
+    A URL without a number gets its source's, or one above all numbers that the answer uses.
+    """
+    linked = {source.url: source.number for source in sources.values() if source.url}
     used = [n for mark in found for n in mark.numbers if n < LARGEST // 1000]
     free = max((n_passages, *sources, *used), default=0) + 1
     for mark in found:
         url = trim_url(mark.link)
-        if url and url not in numbers:
-            numbers[url] = free
+        if url and url not in linked:
+            linked[url] = free
             sources[free] = ListedSource(free, mark.name.strip(), url, text=mark.label[:500])
             free += 1
-    return numbers
-
-
-def _numbers(mark: Mark, sources: dict[int, ListedSource], linked: Mapping[str, int]) -> dict[int, str]:
-    """Return the numbers that a marker or link cites, each with the marker as written."""
-    if mark.link:
-        return {linked[trim_url(mark.link)]: mark.label[:80]}
-    numbers = dict.fromkeys(mark.numbers, mark.label[:80])
-    if mark.url:
-        for number in numbers:
+    for mark in found:
+        numbers = [linked[trim_url(mark.link)]] if mark.link else mark.numbers
+        for number in numbers if mark.url else ():
             sources.setdefault(number, ListedSource(number, url=mark.url, text=mark.label[:500]))
-    return numbers
+        yield dict.fromkeys(numbers, mark.label[:80])
 
 
 def _keep(body: str, before: str, end: int) -> str:
@@ -176,32 +166,28 @@ def _is_part(mark: Mark, body: str) -> bool:
     return bool(before.strip()) and before[-1] not in ".!?…。！？\n" and label not in host
 
 
-def _place(groups: list[_Group], spans: list[tuple[int, int]], text: str) -> list[list[_Group]]:
-    """Give each group to its sentence: the one that it ends or stands in; at a line's start the one it opens."""
+def _place(groups: Iterable[_Group], text: str) -> Iterator[tuple[tuple[int, int], list[_Group]]]:
+    """Yield each sentence's span with its groups: those that it ends or holds, at a line's start that it opens.
+
+    What a sentence cites that only points is its predecessor's.
+    """
+    spans = list(split_sentences(text))
     placed: list[list[_Group]] = [[] for _ in spans]
     index = 0
-    for group in groups:
+    for group in groups if spans else ():
         while index + 1 < len(spans) and (
             group.position > spans[index + 1][0] or "\n" in text[spans[index][1] : group.position]
         ):
             index += 1
-        if placed:
-            placed[index].append(group)
-    return placed
-
-
-def _without_pointers(
-    text: str, spans: Sequence[tuple[int, int]], placed: Sequence[list[_Group]]
-) -> list[tuple[tuple[int, int], list[_Group]]]:
-    """Return sentences with their groups; what a sentence cites that only points is its predecessor's."""
+        placed[index].append(group)
     kept: list[tuple[tuple[int, int], list[_Group]]] = []
     for span, inside in zip(spans, placed, strict=True):
-        if kept and inside and points(text[span[0] : span[1]]):
+        if kept and inside and points(text[slice(*span)]):
             end = kept[-1][0][1]
             kept[-1][1].extend(replace(group, position=end, said=0) for group in inside)
         else:
             kept.append((span, inside))
-    return kept
+    yield from kept
 
 
 def _claim(clause: str, whole: str) -> str:
@@ -210,21 +196,13 @@ def _claim(clause: str, whole: str) -> str:
     return clause if count_words(clause) >= CLAIM_WORDS else whole
 
 
-def _said_claims(text: str, span: tuple[int, int], said: list[_Group], whole: str) -> list[str]:
-    """Return the claim of each marker that its sentence names: it reads whole, the marker included."""
-    if not said:
-        return []
-    places = [(group.position - group.said, group.position) for group in said]
-    return [_claim(clause, whole) for clause in split_said(text, span, places)]
-
-
 @lru_cache(maxsize=1024)  # the answers of a batch, which several steps read in turn
 def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     """Take a model's answer apart.
 
     Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1:0†source】`,
     `［1］`, `[Passage 1: Title]`, `[1, p. 12]`, `[1](url)`, `(Document 1)`, `（文档1）`, `¹`, also in brackets
-    or bold, before or after the full stop, and the rarer forms of `metrics.citation.marker_variants`; a number that
+    or bold, before or after the full stop, and the rarer forms of `metrics.citation.markers.common`; a number that
     points nowhere stays a citation. `According to Document 10` and its kin are read up to `n_passages`, and
     stay in the text; their claim is the sentence. What a sentence cites that only points (`See Document 5.`)
     is cited by the one before it. A link without a number, Markdown's or bare, is a citation of a source of
@@ -236,23 +214,20 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
     """
     body, sources = _unwrap(response, n_passages)
     text, groups = _strip_markers(body, sources, n_passages)
-    spans = list(split_sentences(text))
     sentences: list[Sentence] = []
     citations: dict[tuple[int, str, int], Citation] = {}
-    for index, (span, inside) in enumerate(_without_pointers(text, spans, _place(groups, spans, text))):
-        piece = text[span[0] : span[1]]
-        counted = (
-            count_words(piece) >= CLAIM_WORDS and not _QUESTION.search(piece[-6:]) and not piece.startswith("#")
-        )
-        sentences.append(Sentence(piece, counted, bool(inside)))
-        previous, whole = span[0], piece.lstrip("-*•#>_ ").rstrip(_TRAILING)
-        said = iter(_said_claims(text, span, [group for group in inside if group.said], whole))
+    for index, (span, inside) in enumerate(_place(groups, text)):
+        previous, end = span
+        piece = text[previous:end]
+        claims = count_words(piece) >= CLAIM_WORDS and not _QUESTION.search(piece[-6:])
+        sentences.append(Sentence(piece, claims and not piece.startswith("#"), bool(inside)))
+        whole = piece.lstrip("-*•#>_ ").rstrip(_TRAILING)
+        places = [(group.position - group.said, group.position) for group in inside if group.said]
+        said = iter(split_said(text, span, places) if places else ())
         for group in inside:
-            if group.said:
-                claim = next(said)
-            else:
-                claim = _claim(text[previous : min(group.position, span[1])], whole)
-                previous = max(previous, group.position)
+            clause = next(said) if group.said else text[previous : min(group.position, end)]
+            previous = previous if group.said else max(previous, group.position)
+            claim = _claim(clause, whole)
             for number, label in group.numbers.items():
                 citations.setdefault((number, claim, index), Citation(number, claim, index, label))
     if citations or not any(source.claim for source in sources.values()):

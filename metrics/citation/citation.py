@@ -79,7 +79,7 @@ def _context(answer: CitedAnswer, citation: Citation) -> str:
     return " ".join(sentence.text for sentence in near)[-_CONTEXT:]
 
 
-def support_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+def support_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask about each citation that points anywhere, up to `max_citations` of them."""
     answer = parse(sample)
     for index, citation in enumerate(answer.citations[: options["max_citations"]]):
@@ -95,7 +95,7 @@ def _gold(sample: Sample) -> tuple[list[str], str]:
     return listed, str(sample.get("long_answer") or sample.get("reference") or "")
 
 
-def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:  # noqa: ARG001 - a step's form
+def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask about the whole answer, where there is an answer and a gold answer."""
     short, long = _gold(sample)
     text = parse(sample).text
@@ -104,12 +104,12 @@ def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -
         yield Question("answer", {**values, "answer": text})
 
 
-def read_support(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+def read_support(question: Question, text: str) -> Judgement:
     """Read ENTAILMENT, NEUTRAL or CONTRADICTION."""
     return read_verdict(text, SUPPORT)
 
 
-def read_correctness(question: Question, text: str) -> Judgement:  # noqa: ARG001 - a step's form
+def read_correctness(question: Question, text: str) -> Judgement:
     """Read CORRECT, PARTIALLY_CORRECT or INCORRECT."""
     return read_verdict(text, CORRECTNESS)
 

@@ -1,40 +1,202 @@
-"""Find the citation markers of an answer: bracketed, superscript, or said in the sentence (`Document 3 states`)."""
+"""Citation markers in English, Russian and Chinese: bracketed, superscript, or said (`Document 3 states`)."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from metrics.citation.marker_forms import (
-    ADDRESS,
-    BOLD,
-    BRACKET,
-    CALCULATED,
-    CORE,
-    ESCAPED,
-    FORMULA,
-    INTRODUCED,
-    MARKER,
-    MATH,
-    MEASURED,
-    MEASURED_ZH,
-    MORE,
-    NAMED,
-    OF,
-    POINTED,
-    PREPOSED,
-    RAISED_WORD,
-    RANGE,
-    ROUND,
-    SPREAD,
-    STATED,
-    STOPPED,
-    SUPER,
-    TITLED,
-    TO_DIGITS,
-    wrapped,
+from data.patterns import pattern
+from metrics.citation.source_lists import HEADINGS, LINK, trim_url
+
+_EN = r"passages?|documents?|docs?\.?|sources?|references?|refs?\.?|citations?|excerpts?|snippets?|contexts?"
+_RU = (
+    r"отрыв(?:ок|к[а-я]{1,3})|документ[а-я]{0,3}|док\.|источник[а-я]{0,3}|ист\.|фрагмент[а-я]{0,3}|"
+    r"пассаж[а-я]{0,3}|"
+    r"ссылк[а-я]{1,3}|ссылок"
 )
-from metrics.citation.source_lists import LINK, trim_url
+_ZH = (
+    r"(?:参考文献|參考文獻|参考资料|段落|文档|文檔|文件|文献|文獻|来源|來源|资料|資料|出处|出處|片段|材料|引用|"
+    r"参考)"
+)
+_NAMES = rf"(?:search results?|{_EN}|{_RU}|{_ZH})"
+_ONLY_BRACKETED = (
+    rf"(?:{_NAMES}|texts?|articles?|chunks?|paragraphs?|results?|items?|evidence|id|no\.?|текст|абзац|статья)"
+)
+_SIGN = r"(?:[ \t]{0,3}+(?:№|#|No\.?|number|номер|под номером|:|：)|[.:])?[ \t]{0,3}+"
+_DIGITS = r"[0-9０-９]++(?![页頁行条年])"
+_NUMBER = rf"(?:{_ONLY_BRACKETED}{_SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
+_NEXT = rf"(?:{_NAMES}{_SIGN}|第[ ]?|[#№][ ]?)?\^?{_DIGITS}"
+_JOIN = r"[ \t]{0,3}+(?:[,;，、；–—−-](?:[ \t]{0,3}+(?:and|и|和)\b)?+|and\b|&|и\b|和|及|与)[ \t]{0,3}+"
+_LEAD = (
+    r"(?:(?:see(?: also)?|cf\.?|from|per|as per|via|in|sources?|according to|as (?:stated|noted|described) in|"
+    r"см\.?(?: также)?|из|по|согласно|источники?)[ \t:：]{1,3}+|"
+    r"(?:参见|參見|见|見|根据|根據|据|出自|来自|引自|来源|來源)[ \t:：]{0,3}+)"
+)
+_LOCATOR = (
+    r"[ \t]{0,2}+[,;:，；：][ \t]{0,2}+(?:pp?\b|pages?\b|par|sec|§|¶|lines?\b|ch\b|chap|fig|table|с\b|стр|абз|гл|"
+    r"п\b|"
+    r"строк|第|页|頁|段|行|[\"“«「])[^\]】］〕\n()（）]{0,120}+|"
+    r"[ \t]{0,2}+[:：][ \t]{0,2}+[^\W\d_][^\]】］〕\n]{0,120}+"
+)
+_TITLE = r"[ \t]{0,2}+[,;:，；：(（–—«“\"「《-][ \t]{0,2}+[^\]】］〕\n]{0,160}+"
+_MARKER = pattern(
+    rf"[\[【［〔][ \t]{{0,3}}+(?:{_LEAD})?(?P<numbers>{_NUMBER}(?:{_JOIN}{_NEXT})*+)(?:篇|段|号)?"
+    rf"(?::[0-9]{{1,4}}+(?=†))?(?:†[^\]】\n]{{0,80}}+|{_LOCATOR}|(?P<title>{_TITLE}))?+[ \t]{{0,3}}+[\]】］〕]"
+    r"(?:\((?P<url>[a-z]{2,8}://[^\s()]*+(?:\([^\s()]*+\)[^\s()]*+)*+)\))?+",
+    re.IGNORECASE,
+)
+_NAMED = pattern(_ONLY_BRACKETED, re.IGNORECASE)
+_ONE = re.sub(r"\?P<[a-z]+>", "?:", _MARKER.pattern)
+_SEVERAL = rf"({_ONE}(?:(?:[ \t,;，、]|and|и|和){{0,5}}{_ONE})*+)"
+_NOTED = rf"[ \t]?(?:{_LEAD}){{0,2}}(?:{_NAMES}[ \t:：]{{0,2}}+)?"
+_WRAPPED = pattern(
+    rf"\({_NOTED}{_SEVERAL}\)|（{_NOTED}{_SEVERAL}）|\*\*{_SEVERAL}\*\*|<sup>{_SEVERAL}</sup>|\[{_SEVERAL}\]",
+    re.IGNORECASE,
+)
+_BOLD = pattern(rf"([\[(（【])\*{{1,2}}({_NUMBER}(?:{_JOIN}{_NEXT})*+)\*{{1,2}}(?=[\])）】])", re.IGNORECASE)
+_ESCAPED = pattern(rf"\\\[({_NUMBER}(?:{_JOIN}{_NEXT})*+)\\?\]", re.IGNORECASE)
+_SPREAD = pattern(r"\[([0-9]{1,9})\]([–—−-])\[([0-9]{1,9})\]")
+_RANGE = pattern(r"([0-9０-９]++)(?:[ \t]*+[–—−-][ \t]*+\D{0,16}?([0-9０-９]++))?")
+
+_SMALL = r"[0-9０-９]{1,3}+(?![0-9０-９]|[.,][0-9]|%)"
+_COUNTED = rf"(?:第[ ]?)?{_NAMES}{_SIGN}{_SMALL}|第[ ]?{_SMALL}[ ]?(?:段落?|[个個篇份号號][ ]?{_ZH})"
+_ROUND = pattern(
+    rf"[(（][ \t]?(?:{_LEAD}){{0,2}}(?P<numbers>(?:{_COUNTED})(?:{_JOIN}(?:{_COUNTED}|{_SMALL}))*+)"
+    r"(?P<tail>[ \t]{0,2}+[,;:，；：–—-][^()（）\n]{0,120}+|[ \t]?[«“\"「《][^()（）\n]{0,120}+|"
+    r"[ \t]{0,2}+[(（][^()（）\n]{0,120}+[)）])?+"
+    r"[ \t]?[)）]",
+    re.IGNORECASE,
+)
+
+_ADDRESS = pattern(
+    r"(?:(?<!\])(?P<open>[(（<][ ]?(?:(?:source|see|via|from|источник|см\.|来源|见)[ ]?[:：]?[ ]?)?)"
+    r"|(?<![\w/(\[\]=\"'（<]))"
+    r"(?P<link>(?:https?://|www\.)[^\s<>\"“”«»「」，。；（）]++)",
+    re.IGNORECASE,
+)
+_BRACKET = pattern(r"(?:[,;:][^()（）<>\n/]{0,80})?[ ]?[)）>]")
+
+_TO_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻˒⸴", "0123456789-,,")
+_UP = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_SUPER = pattern(
+    rf"(?P<up>[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+(?:[ ]?[˒⸴,⁻–-]?[ ]?[¹²³⁴⁵⁶⁷⁸⁹][{_UP}]{{0,2}}+){{0,20}}+)(?![{_UP}⁺⁻ⁿ])"
+    r"|<sup>(?P<tag>[1-9][0-9]{0,2}(?:[ ]?[,–-][ ]?[1-9][0-9]{0,2}){0,20}+)</sup>"
+    r"|(?P<math>(?:\$\^(?:\{\[?[0-9]{1,3}(?:,[ ]?[0-9]{1,3}){0,20}+\]?\}|[1-9])\$){1,20}+)"
+    r"|\^(?P<caret>[1-9][0-9]{0,2}(?:,[ ]?[1-9][0-9]{0,2}){0,20}+)\^"
+)
+_MATH = pattern(r"[0-9]+")
+"""The numbers of a superscript in a formula's dollars."""
+_RAISED_WORD = pattern(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
+_FORMULA = pattern(
+    r"(?:[=+×·]\s?[0-9]{0,9}[a-zA-Z\u0370-\u03ff]{1,2}|(?<![\u0370-\u03ff])[\u0370-\u03ff][a-zA-Z]?|[\u3400-\u9fff][a-z])$"
+)
+"""A variable of a formula, whose superscript is a power: `E = mc²`, `πr²`, `面积为r²`."""
+_STOPPED = pattern(r"[.,;:!?…。，；：！？、][\"'”’»)*_」』）]{0,3}$|[\"”»」』]$")
+_CALCULATED = pattern(r"[ ]?[=+*/×÷]|[^\W\d_]")
+_MEASURED = frozenset(
+    """mm cm dm km nm ft in yd mi sq ha acre acres meter meters metre metres feet foot inch inches mile miles
+    kilometer
+    kilometers kilometre kilometres sin cos tan log ln mc мм см дм км га метр метра метров фут фута футов миля
+    мили миль километр километра километров sec кв куб""".split()  # noqa: SIM905 - words
+)
+_MEASURED_ZH = frozenset("米里寸尺码")
+_CORE = pattern(
+    rf"(?<![^\W_\u3400-\u9fff])(?P<label>(?:sources?|источники?|来源|來源)[ ]?[:：][ *_]{{0,3}})?"
+    rf"(?:第[ ]?)?{_NAMES}{_SIGN}[*_]{{0,2}}(?:[\[【]{_SMALL}[\]】]|{_SMALL})"
+    rf"|第[ ]?{_SMALL}[ ]?[个個篇份号號][ ]?(?:{_ZH})",
+    re.IGNORECASE,
+)
+_MORE = pattern(
+    rf"(?P<join>[ \t]{{0,2}}(?:,[ ]?and|,|and|&|или|и|or|和|与|及|、)[ \t]{{0,2}})"
+    rf"(?:(?P<named>{_NAMES}{_SIGN}[\[【]?|[\[【]){_SMALL}[\]】]?|(?P<bare>{_SMALL}))",
+    re.IGNORECASE,
+)
+_TITLED = pattern(r"[ ]?[(（\[][^()（）\[\]\n]{1,120}[)）\]]|,? [\"“«][^\"”»\n]{1,120}[\"”»],?")
+_OF = pattern(r"[ ](?:of|to)[ ](?:the|a|an|this|that|its|our|[A-Z])|[-.:][0-9]|[ ](?:к|от)[ ]")
+_INTRODUCED = pattern(
+    r"(?:\b(?:according to|(?:as )?(?:is |was |are |were )?(?:also )?(?:clearly |explicitly |directly )?"
+    r"(?:stated|noted|mentioned|described|shown|reported|indicated|explained|detailed|discussed|written|seen|found|"
+    r"confirmed|outlined|given|listed|provided|supported|cited|said|specified) (?:in|by)|based on|as per|per|see|"
+    r"from|"
+    r"in|by|cit(?:es?|ing)|quoting|(?:refer|referring) to|source[:]|"
+    r"согласно|как (?:указано|сказано|отмечено|говорится|написано|сообщается|описано|видно|следует|утверждается) "
+    r"(?:в|из)|в|во|из|по|по данным|на основании|на основе|судя по|см\.|исходя из)[ ]"
+    r"(?:(?:both|the|provided|given|retrieved|предоставленно\w*|приведенно\w*|данным|данном|самом) ){0,2}"
+    r"|(?:根据|根據|依据|依據|据|據|按照|如|正如|见|見|参见|參見|在|从|從|来自|來自|由|参照|基于)[ ]?(?:提供的|"
+    r"给出的)?"
+    r"|[ ][—–-][ ])[\"“«(*_]{0,2}$",
+    re.IGNORECASE,
+)
+_STATED = pattern(
+    r"['’]s[ ]|"
+    r"[*_]{0,2},?[ ]?(?:,? (?:which|who|however|for example),? )?(?:(?:also|clearly|explicitly|specifically|"
+    r"further|only|"
+    r"both|all|then|does not|do not|doesn't|также|прямо|не|оба) ){0,2}"
+    r"(?:states?|says?|mentions?|notes?|indicates?|explains?|describes?|reports?|confirms?|shows?|lists?|provides?|"
+    r"suggests?|specif(?:y|ies)|claims?|tells?|discuss(?:es)?|details?|gives?|contains?|supports?|identif(?:y|ies)|"
+    r"refers?|reveals?|adds?|highlights?|points? out|makes? (?:it )?clear|names?|cites?|defines?|attributes?|"
+    r"credits?|"
+    r"puts?|dates?|agrees?|contradicts?|disagrees?|is about|covers?|records?|"
+    r"говор\w+|сообща\w+|указыва\w+|утвержда\w+|глас\w+|подтвержда\w+|упомина\w+|отмеча\w+|описыва\w+|содерж\w+|"
+    r"привод\w+|пиш[еу]т|рассказыва\w+|показыва\w+|объясня\w+|указан\w*|сказано|написано|называ\w+|сходятся)\b"
+    r"|[ ]?(?:中|里|裡|也|还|均|都|则|明确)?(?:指出|提到|说明|說明|表明|显示|顯示|说|說|称|稱|写道|记载|記載|"
+    r"所述|所示|介绍|介紹|证实|證實|"
+    r"提及|描述|认为|認為|强调|给出|的内容|支持|列出|确认)|[ ]?[中里裡](?=[，,的]|$)",
+    re.IGNORECASE,
+)
+_PREPOSED = pattern(
+    r"(?:\b(?:according to|based on|as per|per|see|from|in|by|citing|cites?|quoting|to|with|of|and|"
+    r"согласно|в|из|по|на основании|см\.)|(?<![\u3400-\u9fff])(?:根据|根據|依据|据|按照|如|见|参见|在|从|由))[ ]?$",
+    re.IGNORECASE,
+)
+
+_BARE = rf"(?:{_ONE}|{_NAMES}{_SIGN}{_SMALL})"
+_POINTED = pattern(
+    rf"\s*^[ \t#>*_]{{0,8}}+(?:{HEADINGS})[ \t*_]{{0,6}}+[:：][ \t*_]{{0,6}}+"
+    rf"(?P<marks>(?:\s{{0,3}}+(?:[-*•][ \t]{{1,3}}+)?{_BARE}(?!\(|[ \t]*:)[ \t,;.，；、。]{{0,3}}+)++)\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+_SMALL_NUMBER = r"[0-9]{1,3}"
+_MAYBE_NAMED = rf"(?:{_NAMES}{_SIGN})?"
+_CARETS = pattern(rf"\[\^({_SMALL_NUMBER}(?:, ?\^?{_SMALL_NUMBER}){{0,20}}+)\^\]")
+_ANCHORED = pattern(
+    rf"(\[{_MAYBE_NAMED}{_SMALL_NUMBER}\]|\[\[{_SMALL_NUMBER}\]\])\(#[^()\s]{{0,60}}\)", re.IGNORECASE
+)
+_CITE = pattern(rf"<cite>[ ]?\[?({_SMALL_NUMBER})\]?[ ]?</cite>", re.IGNORECASE)
+_BRACES = pattern(
+    rf"(?<![\\^_${{}}=a-z0-9])((?:\{{{_SMALL_NUMBER}\}} ?){{1,20}}+)(?=[.,;:!?。，；：！？]|\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BRACES_AFTER = pattern(rf"(?<=[.!?。！？])( ?)((?:\{{{_SMALL_NUMBER}\}} ?){{1,20}}+)")
+_ENCLOSED = pattern(rf"[(（]({_SMALL_NUMBER}(?:[,，、] ?{_SMALL_NUMBER}){{0,20}}+)[)）]")
+_CLOSES = pattern(r"\s*(?:[(（][0-9]|[.,;:!?。，；：！？]|$)", re.MULTILINE)
+_PERIOD = pattern(r"[.!?。！？][\"'”’»]?$")
+_QUOTE = r"(?:\"[^\"\n]{1,400}+\"|“[^”\n]{1,400}+”|«[^»\n]{1,400}+»|「[^」\n]{1,400}+」)"
+_LISTED_ONE = rf"{_MAYBE_NAMED}\[{_SMALL_NUMBER}\](?:[ ]?[:：,，—–-][ ]?{_QUOTE})?+"
+_LISTED = pattern(
+    rf"[(（][ ]?{_LISTED_ONE}(?:[ ]?(?:[;；,，、]|and|и|和)[ ]?{_LISTED_ONE}){{0,20}}+[ ]?[)）]", re.IGNORECASE
+)
+_QUOTATION = pattern(r"\"[^\"\n]*+\"|“[^”\n]*+”|«[^»\n]*+»|「[^」\n]*+」")
+_POINTING = frozenset(
+    """this that it these those which is are was were be been being can could may also clearly explicitly directly
+    both stated states state mentioned mentions noted notes found said says given confirmed confirms confirm
+    supported supports support described describes reported reports discussed shown shows listed seen indicated
+    indicates backed referenced cited in by from on of the a an according to see cf for more information info fact
+    facts claim statement detail details per as and or so same here above provided text passage passages document
+    documents doc docs source sources reference references citation citations excerpt excerpts snippet snippets
+    context contexts
+    это этот эта эти эту этого об том этом сказано указано указывается говорится упоминается упомянуто подтверждает
+    подтверждают подтверждается подтверждено подтвержден смотри смотрите см также информация данные факт сведения
+    содержится содержатся приведена приведено приведены описано описана можно найти в во из на по согласно и или
+    данная данный взята взято""".split()  # noqa: SIM905 - words
+)
+_POINTING_STEMS = ("документ", "отрыв", "источник", "фрагмент", "пассаж", "ссылк")
+_POINTING_ZH = frozenset(
+    "这此该一点信息内容事实见来自参见文档檔段落中里说明了支持确认证实提到指出出自源于据根據和与及以的也可在到被第片资料考献引用材件处查阅找"
+)
+_LONGEST_POINTER = 120
+_WORDS = pattern(r"[^\W\d_]+")
 
 WIDEST = 50
 """Numbers in a range `[a-b]`; of a wider one, or one that runs backwards, only the two ends are taken."""
@@ -47,6 +209,9 @@ _BEFORE, _LONGEST = 48, 20
 _POWERS = frozenset({"2", "3"})
 _CLOSING = 1000
 """Characters at the end of an answer in which a list of nothing but numbers stands."""
+
+_OPENING = 24
+"""Characters that an introduction such as `As stated in` takes before a marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +231,72 @@ class Mark:
     link: str = ""
 
 
-def numbers_of(marker: str) -> Iterator[int]:
-    """Yield the numbers of a marker's inside such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
-    for found in RANGE.finditer(marker):
+def _numbers(marker: str) -> tuple[int, ...]:
+    """Return the numbers of a marker's inside such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
+    numbers: list[int] = []
+    for found in _RANGE.finditer(marker):
         low = min(int(found[1][:10]), LARGEST)
         high = min(int(found[2][:10]), LARGEST) if found[2] else low
-        yield from range(low, high + 1) if 0 <= high - low < WIDEST else (low, high)
+        numbers += range(low, high + 1) if 0 <= high - low < WIDEST else (low, high)
+    return tuple(numbers)
 
 
-def unescape(text: str) -> str:
-    r"""Return a text whose markers have lost the backslashes of Markdown (`\[8\]`); a formula keeps its own."""
-    return ESCAPED.sub(r"[\1]", text) if "\\[" in text else text
+def _as_marker(text: str) -> str:
+    return f"[{', '.join(_MATH.findall(text))}]"
+
+
+def common(body: str, n_passages: int = 0) -> str:
+    r"""Return a body whose markers are written as `[1]`, where it has them in a rarer form.
+
+    Markdown's `\[1\]`, `[^1^]`, `[1](#1)`, `<cite>1</cite>`, `{1}` where a sentence or clause ends,
+    `(Document [1]: "…"; Document [2])`, whose quotations hold no numbers of it; and a closing `Sources: [1], [3]`,
+    which names only numbers, where the body has no markers of its own that it sums up.
+    """
+    if "\\[" in body:
+        body = _ESCAPED.sub(r"[\1]", body)
+    if "[" in body:
+        body = _CARETS.sub(lambda one: _as_marker(one[1]), body)
+        body = _ANCHORED.sub(r"\1", body)
+        body = _LISTED.sub(
+            lambda one: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", one[0]))), body
+        )
+    if "<" in body:
+        body = _CITE.sub(r"[\1]", body)
+    if "{" in body and n_passages:
+        body = _BRACES_AFTER.sub(lambda one: f"{one[1]}{_as_marker(one[2])} ", body)
+        body = _BRACES.sub(lambda one: _as_marker(one[1]), body)
+    last = _POINTED.search(body, max(0, len(body) - _CLOSING))
+    if last is None or "://" in last["marks"] or marks(unwrap(body[: last.start()])):
+        return body
+    return f"{body[: last.start()]} [{', '.join(map(str, _numbers(last['marks'])))}]"
+
+
+def rounded(body: str, n_passages: int) -> str:
+    """Return a body without other markers whose numbers in round brackets are markers: each ends a clause.
+
+    Or it follows one that ends; an enumeration (`(1) gold, (2) iron`) does not.
+    """
+    for one in _ENCLOSED.finditer(body):
+        before = body[max(0, one.start() - 40) : one.start()].rstrip(" ")
+        ends = _PERIOD.search(before) or before.endswith((")", "）"))
+        ends = ends or (_is_noted(before, power=one[1] in _POWERS) and _CLOSES.match(body, one.end()))
+        if not ends or not all(0 < int(number) <= n_passages for number in _MATH.findall(one[1])):
+            return body
+    return _ENCLOSED.sub(lambda one: _as_marker(one[1]), body)
+
+
+def points(sentence: str) -> bool:
+    """Tell whether a sentence that cites says nothing itself: `This is stated in Document 5.`, `См. 2`."""
+    return len(sentence) <= _LONGEST_POINTER and all(
+        word in _POINTING or word.startswith(_POINTING_STEMS) or _POINTING_ZH.issuperset(word)
+        for word in _WORDS.findall(sentence.lower())
+    )
 
 
 def unwrap(body: str) -> str:
     """Return a body whose markers have lost what only wraps them: brackets, bold, a range's second brackets."""
-    plain = BOLD.sub(r"\1\2", body) if "*" in body else body
-    return SPREAD.sub(r"[\1\2\3]", wrapped().sub(lambda m: m[m.lastindex or 0], plain))
-
-
-def join_pointers(text: str) -> str:
-    """Return the text with a closing `Sources: [1], [3]`, which names only numbers, as one marker of its body.
-
-    Where the body has markers of its own it only sums them up, and stays.
-    """
-    found = POINTED.search(text, max(0, len(text) - _CLOSING))
-    if found is None or "://" in found["marks"] or marks(unwrap(text[: found.start()])):
-        return text
-    return f"{text[: found.start()]} [{', '.join(map(str, numbers_of(found['marks'])))}]"
+    plain = _BOLD.sub(r"\1\2", body) if "*" in body else body
+    return _SPREAD.sub(r"[\1\2\3]", _WRAPPED.sub(lambda m: m[m.lastindex or 0], plain))
 
 
 def marks(body: str, n_passages: int = 0) -> list[Mark]:
@@ -102,7 +305,7 @@ def marks(body: str, n_passages: int = 0) -> list[Mark]:
     A number that is no citation stays text: an exponent (`m²`), a bare number in round brackets (`World War (2)`),
     a named thing of something else (`Document 3 of the treaty`), a year. Linear in the body's length.
     """
-    found = [*_said(body, n_passages), *_bracketed(body), *_round(body), *_raised(body, n_passages), *_links(body)]
+    found = [*_said(body, n_passages), *_bracketed(body), *_raised(body, n_passages), *_links(body)]
     kept: list[Mark] = []
     for one in sorted(found, key=lambda mark: (mark.start, -mark.end)):
         if not kept or one.start >= kept[-1].end:
@@ -111,116 +314,108 @@ def marks(body: str, n_passages: int = 0) -> list[Mark]:
 
 
 def _bracketed(body: str) -> Iterator[Mark]:
-    for found in MARKER.finditer(body):
-        if found["title"] and not NAMED.search(found["numbers"]):
+    for found in _MARKER.finditer(body):
+        if found["title"] and not _NAMED.search(found["numbers"]):
             continue
-        said = PREPOSED.search(body, max(0, found.start() - _BEFORE), found.start()) is not None
-        said = said or (_opens(body, found.start()) and STATED.match(body, found.end()) is not None)
+        start, end = found.span()
+        said = _PREPOSED.search(body, max(0, start - _BEFORE), start) is not None
+        if body[max(0, start - 4) : start].strip(" *_")[-1:] in _OPENS:
+            said = said or _STATED.match(body, end) is not None
         url = trim_url(found["url"]) if found["url"] else ""
-        yield Mark(found.start(), found.end(), found[0], tuple(numbers_of(found["numbers"])), said, url)
+        yield Mark(start, end, found[0], _numbers(found["numbers"]), said, url)
+    for found in _ROUND.finditer(body):
+        yield Mark(*found.span(), found[0], _numbers(found["numbers"]))
 
 
-def _opens(body: str, start: int) -> bool:
-    """Say whether nothing of its sentence stands before a place."""
-    return body[max(0, start - 4) : start].strip(" *_")[-1:] in {"", ".", "!", "?", "。", "\n", ",", "，"}
-
-
-def _round(body: str) -> Iterator[Mark]:
-    for found in ROUND.finditer(body):
-        yield Mark(found.start(), found.end(), found[0], tuple(numbers_of(found["numbers"])))
+_OPENS = frozenset({"", ".", "!", "?", "。", "\n", ",", "，"})
+"""Before a marker that opens its sentence."""
 
 
 def _links(body: str) -> Iterator[Mark]:
+    """Find links and bare URLs, with the brackets that hold them; said where the sentence goes on after a URL."""
     for found in LINK.finditer(body):
-        yield Mark(found.start(), found.end(), found[0], name=found["label"], link=found["link"])
-    for bare in ADDRESS.finditer(body) if "://" in body or "www." in body else ():
-        yield _bare(body, bare)
-
-
-def _bare(body: str, found: re.Match[str]) -> Mark:
-    """Return the mark of a bare URL, with the brackets that hold it; said where its sentence goes on after it."""
-    url = trim_url(found["link"])
-    start, end = found.start("link"), found.start("link") + len(url)
-    close = BRACKET.match(body, end) if found["open"] else None
-    if close:
-        return Mark(found.start(), close.end(), body[found.start() : close.end()], link=url)
-    return Mark(start, end, url, link=url, said=body[end : end + 2].lstrip(" ").islower())
+        yield Mark(*found.span(), found[0], name=found["label"], link=found["link"])
+    for found in _ADDRESS.finditer(body) if "://" in body or "www." in body else ():
+        url = trim_url(found["link"])
+        start, end = found.start("link"), found.start("link") + len(url)
+        close = _BRACKET.match(body, end) if found["open"] else None
+        if close:
+            yield Mark(found.start(), close.end(), body[found.start() : close.end()], link=url)
+        else:
+            yield Mark(start, end, url, link=url, said=body[end : end + 2].lstrip(" ").islower())
 
 
 def _raised(body: str, n_passages: int) -> Iterator[Mark]:
     """Find superscripts that stand where notes do: after a word, a year or a stop; not powers, units, isotopes."""
-    for found in SUPER.finditer(body) if any(sign in body for sign in "¹²³⁴⁵⁶⁷⁸⁹^<") else ():
+    for found in _SUPER.finditer(body) if any(sign in body for sign in "¹²³⁴⁵⁶⁷⁸⁹^<") else ():
         before = body[max(0, found.start() - 40) : found.start()].rstrip(" ")
-        if CALCULATED.match(body, found.end()) and not _cjk(body[found.end() : found.end() + 1]):
+        if _CALCULATED.match(body, found.end()) and not _cjk(body[found.end() : found.end() + 1]):
             continue
-        math = found["math"] and ",".join(MATH.findall(found["math"]))
-        text = math or (found["up"] or found["tag"] or found["caret"]).translate(TO_DIGITS).replace(" ", ",")
-        if not (STOPPED.search(before) or is_noted(before, power=text.strip() in _POWERS)):
+        math = found["math"] and ",".join(_MATH.findall(found["math"]))
+        text = math or (found["up"] or found["tag"] or found["caret"]).translate(_TO_DIGITS).replace(" ", ",")
+        if not (_STOPPED.search(before) or _is_noted(before, power=text.strip() in _POWERS)):
             continue
         run = text.isdigit() and n_passages and int(text) > n_passages
         apart = run and all(0 < int(digit) <= n_passages for digit in text)
-        yield Mark(found.start(), found.end(), found[0], tuple(numbers_of(",".join(text) if apart else text)))
+        yield Mark(*found.span(), found[0], _numbers(",".join(text) if apart else text))
 
 
 def _cjk(sign: str) -> bool:
     return "\u3400" <= sign <= "\u9fff"
 
 
-def is_noted(before: str, *, power: bool) -> bool:
+def _is_noted(before: str, *, power: bool) -> bool:
     """Say whether a note may stand after what ends in this: a word that is no unit and no variable, or a year.
 
     A unit has notes too, but where they may be its `power`.
     """
-    found = RAISED_WORD.search(before)
-    if found is None or FORMULA.search(before):
+    found = _RAISED_WORD.search(before)
+    if found is None or _FORMULA.search(before):
         return False
     if found["year"]:
         return True
     word = found["word"]
     if _cjk(word[-1]):
-        return not power or word[-1] not in MEASURED_ZH
-    return len(word) > 1 and word.lower() not in MEASURED
+        return not power or word[-1] not in _MEASURED_ZH
+    return len(word) > 1 and word.lower() not in _MEASURED
 
 
 def _said(body: str, n_passages: int) -> Iterator[Mark]:
     """Find what is said in the sentence: `According to Document 10`, `Document 3 states`."""
     end = 0
-    for core in CORE.finditer(body):
-        if core.start() < end:
+    for core in _CORE.finditer(body):
+        start = core.start()
+        if start < end:
             continue
-        bracketed = core[0].endswith(("]", "】")) or core["label"] is not None
         numbers, end = _listed(body, core)
-        after = TITLED.match(body, end)
-        before = body[max(0, core.start() - _BEFORE) : core.start()]
-        stated = STATED.match(body, after.end() if after else end)
-        said = core["label"] is None and bool(stated or INTRODUCED.search(before))
-        if body[end : end + 2] in {": ", "： "} and body[core.start() - 1 : core.start()] in {"", "\n"}:
-            yield Mark(
-                core.start(), end + 1, body[core.start() : end], numbers
-            )  # it leads its line, as `[3] …` does
+        if body[end : end + 2] in {": ", "： "} and body[start - 1 : start] in {"", "\n"}:
+            yield Mark(start, end + 1, body[start:end], numbers)  # it leads its line, as `[3] …` does
             continue
+        after = _TITLED.match(body, end)
+        stated = _STATED.match(body, after.end() if after else end)
+        introduced = stated or _INTRODUCED.search(body[max(0, start - _BEFORE) : start])
+        said = core["label"] is None and bool(introduced)
         known = all(0 < number <= (n_passages or LARGEST) for number in numbers)
-        if bracketed or (said and known and not OF.match(body, end)):
-            yield Mark(core.start(), end, body[core.start() : end], numbers, said)
+        bracketed = core["label"] is not None or core[0].endswith(("]", "】"))
+        if bracketed or (said and known and not _OF.match(body, end)):
+            yield Mark(start, end, body[start:end], numbers, said)
 
 
 def _listed(body: str, core: re.Match[str]) -> tuple[tuple[int, ...], int]:
     """Return the numbers that a said marker lists, and where it ends: `Documents 1, 3 and 5`."""
-    numbers, end, at = [*numbers_of(core[0])], core.end(), core.end()
-    waiting = list[int]()
+    numbers, end, at = _numbers(core[0]), core.end(), core.end()
+    waiting: tuple[int, ...] = ()
     for _ in range(_LONGEST):
-        more = MORE.match(body, at)
+        more = _MORE.match(body, at)
         if more is None:
             break
         at = more.end()
-        waiting += numbers_of(more[0])
+        waiting += _numbers(more[0])
         if more["named"] or more["join"].strip() not in {",", "、"}:
-            numbers, end, waiting = numbers + waiting, at, []
+            numbers, end, waiting = numbers + waiting, at, ()
             if not more["named"]:
                 break
-    if waiting and STATED.match(body, at):
-        return (*numbers, *waiting), at
-    return tuple(numbers), end
+    return (numbers + waiting, at) if waiting and _STATED.match(body, at) else (numbers, end)
 
 
 def split_said(text: str, span: tuple[int, int], said: Sequence[tuple[int, int]]) -> list[str]:
@@ -229,24 +424,7 @@ def split_said(text: str, span: tuple[int, int], said: Sequence[tuple[int, int]]
     One: its whole sentence. Several: where the first opens the sentence, each with what follows it up to the next
     one's clause; else each with what stands before it.
     """
-    start, end = span
-    if len(said) == 1:
-        return [text[start:end]]
-    if said[0][0] - start <= _OPENING:
-        cuts = [
-            start,
-            *(_clause(text, left[1], right[0]) for left, right in pairwise(said)),
-            end,
-        ]
-    else:
-        cuts = [start, *(right for _, right in said[:-1]), end]
-    return [text[a:b] for a, b in pairwise(cuts)]
-
-
-_OPENING = 24
-"""Characters that an introduction such as `As stated in` takes before a marker."""
-
-
-def _clause(text: str, left: int, right: int) -> int:
-    """Return where the clause begins that holds a marker at `right`, after another one that ends at `left`."""
-    return max(left, *(text.rfind(sign, left, right) + 1 for sign in ",;，；"))
+    cuts = [right for _, right in said[:-1]]
+    if said[0][0] - span[0] <= _OPENING:
+        cuts = [max(a, *(text.rfind(sign, a, b) + 1 for sign in ",;，；")) for (_, a), (b, _) in pairwise(said)]
+    return [text[a:b] for a, b in pairwise([span[0], *cuts, span[1]])]

@@ -186,7 +186,7 @@ def sound(response: Chain, reference: Chain, right_answer: float | None, right: 
     return float(right_answer == 1 and right in {None, 1})
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: ARG001 - no judge, nothing found
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Score a chain of thought: the weighted sum of the four levels.
 
     sample: `question`, `reference` (a GSM8K answer; only `#### n` where there is no reasoning), `response`. A

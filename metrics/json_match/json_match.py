@@ -86,7 +86,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    del found
     wanted = [] if options["compare"] == "none" else _wanted(sample)
     if options["compare"] != "none" and not wanted:
         return NO_EXPECTED
