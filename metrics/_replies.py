@@ -62,6 +62,16 @@ def unemphasised(text: str) -> str:
     return _EMPHASIS.sub(r"\2", text)
 
 
+def question(sample: Sample) -> str:
+    """Return what was asked: the row's question, else the whole prompt."""
+    return str(sample.get("question") or sample.get("prompt") or "").strip()
+
+
+def reference(sample: Sample) -> str:
+    """Return the row's reference, else its answers; '' where it has neither."""
+    return str(sample.get("reference") or "").strip() or "; ".join(texts(sample))
+
+
 def texts(sample: Sample) -> Iterator[str]:
     """Yield the row's answers as texts."""
     return map(written, expected(sample))

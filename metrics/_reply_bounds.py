@@ -74,7 +74,6 @@ def _tokens(schema: Mapping[str, Any], length: int, entries: int, held: float) -
 
 
 def _with(schema: Mapping[str, Any], length: int, entries: int) -> dict[str, Any]:
-    """Write the bounds into a copy."""
     found = dict(schema)
     if "enum" in schema:
         return found

@@ -2,21 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, cast
 
 from pydantic import Field
 
-from data.json_reply import read_object
 from data.number_words import given_numbers
 from data.options import Frozen
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from metrics._judged_texts import schema
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from metrics._replies import NO_REPLY, reply, was_cut
 from metrics.cot.chain import read
 from metrics.cot.first_error import REASONS, as_details, first_error
-from metrics.judging import Judgement, reason_of
+from metrics.judging import Judgement, read_whole, reasoned_schema
 
 NONE = -1
 """What stands for no wrong step."""
@@ -35,41 +32,35 @@ class Options(Frozen):
     votes: int = Field(1, ge=1, le=15, description="how often each chain is put to a judge; the majority decides")
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
-    """What the rules say of a reply: its first wrong step, or the steps that they leave to a judge."""
-
-    steps: tuple[str, ...] = ()
-    error: Mapping[str, Any] | None = None
-
-
 @lru_cache(maxsize=256)
-def _settled(question: str, reference: str, response: str, *, cut: bool) -> _Settled:
-    """Look at a reply by the rules: by recomputation and, where its answer is wrong, by the reference."""
+def _settled(question: str, reference: str, response: str, *, cut: bool) -> tuple[dict[str, Any], list[str]]:
+    """Return the first wrong step of a reply by the rules, {} where they name none, and the steps for a judge.
+
+    By recomputation and, where the answer is wrong, by the reference.
+    """
     chain, meant = read(response, question, cut=cut), read(reference)
     right = chain.answer is not None and meant.answer is not None and chain.answer.value == meant.answer.value
     first = first_error(chain, meant, given_numbers(question), right=right)
     if first is not None:
-        return _Settled(error=as_details(first, chain))
-    return _Settled(tuple(step.text.strip()[:LONGEST] for step in chain.steps[:MOST_STEPS]))
+        return as_details(first, chain), []
+    return {}, [step.text.strip()[:LONGEST] for step in chain.steps[:MOST_STEPS]]
 
 
-def _by_rules(sample: Sample) -> _Settled:
+def _by_rules(sample: Sample) -> tuple[dict[str, Any], list[str]]:
     return _settled(str(sample["question"]), str(sample["reference"]), reply(sample), cut=was_cut(sample))
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask so many times for the first wrong step; nothing where the rules name one, or where there are no steps."""
-    steps = _by_rules(sample).steps if reply(sample) else ()
-    if steps:
-        values = {"question": sample["question"], "reference": sample["reference"], "steps": list(steps)}
-        for vote in range(options["votes"]):
-            yield Question(str(vote + 1), values, repeat=vote)
+    _, steps = _by_rules(sample) if reply(sample) else ({}, [])
+    values = {"question": sample["question"], "reference": sample["reference"], "steps": steps}
+    for vote in range(options["votes"] if steps else 0):
+        yield Question(str(vote + 1), values, repeat=vote)
 
 
 def step_schema(asked: Question) -> dict[str, Any]:
     """Return the schema of a reply: the reason, then a step's number or -1."""
-    return schema("step", {"type": "integer", "enum": [NONE, *range(1, len(asked.values["steps"]) + 1)]})
+    return reasoned_schema("step", {"type": "integer", "enum": [NONE, *range(1, len(asked.values["steps"]) + 1)]})
 
 
 def read_step(asked: Question, text: str) -> Judgement:
@@ -78,16 +69,11 @@ def read_step(asked: Question, text: str) -> Judgement:
     Raises:
         Unparsable: there is none, or no step of that number: nothing is clamped or guessed.
     """
-    found = read_object(text, "step")
-    known = (NONE, *range(1, len(asked.values["steps"]) + 1))
-    numbers = {str(one): one for one in known}
-    step = found["step"]
-    if isinstance(step, str):
-        step = numbers.get(step.strip())
-    if isinstance(step, bool) or not isinstance(step, int | float) or step not in known:
-        raise Unparsable(f'"step" must be -1 or the number of a step, 1 to {known[-1]}')
+    last = len(asked.values["steps"])
+    expected = f"-1 or the number of a step, 1 to {last}"
+    step, reason = read_whole(text, "step", (NONE, *range(1, last + 1)), expected)
     label = "none" if step == NONE else "wrong"
-    return Judgement(label, LABELS[label], reason_of(found), int(step))
+    return Judgement(label, LABELS[label], reason, step)
 
 
 def majority(votes: Iterable[int]) -> int:
@@ -108,11 +94,12 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """
     if not reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"judged": None})
-    settled = _by_rules(sample)
-    if settled.error is not None:
-        named = {"by": "rules", "first_error": dict(settled.error)}
-        return Score(0.0, "scored", REASONS[settled.error["kind"]], named, {"judged": None})
-    if not settled.steps:
+    error, steps = _by_rules(sample)
+    if error:
+        return Score(
+            0.0, "scored", REASONS[error["kind"]], {"by": "rules", "first_error": dict(error)}, {"judged": None}
+        )
+    if not steps:
         return Score(None, "not_applicable", "no steps", parts={"judged": None})
     votes: Mapping[str, Judgement] = found["find"]
     step = majority(cast("int", vote.step) for vote in votes.values())
@@ -120,7 +107,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     details: dict[str, Any] = {
         "by": "judge",
         "label": label,
-        "first_error": None if step == NONE else {"step": step, "line": settled.steps[step - 1]},
+        "first_error": None if step == NONE else {"step": step, "line": steps[step - 1]},
         "votes": {key: {"step": vote.step, "reason": vote.reason} for key, vote in votes.items()},
     }
     reason = "no wrong step" if step == NONE else "a judge names a wrong step"

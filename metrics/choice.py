@@ -214,7 +214,6 @@ def _place(mention: _Mention) -> tuple[int, int]:
 
 
 def _named(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the options that a short statement names."""
     return set().union(*(one.letters for one in _mentions(text, there))) or _bare(text, there)
 
 

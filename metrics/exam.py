@@ -6,7 +6,7 @@ item of another step is not applicable.
 Source: ours; Zheng et al. 2023 (both orders of a preference).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from metrics.chain import UNIT as CHAIN
 from metrics.citation.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
 from metrics.judging import Judgement
-from metrics.preference import TIE
+from metrics.preference import SAID, TIE
 from metrics.preference import UNIT as PREFERENCE
 from metrics.response_groundedness import RATINGS
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
@@ -49,8 +49,6 @@ LABELS: Mapping[str, tuple[str, ...]] = {
 }
 """What can be said at each step, the best first; a split's facts are alone, joined or missing."""
 
-_OUTCOMES = {1.0: "better", TIE: "tie", 0.0: "worse"}
-
 
 class Options(Frozen):
     """What a question needs beside its own values."""
@@ -66,27 +64,14 @@ def _rows(exam: str) -> Any:
         if sample.get(EXAM) != exam:
             return
         for asked in sample[QUESTIONS]:
-            values = {name: _named(value, options["judge"]) for name, value in asked["values"].items()}
+            values = {
+                name: value.replace(JUDGE, options["judge"]) if isinstance(value, str) else value
+                for name, value in asked["values"].items()
+            }
             # Word for word the same question is another asking of it.
             yield Question(asked["key"], values, repeat=int(asked["key"].partition(ORDER)[0] == AGAIN))
 
     return rows
-
-
-def _named(value: Any, judge: str) -> Any:
-    return value.replace(JUDGE, judge) if isinstance(value, str) else value
-
-
-def _label(reply: Any) -> str:
-    """Return what a reply said, as the exam's labels have it."""
-    if not isinstance(reply, Judgement):
-        return ""
-    return str(int(reply.value)) if reply.label in RATINGS.values() else reply.label
-
-
-def _outcome(said: Mapping[str, Any]) -> str:
-    """Return which response is the better one by both orders."""
-    return _OUTCOMES[said["ab"].value if said["ab"].value == said["ba"].value else TIE]
 
 
 def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any]]:
@@ -94,15 +79,19 @@ def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tup
     truth = sample[TRUTH]
     folded = sample.get(FOLDED, {})
     if exam == "entails":
-        found = {one: _best([verdicts[one]["verdict"] for verdicts in said.values()]) for one in truth}
+        # Of a claim that was compared with several texts, one that supports it is enough.
+        best = LABELS["entails"].index
+        found = {one: min([verdicts[one]["verdict"] for verdicts in said.values()], key=best) for one in truth}
         pairs = [(truth[one], folded.get(verdict, verdict)) for one, verdict in found.items()]
         return pairs, {"kinds": sample.get("kinds", {})}
     if exam == "split":
         marks = mark_split(truth, next(iter(said.values())))
         return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])], {"marks": marks}
     if exam == "preference":
-        return [(truth, _outcome(said))], {"winners": {key: reply.label for key, reply in said.items()}}
-    label = _label(next(iter(said.values())))
+        both = said["ab"].value if said["ab"].value == said["ba"].value else TIE
+        return [(truth, SAID[both])], {"winners": {key: reply.label for key, reply in said.items()}}
+    reply: Judgement = next(iter(said.values()))
+    label = str(int(reply.value)) if reply.label in RATINGS.values() else reply.label
     return [(truth, folded.get(label, label))], {}
 
 
@@ -112,16 +101,9 @@ def _forms(exam: str, sample: Sample, said: Mapping[str, Any]) -> dict[str, str]
     for key, reply in said.items():
         form, _, order = key.partition(ORDER)
         forms.setdefault(form, {})[order] = reply
-    found = {}
-    for form, replies in forms.items():
-        pairs, _ = _pairs(exam, sample, replies)
-        found[form] = " ".join(label for _, label in pairs)
-    return found
-
-
-def _best(verdicts: Sequence[str]) -> str:
-    """Return the best verdict on a claim that was compared with several texts: one that supports it is enough."""
-    return min(verdicts, key=LABELS["entails"].index)
+    return {
+        form: " ".join(label for _, label in _pairs(exam, sample, replies)[0]) for form, replies in forms.items()
+    }
 
 
 def _score(exam: str, step: str) -> Any:
@@ -131,8 +113,8 @@ def _score(exam: str, step: str) -> Any:
         said = found[step]
         shared = {"exam": exam, "kind": sample.get("kind", "")}
         if WANTED in sample:
-            plain = {key: one for key, one in said.items() if key.partition(ORDER)[0] == PLAIN}
-            own = {key.partition(ORDER)[2]: one for key, one in plain.items()}
+            keys = {key: key.partition(ORDER) for key in said}
+            own = {order: said[key] for key, (form, _, order) in keys.items() if form == PLAIN}
             pairs, _ = _pairs(exam, sample, own)
             details = {**shared, "forms": _forms(exam, sample, said), WANTED: dict(sample[WANTED])}
         else:

@@ -1,6 +1,6 @@
 """Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,9 +50,8 @@ def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[
 def read_claims(question: Question, text: str) -> list[str]:
     """Read `{"claims": […]}`: texts, none of them empty; no claims at all is a valid reply."""
     claims = read_object(text, "claims")["claims"]
-    if not isinstance(claims, list) or not all(
-        isinstance(one, str) and any(map(str.isalnum, one)) for one in claims
-    ):
+    worded = isinstance(claims, list) and all(isinstance(one, str) and any(map(str.isalnum, one)) for one in claims)
+    if not worded:
         raise Unparsable('"claims" must be a list of texts, each with words in it')
     if len(claims) > MOST_CLAIMS:
         raise Unparsable(f'"claims" has {len(claims)} entries; expected at most {MOST_CLAIMS}')
@@ -87,12 +86,6 @@ def verdicts_schema(question: Question) -> dict[str, Any]:
     return object_schema(verdicts={"type": "array", "items": verdict, "minItems": len(ids), "maxItems": len(ids)})
 
 
-def _id(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return value.strip() if isinstance(value, str) else ""
-
-
 def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
     """Read `{"verdicts": [{"id", "reason", "verdict"}, …]}`: id → verdict and reason.
 
@@ -103,7 +96,8 @@ def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise Unparsable('"verdicts" must be a list of objects')
     expected = [claim["id"] for claim in question.values["claims"]]
-    found = [_id(entry.get("id")) for entry in entries]
+    ids = [entry.get("id") for entry in entries]
+    found = [str(one).strip() if isinstance(one, int | str) and not isinstance(one, bool) else "" for one in ids]
     if sorted(found) != sorted(expected):
         missing = [one for one in expected if one not in found]
         extra = [one for one in dict.fromkeys(found) if one not in expected or found.count(one) > 1]
@@ -139,10 +133,6 @@ def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score 
     return None
 
 
-def _share(verdicts: Sequence[str], wanted: str) -> float:
-    return verdicts.count(wanted) / len(verdicts)
-
-
 def f1(precision: float, recall: float) -> float:
     """Return the harmonic mean; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -160,23 +150,23 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         return settled
     mode = options["mode"]
     details: dict[str, Any] = {"mode": mode}
-    given: dict[str, list[str]] = {}
+    shares: dict[str, dict[str, float]] = {}
     for side, read in found.get("entails", {}).items():
         texts = _claims(found, side)
         details[f"{side}_claims"] = [
             {"id": one, "text": texts[int(one) - 1], **verdict}
             for one, verdict in sorted(read.items(), key=lambda pair: int(pair[0]))
         ]
-        given[side] = [verdict["verdict"] for verdict in read.values()]
-    precision = _share(given["response"], "SUPPORTED") if "response" in given else None
-    recall = _share(given["reference"], "SUPPORTED") if "reference" in given else None
-    checked = given["response" if "response" in given else "reference"]
+        given = [verdict["verdict"] for verdict in read.values()]
+        shares[side] = {verdict: given.count(verdict) / len(given) for verdict in VERDICTS}
+    precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
+    checked = shares["response" if "response" in shares else "reference"]
     value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
     parts = {
         "precision": precision,
         "recall": recall,
-        "contradiction_rate": _share(checked, "CONTRADICTED"),
-        "neutral_rate": _share(checked, "NEUTRAL"),
+        "contradiction_rate": checked["CONTRADICTED"],
+        "neutral_rate": checked["NEUTRAL"],
     }
     return Score(value, details=details, parts=parts)
 

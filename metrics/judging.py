@@ -8,7 +8,7 @@ as `judge_failed`, and asks nothing more.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean, median
@@ -222,11 +222,7 @@ def aggregate(values: Sequence[float], how: Aggregate) -> float:
 
 
 def _vote(founds: Sequence[Found], metric: Metric) -> Found:
-    """Join what judges found into one by majority over each verdict or rating.
-
-    Raises:
-        InputError: the metric's replies are not verdicts or ratings on the same questions.
-    """
+    """Join what judges found into one by majority over each verdict or rating."""
     ballots: dict[str, dict[str, list[Judgement]]] = {}
     for found in founds:
         for step, replies in found.items():
@@ -269,7 +265,18 @@ def combine(
         "n_judges": len(scores),
         "n_failed": sum(score.status == "judge_failed" for score in scores.values()),
         "n_not_applicable": sum(score.status == "not_applicable" for score in scores.values()),
-        "judges": {judge: _row(score, sessions[judge]) for judge, score in scores.items()},
+        "judges": {
+            judge: {
+                "value": score.value,
+                "status": score.status,
+                "reason": score.reason,
+                "n_calls": sessions[judge].n_calls,
+                "n_repairs": sessions[judge].n_repairs,
+                "parts": dict(score.parts),
+                "details": dict(score.details),
+            }
+            for judge, score in scores.items()
+        },
         **({"left_out": kept} if (kept := {name: why for name, why in excluded.items() if name in scores}) else {}),
     }
     if not valued and {*scores} <= {*excluded}:
@@ -284,46 +291,23 @@ def combine(
         voted = [sessions[judge] for judge in valued]
         joined = metric.score(voted[0].sample, _vote([s.found for s in voted], metric), voted[0].options)
         return replace(joined, details={**details, "majority": dict(joined.details)})
-    values = [score.value for score in valued.values() if score.value is not None]
-    reasons = {score.reason for score in valued.values()}
-    return Score(
-        aggregate(values, how),
-        next(iter(valued.values())).status,
-        reasons.pop() if len(reasons) == 1 else "",
-        details,
-        _parts(list(valued.values()), how),
-    )
+    counted = [*valued.values()]
+    values = {name: [score.parts.get(name) for score in counted] for score in counted for name in score.parts}
+    parts = {name: _joined(of_judges, how) for name, of_judges in values.items()}
+    reason = counted[0].reason if len({score.reason for score in counted}) == 1 else ""
+    return Score(_joined([score.value for score in counted], how), counted[0].status, reason, details, parts)
 
 
-def _row(score: Score, session: Session) -> dict[str, Any]:
-    return {
-        "value": score.value,
-        "status": score.status,
-        "reason": score.reason,
-        "n_calls": session.n_calls,
-        "n_repairs": session.n_repairs,
-        "parts": dict(score.parts),
-        "details": dict(score.details),
-    }
-
-
-def _parts(scores: Sequence[Score], how: Aggregate) -> dict[str, float | None]:
-    """Join each part over the judges that have it."""
-    names = dict.fromkeys(name for score in scores for name in score.parts)
-    parts: dict[str, float | None] = {}
-    for name in names:
-        values = [value for score in scores if (value := score.parts.get(name)) is not None]
-        parts[name] = aggregate(values, how) if values else None
-    return parts
+def _joined(values: Sequence[float | None], how: Aggregate) -> float | None:
+    """Join what the judges have that have it."""
+    there = [value for value in values if value is not None]
+    return aggregate(there, how) if there else None
 
 
 def label(value: object) -> str:
     """Return a verdict as judges should have written it: upper case, `_` between words, no full stop."""
-    return (
-        "_".join(value.strip(" .*\"'`\n\t").upper().replace("-", " ").replace("_", " ").split())
-        if isinstance(value, str)
-        else ""
-    )
+    text = value.strip(" .*\"'`\n\t").upper() if isinstance(value, str) else ""
+    return "_".join(text.replace("-", " ").replace("_", " ").split())
 
 
 def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
@@ -335,8 +319,28 @@ def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
     found = read_object(text, "reason", "verdict")
     verdict = label(found["verdict"])
     if verdict not in values:
-        raise Unparsable(f'"verdict" is {_shown(found["verdict"])}; expected one of {", ".join(values)}')
+        given = json.dumps(found["verdict"], ensure_ascii=False)
+        given = given if len(given) <= 60 else f"{given[:60]}…"  # noqa: PLR2004 - a glance is enough
+        raise Unparsable(f'"verdict" is {given}; expected one of {", ".join(values)}')
     return Judgement(verdict, values[verdict], reason_of(found))
+
+
+def read_whole(text: str, key: str, known: Collection[int], expected: str) -> tuple[int, str]:
+    """Read a reply of the form `{"reason": …, key: one of the known whole numbers}`: the number and the reason.
+
+    It may be written 4.0 or "4". All else is refused, and nothing is clamped or guessed: true and false, 1.5, 90,
+    "1 (out of 2)", NaN, lists, prose.
+
+    Raises:
+        Unparsable: the number is missing or another; it must be what is `expected`.
+    """
+    found = read_object(text, key)
+    value = found[key]
+    if isinstance(value, str):
+        value = {str(one): one for one in known}.get(value.strip())
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in known:
+        raise Unparsable(f'"{key}" must be {expected}')
+    return int(value), reason_of(found)
 
 
 def reason_of(found: Mapping[str, Any]) -> str:
@@ -345,14 +349,14 @@ def reason_of(found: Mapping[str, Any]) -> str:
     return reason.strip()[:500] if isinstance(reason, str) else ""
 
 
-def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - a glance is enough
-
-
 def verdict_schema(labels: Sequence[str]) -> dict[str, Any]:
     """Return the JSON schema of `{"reason": …, "verdict": …}`: reason first, verdict from it."""
     return object_schema(reason={"type": "string"}, verdict={"type": "string", "enum": list(labels)})
+
+
+def reasoned_schema(name: str, decision: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON schema of `{"reason": …, name: …}`: the reason first, and bounded."""
+    return object_schema(reason={"type": "string", "maxLength": 1_000}, **{name: decision})
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:

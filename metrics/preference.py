@@ -9,9 +9,8 @@ from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
-from metrics._judged_texts import question, reference, schema
-from metrics._replies import NO_REPLY, reply, spaced
-from metrics.judging import Judgement, label, reason_of
+from metrics._replies import NO_REPLY, question, reference, reply, spaced
+from metrics.judging import Judgement, label, reason_of, reasoned_schema
 
 BASELINE = "baseline"
 """The column with the other response, unless an option names another, or a model."""
@@ -119,7 +118,7 @@ UNIT = Metric(
             rows=rows,
             prompt="preference/compare",
             parse=read_winner,
-            schema=schema("winner", {"type": "string", "enum": ["first", "second", "tie"]}),
+            schema=reasoned_schema("winner", {"type": "string", "enum": ["first", "second", "tie"]}),
         ),
     ),
     options=Options,

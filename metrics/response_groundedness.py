@@ -6,13 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
-from data.json_reply import read_object
 from data.options import Frozen
 from data.patterns import pattern
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.sentences import count_words, split_sentences
 from data.shown import read_shown
-from metrics.judging import Judgement, object_schema, reason_of
+from metrics.judging import Judgement, object_schema, read_whole
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 
@@ -138,19 +137,11 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
 def read_rating(question: Question, text: str) -> Judgement:
     """Read `{"reason": …, "rating": 0, 1 or 2}`.
 
-    Taken: the integers 0, 1, 2, also written 2.0 or "2". All else is refused, and nothing is clamped or guessed:
-    true and false, 1.5, 90, -1, "1 (out of 2)", NaN, lists, prose.
-
     Raises:
         Unparsable: the rating is missing or another.
     """
-    found = read_object(text, "rating")
-    rating = found["rating"]
-    if isinstance(rating, str) and rating.strip() in {"0", "1", "2"}:
-        rating = int(rating)
-    if isinstance(rating, bool) or not isinstance(rating, int | float) or rating not in RATINGS:
-        raise Unparsable('"rating" must be exactly one of the integers 0, 1, 2')
-    return Judgement(RATINGS[int(rating)], float(rating), reason_of(found))
+    rating, reason = read_whole(text, "rating", RATINGS.keys(), "exactly one of the integers 0, 1, 2")
+    return Judgement(RATINGS[rating], float(rating), reason)
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:

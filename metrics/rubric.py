@@ -9,12 +9,10 @@ from jinja2.meta import find_undeclared_variables
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from data.errors import InputError
-from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from metrics._judged_texts import question, reference, schema
-from metrics._replies import NO_REPLY, reply
-from metrics.judging import Judgement, reason_of
+from data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from metrics._replies import NO_REPLY, question, reference, reply
+from metrics.judging import Judgement, read_whole, reasoned_schema
 from prompts import own
 
 WIDEST = 100
@@ -103,7 +101,7 @@ def prompt(options: Mapping[str, Any]) -> str:
 def rating_schema(asked: Question) -> dict[str, Any]:
     """Return the schema of a reply: the reason, then one of the scale's ratings."""
     scale = list(range(asked.values["lo"], asked.values["hi"] + 1))
-    return schema("rating", {"type": "integer", "enum": scale})
+    return reasoned_schema("rating", {"type": "integer", "enum": scale})
 
 
 def read_rating(asked: Question, text: str) -> Judgement:
@@ -112,15 +110,10 @@ def read_rating(asked: Question, text: str) -> Judgement:
     Raises:
         Unparsable: there is none, or it is outside of the scale: nothing is clamped or guessed.
     """
-    found = read_object(text, "rating")
     lo, hi = asked.values["lo"], asked.values["hi"]
-    scale = {str(one): one for one in range(lo, hi + 1)}
-    rating = found["rating"]
-    if isinstance(rating, str):
-        rating = scale.get(rating.strip())
-    if isinstance(rating, bool) or not isinstance(rating, int | float) or rating not in scale.values():
-        raise Unparsable(f'"rating" must be exactly one of the whole numbers from {lo} to {hi}')
-    return Judgement(str(int(rating)), float(rating), reason_of(found))
+    expected = f"exactly one of the whole numbers from {lo} to {hi}"
+    rating, reason = read_whole(text, "rating", range(lo, hi + 1), expected)
+    return Judgement(str(rating), float(rating), reason)
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:

@@ -58,7 +58,7 @@ def _entails(found: Found, key: str, step: str = "alce") -> bool:
     return judged is not None and judged.label == "ENTAILMENT"
 
 
-def rest_questions(answer: CitedAnswer, passages: Passages, found: Found) -> Iterator[Question]:
+def rest_questions(answer: CitedAnswer, passages: Passages, found: Found, most: int) -> Iterator[Question]:
     """Ask whether the others entail a recalled sentence without the citation that does not entail it alone."""
     for index, numbers in cited(answer).items():
         if len(numbers) > 1 and _entails(found, f"{index}"):

@@ -73,7 +73,6 @@ class _Group:
 
 
 def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
-    """Return the body and the sources of an answer, whether it is JSON or plain text."""
     text, listed = split(response)[0], None
     for found in objects(text) if _JSON.match(text) else ():
         body = next((found[key] for key in _TEXT_KEYS if isinstance(found.get(key), str)), None)

@@ -1,6 +1,6 @@
 """Score a cited answer: do its citations support its claims, are its sources real, and is the answer right."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, Self
@@ -104,16 +104,6 @@ def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -
         yield Question("answer", {**values, "answer": text})
 
 
-def read_support(question: Question, text: str) -> Judgement:
-    """Read ENTAILMENT, NEUTRAL or CONTRADICTION."""
-    return read_verdict(text, SUPPORT)
-
-
-def read_correctness(question: Question, text: str) -> Judgement:
-    """Read CORRECT, PARTIALLY_CORRECT or INCORRECT."""
-    return read_verdict(text, CORRECTNESS)
-
-
 def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return each citation with its support, its verification and their product.
 
@@ -180,7 +170,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         parts["correctness"] = judged.value if judged else 0.0
     if options["alce"] and options["mode"] == "passages":
         parts["alce_recall"], parts["alce_precision"] = _alce.values(answer, _passages.listed(sample), found)
-    details = {
+    details: dict[str, Any] = {
         "mode": options["mode"],
         "citations": rows[:_LISTED],
         "n_citations": len(rows),
@@ -190,30 +180,28 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         "correctness": judged.label if judged else None,
         "correctness_reason": judged.reason if judged else "",
     }
-    return _weigh(parts, options, "" if answer.text else "empty response", details)
-
-
-def _weigh(
-    parts: Mapping[str, float | None], options: Mapping[str, Any], reason: str, details: Mapping[str, Any]
-) -> Score:
-    """Join interpretability and correctness by their weights, renormalised where there is no gold answer."""
-    weights = {name: float(options[f"weight_{name}"]) for name in ("interpretability", "correctness")}
-    held = {name: weight for name, weight in weights.items() if parts[name] is not None and weight}
-    if not held:
+    names = ("interpretability", "correctness")
+    held = [(parts[name], float(options[f"weight_{name}"])) for name in names]
+    weighed = [(value, weight) for value, weight in held if value is not None and weight]
+    if not weighed:
         return Score(None, "not_applicable", "no gold answer", details, parts)
-    total = sum(weight * (parts[name] or 0.0) for name, weight in held.items())
-    why = reason or ("" if details["n_citations"] else "no citation")
-    return Score(total / sum(held.values()), "scored", why, details, parts)
+    total = sum(weight * value for value, weight in weighed)
+    reason = "empty response" if not answer.text else "" if rows else "no citation"
+    return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)
 
 
-def _alce_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    if options["alce"] and options["mode"] == "passages":
-        yield from _alce.questions(parse(sample), _passages.listed(sample), found, options["max_citations"])
+def _alce_step(name: str, ask: Callable[..., Iterable[Question]]) -> Step:
+    def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+        wanted = options["alce"] and options["mode"] == "passages"
+        most = options["max_citations"]
+        return ask(parse(sample), _passages.listed(sample), found, most) if wanted else ()
+
+    return _support_step(name, rows)
 
 
-def _alce_rest_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    if options["alce"] and options["mode"] == "passages":
-        yield from _alce.rest_questions(parse(sample), _passages.listed(sample), found)
+def _support_step(name: str, rows: Callable[..., Iterable[Question]]) -> Step:
+    schema = verdict_schema(tuple(SUPPORT))
+    return Step(name, rows, "citation/support", lambda _, text: read_verdict(text, SUPPORT), schema)
 
 
 def stand_in(sample: Sample) -> str:
@@ -227,13 +215,8 @@ def stand_in(sample: Sample) -> str:
     return "\n".join([text, "Sources:", *sources])
 
 
-def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], Iterator[str]]:
-    """Return what reads a column of each citation out of a score's details."""
-
-    def read(details: Mapping[str, Any]) -> Iterator[str]:
-        yield from (str(row.get(column) or missing) for row in details.get("citations") or ())
-
-    return read
+def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], list[str]]:
+    return lambda details: [str(row.get(column) or missing) for row in details.get("citations") or ()]
 
 
 class Options(Frozen):
@@ -257,34 +240,34 @@ class Options(Frozen):
         return self
 
 
-def _supports(details: Mapping[str, Any]) -> list[str]:
-    return [row["support"] for row in details["citations"] if row["support"]]
-
-
-_SCHEMA = verdict_schema(tuple(SUPPORT))
 UNIT = Metric(
     name="citation",
     version=4,
     bounds=(0.0, 1.0),
     score=score,
     steps=(
-        Step("support", support_rows, "citation/support", read_support, _SCHEMA),
+        _support_step("support", support_rows),
         Step(
             "correctness",
             correctness_rows,
             "citation/correctness",
-            read_correctness,
+            lambda _, text: read_verdict(text, CORRECTNESS),
             verdict_schema(tuple(CORRECTNESS)),
         ),
-        Step("alce", _alce_rows, "citation/support", read_support, _SCHEMA),
-        Step("alce_rest", _alce_rest_rows, "citation/support", read_support, _SCHEMA),
+        _alce_step("alce", _alce.questions),
+        _alce_step("alce_rest", _alce.rest_questions),
     ),
     options=Options,
     title={"en": "Citations", "ru": "Цитирование"},
     sources=lambda options: options["mode"] == "closed_book",
     stand_in=stand_in,
     measured=(
-        Measured("support", "support", {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5}, _supports),
+        Measured(
+            "support",
+            "support",
+            {"ENTAILMENT": 1.0, "CONTRADICTION": 0.0, "NEUTRAL": 0.5},
+            lambda details: [row["support"] for row in details["citations"] if row["support"]],
+        ),
         Measured(
             "correctness",
             "correctness",

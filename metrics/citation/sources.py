@@ -9,9 +9,8 @@ from http import HTTPStatus
 from typing import Any
 
 from metrics.citation.identifiers import identifiers, page_of
-from metrics.citation.quotes import find_quote
+from metrics.citation.quotes import find_claims, find_quote
 from metrics.citation.source_lists import ListedSource
-from metrics.citation.spans import find_claims
 from metrics.citation.urls import Finding, SourceVerdict, Url, read_url
 
 QUOTE_MATCH = 90.0
@@ -23,36 +22,21 @@ LEAST_TEXT = 200
 
 UNCHECKED = Finding("UNCERTAIN", "not checked: network is off")
 
-OUTCOMES: Mapping[str, SourceVerdict] = {
-    "the name does not resolve": "LIKELY_FABRICATED",
-    "page not found": "LIKELY_FABRICATED",
-    "not a public address": "LIKELY_FABRICATED",
-    "redirects to no public address": "LIKELY_FABRICATED",
-    "no name resolves here": "UNCERTAIN",
-    "the name cannot be looked up": "UNCERTAIN",
-    "time-out": "UNCERTAIN",
-    "no connection": "UNCERTAIN",
-    "no trusted TLS": "UNCERTAIN",
-    "broken reply": "UNCERTAIN",
-    "access refused": "UNCERTAIN",
-    "too many requests": "UNCERTAIN",
-    "server error": "UNCERTAIN",
-    "unexpected status": "UNCERTAIN",
-    "redirects to the home page": "UNCERTAIN",
-    "redirects to a log-in page": "UNCERTAIN",
-    "redirects too often": "UNCERTAIN",
-    "redirects to what is not fetched": "UNCERTAIN",
-    "robots.txt forbids it": "UNCERTAIN",
-    "robots.txt cannot be read": "UNCERTAIN",
-    "a port that is not fetched": "UNCERTAIN",
-    "larger than is read": "UNCERTAIN",
-    "not a text page": "UNCERTAIN",
-    "a PDF is not read": "UNCERTAIN",
-    "an encoding that is not read": "UNCERTAIN",
-    "the page cannot be read": "UNCERTAIN",
-    "the site does not answer": "UNCERTAIN",
-    "beyond the most pages fetched": "UNCERTAIN",
-}
+_REASONS: Mapping[SourceVerdict, tuple[str, ...]] = {
+    "LIKELY_FABRICATED": (
+        "the name does not resolve", "page not found", "not a public address", "redirects to no public address",
+    ),
+    "UNCERTAIN": (
+        "no name resolves here", "the name cannot be looked up", "time-out", "no connection", "no trusted TLS",
+        "broken reply", "access refused", "too many requests", "server error", "unexpected status",
+        "redirects to the home page", "redirects to a log-in page", "redirects too often",
+        "redirects to what is not fetched", "robots.txt forbids it", "robots.txt cannot be read",
+        "a port that is not fetched", "larger than is read", "not a text page", "a PDF is not read",
+        "an encoding that is not read", "the page cannot be read", "the site does not answer",
+        "beyond the most pages fetched",
+    ),
+}  # fmt: skip
+OUTCOMES = {reason: verdict for verdict, reasons in _REASONS.items() for reason in reasons}
 """Every way in which a fetch can end without a page, and its verdict.
 
 A page that is not there, or is not public, is LIKELY_FABRICATED; one that may be there, unseen, is UNCERTAIN.

@@ -1,22 +1,45 @@
-"""Read a URL strictly, in one way only, and say what is wrong with it."""
+"""Read a URL strictly, in one way only, and say what is wrong with it; tell public addresses from all others."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Literal
 from urllib.parse import quote
 
 from data.patterns import pattern
-from metrics.citation.addresses import Address, ends_in_number, is_public, read_address, read_disguised
 
 SourceVerdict = Literal["VERIFIED", "UNCERTAIN", "LIKELY_FABRICATED"]
+
+Address = IPv4Address | IPv6Address
+
+_IPV4 = tuple(
+    IPv4Network(block)
+    for block in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+        "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
+        "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+        "168.63.129.16/32",  # looks public, but is the host machine's own service on Azure
+    )
+)  # fmt: skip
+_GLOBAL = IPv6Network("2000::/3")
+"""All that is in use of IPv6: what lies outside is loopback, mapped, compatible, NAT64, local or multicast."""
+
+_IPV6 = tuple(
+    IPv6Network(block)
+    for block in ("2001::/23", "2001:db8::/32", "2002::/16", "3ffe::/16", "3fff::/20", "2620:4f:8000::/48")
+)
+_ISATAP = (0x00005EFE, 0x02005EFE)
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]{0,16}|[0-9]{1,24}")
+
 
 LONGEST = 2000
 """Signs of a URL; a longer one is none."""
 
 PORTS = {"http": 80, "https": 443}
 _SPLIT = pattern(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?")
+_AUTHORITY = pattern(r"(\[[^\[\]]*\]|[^:\[\]]+)(?::([0-9]{0,5}))?")
 _NO_SCHEME = pattern(r"(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\.?(?::[0-9]{1,5})?(?:[/?#].*)?")
 _NOT_FETCHED = frozenset({"ftp", "ftps", "sftp", "ipfs", "urn"})
 _LABEL = pattern(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -91,122 +114,160 @@ _HOME = pattern(
 )
 
 
-def _bad(reason: str) -> Finding:
-    return Finding("LIKELY_FABRICATED", reason)
+class _RefusedError(Exception):
+    """A URL names no page that may be fetched: `LIKELY_FABRICATED`, or another finding."""
+
+    def __init__(self, reason: str, verdict: SourceVerdict = "LIKELY_FABRICATED") -> None:
+        super().__init__(reason)
+        self.finding = Finding(verdict, reason)
 
 
-def read_url(text: str) -> Url | Finding:  # noqa: PLR0911 - each way out is a reason of its own
+def read_url(text: str) -> Url | Finding:
     """Read a cited URL; return what is wrong with it where it names no page that may be fetched.
 
     `www.…` and a bare domain are read as http. There is one reading only: signs that parsers disagree about (a
     backslash, white space, control signs, user-info, a percent sign in the host) are refused, not mended.
     """
-    text = text.strip(" ")
+    try:
+        return _read(text.strip(" "))
+    except _RefusedError as refused:
+        return refused.finding
+
+
+def _read(text: str) -> Url:
     if not text:
-        return Finding("UNCERTAIN", "no URL")
-    if len(text) > LONGEST:
-        return _bad("longer than a URL")
-    if any(sign.isspace() or unicodedata.category(sign) in {"Cc", "Cs"} for sign in text):
-        return _bad("signs that no URL holds")
-    if "\\" in text:
-        return _bad("a backslash in the URL")
-    if _NO_SCHEME.fullmatch(text):
-        text = f"http://{text}"
-    parts = _SPLIT.fullmatch(text)
+        raise _RefusedError("no URL", "UNCERTAIN")
+    if flaw := (
+        (len(text) > LONGEST and "longer than a URL")
+        or (
+            any(one.isspace() or unicodedata.category(one) in {"Cc", "Cs"} for one in text)
+            and "signs that no URL holds"
+        )
+        or ("\\" in text and "a backslash in the URL")
+    ):
+        raise _RefusedError(flaw)
+    parts = _SPLIT.fullmatch(f"http://{text}" if _NO_SCHEME.fullmatch(text) else text)
     if not parts:
-        return _bad("not a URL")
+        raise _RefusedError("not a URL")
     scheme, authority = parts[1].lower(), parts[2]
-    if scheme not in PORTS:
-        kept = scheme in _NOT_FETCHED
-        return Finding("UNCERTAIN", "a scheme that is not fetched") if kept else _bad("not a web address")
-    if not authority:
-        return _bad("no host")
-    return _read_authority(scheme, authority, parts[3], parts[4])
+    if scheme in _NOT_FETCHED:
+        raise _RefusedError("a scheme that is not fetched", "UNCERTAIN")
+    if scheme not in PORTS or not authority:
+        raise _RefusedError("not a web address" if scheme not in PORTS else "no host")
+    split = _AUTHORITY.fullmatch(authority)
+    if "@" in authority or not split:
+        raise _RefusedError("user-info in the URL" if "@" in authority else "not a host")
+    return _located(scheme, _read_host(split[1]), int(split[2] or PORTS[scheme]), parts[3], parts[4])
 
 
-def _read_authority(scheme: str, authority: str, path: str, query: str | None) -> Url | Finding:
-    if "@" in authority:
-        return _bad("user-info in the URL")
-    split = re.fullmatch(r"(\[[^\[\]]*\]|[^:\[\]]+)(?::([0-9]{0,5}))?", authority)
-    host = read_host(split[1]) if split else _bad("not a host")
-    if not split or isinstance(host, Finding):
-        return host if isinstance(host, Finding) else _bad("not a host")
-    port = int(split[2] or PORTS[scheme])
+def _located(scheme: str, host: str, port: int, path: str, query: str | None) -> Url:
     if not 0 < port < 65536:  # noqa: PLR2004 - ports
-        return _bad("not a port")
+        raise _RefusedError("not a port")
     if _SAMPLE_PATH.search(path):
-        return _bad("a placeholder in the path")
+        raise _RefusedError("a placeholder in the path")
     if port not in PORTS.values():
-        return Finding("UNCERTAIN", "a port that is not fetched")
+        raise _RefusedError("a port that is not fetched", "UNCERTAIN")
     target = quote(path or "/", safe=_SAFE) + (f"?{quote(query, safe=_SAFE + '?')}" if query is not None else "")
     address = read_address(host)
     return Url(scheme, host, port, target, host if address else site_of(host), address)
 
 
-def read_host(text: str) -> str | Finding:
+def _read_host(text: str) -> str:
     """Read a host: a public address in its plain form, or a name under a public suffix, as ASCII (IDNA)."""
-    if text.startswith("["):
-        found = read_address(text[1:-1])
-        if found is None or found.version != 6:  # noqa: PLR2004 - a version
-            return _bad("not a host")
-        return str(found) if is_public(found) else _bad("not a public address")
+    host = text[1:-1]
+    plain = read_address(host) if text.startswith("[") else None
+    if text.startswith("[") and not isinstance(plain, IPv6Address):
+        raise _RefusedError("not a host")
     if "%" in text:
-        return _bad("a percent sign in the host")
-    host = _to_ascii(text)
-    if host is None:
-        return _bad("not a host")
-    if ends_in_number(host):
-        return _read_number_host(text, host)
-    return _judge_name(host, text)
+        raise _RefusedError("a percent sign in the host")
+    if plain is None:
+        host = _to_ascii(text)
+        # A host whose last label is a number is an IPv4 address to resolvers (the WHATWG URL standard).
+        if not _NUMBER.fullmatch(host.rpartition(".")[2]):
+            return _judge_name(host, idn=not text.isascii() or "xn--" in host)
+        plain = read_address(text.removesuffix("."))
+    found = plain or read_disguised(host)
+    if found is None:
+        raise _RefusedError("not a host")
+    if not is_public(found):
+        raise _RefusedError("not a public address")
+    if plain is None:
+        raise _RefusedError("an address in disguise")
+    return str(plain)
 
 
-def _read_number_host(text: str, host: str) -> str | Finding:
-    """Judge a host that resolvers take for an IPv4 address."""
-    plain = read_address(text.removesuffix("."))
-    if plain is not None:
-        return str(plain) if is_public(plain) else _bad("not a public address")
-    disguised = read_disguised(host)
-    if disguised is None:
-        return _bad("not a host")
-    return _bad("an address in disguise" if is_public(disguised) else "not a public address")
-
-
-def _to_ascii(text: str) -> str | None:
-    """Return a host as lower-case ASCII without its trailing dot; None where it is no host."""
-    if len(text) > 253 or any(unicodedata.category(sign) in _UNSEEN for sign in text):  # noqa: PLR2004 - DNS
-        return None
+def _to_ascii(text: str) -> str:
     host = text.lower().removesuffix(".")
+    if len(text) > 253 or any(unicodedata.category(sign) in _UNSEEN for sign in text):  # noqa: PLR2004 - DNS
+        raise _RefusedError("not a host")
     if not host.isascii() or "xn--" in host:
         import idna
 
         try:
             host = idna.encode(text, uts46=True, std3_rules=True).decode("ascii").lower().removesuffix(".")
-        except (idna.IDNAError, UnicodeError):
-            return None
-    return host if host and all(_LABEL.fullmatch(label) for label in host.split(".")) else None
-
-
-def _judge_name(host: str, text: str) -> str | Finding:
-    labels = host.split(".")
-    if labels[-1] in _RESERVED:
-        return _bad("a reserved name")
-    site = site_of(host)
-    if not site:
-        return _bad("no public suffix")
-    if _PLACEHOLDER.fullmatch(site.partition(".")[0]) or _PLACEHOLDER_SITE.fullmatch(site):
-        return _bad("a placeholder domain")
-    if not text.isascii() or "xn--" in host:
-        import idna
-
-        if any(mixes_scripts(label) for label in idna.decode(host).split(".")):
-            return _bad("a name that mixes scripts")
+        except (idna.IDNAError, UnicodeError) as error:
+            raise _RefusedError("not a host") from error
+    if not all(_LABEL.fullmatch(label) for label in host.split(".")):
+        raise _RefusedError("not a host")
     return host
 
 
-def mixes_scripts(label: str) -> bool:
-    """Tell whether a label mixes Latin with Cyrillic or Greek letters, as names do that pass for others."""
-    scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in label if sign.isalpha()}
-    return len(scripts & {"LATIN", "CYRILLIC", "GREEK"}) > 1
+def _judge_name(host: str, *, idn: bool) -> str:
+    site = site_of(host)
+    if host.rpartition(".")[2] in _RESERVED:
+        raise _RefusedError("a reserved name")
+    if not site:
+        raise _RefusedError("no public suffix")
+    if _PLACEHOLDER.fullmatch(site.partition(".")[0]) or _PLACEHOLDER_SITE.fullmatch(site):
+        raise _RefusedError("a placeholder domain")
+    if idn:
+        import idna
+
+        for label in idna.decode(host).split("."):
+            scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in label if sign.isalpha()}
+            if len(scripts & {"LATIN", "CYRILLIC", "GREEK"}) > 1:  # as names do that pass for others
+                raise _RefusedError("a name that mixes scripts")
+    return host
+
+
+def is_public(address: Address) -> bool:
+    """Tell whether an address is one of the public internet.
+
+    False for private, loopback, link-local, shared, multicast, reserved and documentation addresses, and for IPv6
+    that carries another address in it (mapped, compatible, NAT64, 6to4, Teredo, ISATAP).
+
+    Source: IANA's special-purpose address registries (RFC 6890 and its updates).
+    """
+    if isinstance(address, IPv4Address):
+        return not any(address in block for block in _IPV4)
+    carries = (int(address) >> 32) & 0xFFFFFFFF in _ISATAP
+    return address in _GLOBAL and not carries and not any(address in block for block in _IPV6)
+
+
+def read_address(text: str) -> Address | None:
+    """Read an address in its plain form (no zone, no octal, no short form); None where it is none."""
+    try:
+        return None if "%" in text else ip_address(text)
+    except ValueError:
+        return None
+
+
+def read_disguised(host: str) -> IPv4Address | None:
+    """Read an IPv4 address as the C library does: decimal, octal or hexadecimal, one to four parts."""
+    parts = host.removesuffix(".").split(".")
+    if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):  # noqa: PLR2004 - bytes of an address
+        return None
+    try:
+        *bytes_, rest = [int(part[2:] or "0", 16) if part[1:2] in {"x", "X"} else _decimal(part) for part in parts]
+    except ValueError:
+        return None
+    if max(bytes_, default=0) > 255 or rest >= 256 ** (4 - len(bytes_)):  # noqa: PLR2004 - a byte
+        return None
+    return IPv4Address(rest + sum(one << (8 * (3 - place)) for place, one in enumerate(bytes_)))
+
+
+def _decimal(text: str) -> int:
+    return int(text, 8 if text.startswith("0") else 10)
 
 
 @cache

@@ -76,7 +76,6 @@ def entry(sample: Sample, options: Mapping[str, Any]) -> str:
 
 
 def _pair(number: int, given: Any, expected: Any, name: str) -> Test:
-    """Return the test of one input and its output."""
     if not name:
         check = Check("lines", str(expected))
         return Test(number, "", (f"{CALLED}_main({str(given)!r})",), ((check,),), shown(given))

@@ -9,12 +9,11 @@ from itertools import chain
 from typing import NamedTuple
 
 from data.answers import Answer, AnswerSearch, search
-from metrics.cot.equations import Equation, equations
+from data.sentences import split_sentences
+from metrics.cot.equations import equations
 from metrics.cot.expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
 from metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
-from metrics.cot.notation import normalise, plain, undashed
-from metrics.cot.said import says, spoken
-from metrics.cot.steps import Segment, parts
+from metrics.cot.notation import normalise, plain, says, spoken, undashed
 
 LONGEST = 500
 """Characters of an annotation, and of one side of an equation in the text, that are read."""
@@ -106,10 +105,10 @@ def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
     found = search(text, question, cut=cut)
-    before, after = parts(text, found)
-    if len(before) == 1 and found.answer is not None and found.answer.text == before[0].text.strip():
-        before = []
-    chain = _collected(before, found)
+    before, after, lead = _parts(text, found.anchor)
+    if len(before) == 1 and found.answer is not None and found.answer.text == before[0].strip():
+        before, lead = [], False
+    chain = _collected(before, found, lead=lead)
     if after and not chain.calculations and len(before) <= _OPENING:
         other = _collected(after, found)
         return other if other.calculations else chain
@@ -120,34 +119,55 @@ _OPENING = 2
 """Lines without a calculation that may stand before an answer which is stated first."""
 
 
-def _collected(read_parts: Sequence[Segment], found: AnswerSearch) -> Chain:
-    """Read the parts of a reply as steps."""
+def _parts(text: str, anchor: int | None) -> tuple[list[str], list[str], bool]:
+    """Split a reply into the parts before its answer's marker, and those after it: lines; of one line, sentences.
+
+    The third says whether the last part before it is what stands before the marker on its own line (of one
+    paragraph, in its own sentence): that is a step only if it calculates.
+    """
+    running = "\n" not in text.strip()
+    if anchor is None:
+        return _cut(text, running=running), [], False
+    if running:
+        begin, end = next((one for one in split_sentences(text) if one[0] <= anchor < one[1]), (anchor, len(text)))
+    else:
+        begin, end = text.rfind("\n", 0, anchor) + 1, text.find("\n", anchor)
+        end = len(text) if end < 0 else end
+    lead = [text[begin:anchor]] if text[begin:anchor].strip() else []
+    return [*_cut(text[:begin], running=running), *lead], _cut(text[end:], running=running), bool(lead)
+
+
+_STOP = re.compile(r"[.!?](?=\s)|[。！？]")
+
+
+def _cut(text: str, *, running: bool) -> list[str]:
+    if running and _STOP.search(text):
+        return [text[start:end] for start, end in split_sentences(text)]
+    return [part for part in ([text] if running else text.split("\n")) if part.strip()]
+
+
+def _collected(parts: Sequence[str], found: AnswerSearch, *, lead: bool = False) -> Chain:
+    """Read the parts of a reply as steps; `lead`: the last one is a step only if it calculates."""
     steps: list[ChainStep] = []
     once: dict[str, tuple[Calculation, int]] = {}
     hashed: dict[int, set[str]] = {}
     count = weight = 0
-    last = ""
-    for part in read_parts:
-        step = _step(part.text, last, look=count < MOST_EQUATIONS)
-        last = part.text
-        made = step.calculations
-        if part.open and not made:
-            continue
-        for calculation in made:
-            weight += len(calculation.hashed)
+    for at, part in enumerate(parts):
+        step = _step(part, parts[at - 1] if at else "", look=count < MOST_EQUATIONS)
+        if lead and at == len(parts) - 1 and not step.calculations:
+            lead = False
+            break
+        weight += sum([len(calculation.hashed) for calculation in step.calculations])
         if weight > ALIKE:  # fewer numbers than that need no look
-            kept = tuple([one for one in made if not one.hashed or _scattered(one, hashed)])
+            kept = tuple([one for one in step.calculations if not one.hashed or _scattered(one, hashed)])
             step = step._replace(calculations=kept)
         steps.append(step)
         count += len(step.calculations)
         for calculation in step.calculations:
             once.setdefault(calculation.key, (calculation, len(steps)))
     calculations, places = zip(*once.values(), strict=True) if once else ((), ())
-    calculates = found.anchor is None or (
-        bool(read_parts) and bool(steps) and read_parts[-1].text == steps[-1].text
-    )
-    closed = calculates and (found.anchor is None or read_parts[-1].open)
-    return Chain(tuple(steps), found.answer, calculations, places, len(steps) + (not closed))
+    answered = len(steps) + (found.anchor is not None and not lead)
+    return Chain(tuple(steps), found.answer, calculations, places, answered)
 
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
@@ -244,23 +264,24 @@ def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]
     tail = _tail(line, last) if last else ""
     if not said and not tail and line.isascii() and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line)):
         return (), line
-    made, before = equated(tail + line[:LONGEST_LINE], said=said)
+    made, before = _equated(tail + line[:LONGEST_LINE], said=said)
     return made, "" if tail and made else before if made else line
 
 
 @lru_cache(maxsize=1 << 14)
-def equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
+def _equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
     """Read the equations of a line, and what stands before them; `said`: it may hold operations in words."""
     if _UNDECIDABLE.search(line):
         return (), line
     text = plain(spoken(line) if said else line)
     found = [*equations(text)]
-    return tuple(map(_equated, found)), text[: found[0].left[0].start] if found else line
+    made = tuple([_calculation([one.left, one.right], one.verdict, _written(one.tokens)) for one in found])
+    return made, text[: found[0].left[0].start] if found else line
 
 
 def _tail(line: str, last: str) -> str:
     """Return the last side of the line before, where an equation goes on over the end of that line."""
-    if not last or "<<" in last:
+    if "<<" in last:
         return ""
     cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
     if _CONTINUES.match(line):
@@ -274,36 +295,22 @@ def _tail(line: str, last: str) -> str:
 @lru_cache(maxsize=1 << 16)
 def annotated(inside: str) -> Calculation:
     """Read an annotation: the text between `<<` and `>>`."""
-    return _calculation(tokens(undashed(normalise(inside))), inside)
-
-
-def _sides(found: Sequence[Token]) -> list[list[Token]]:
-    """Split tokens at the equals signs."""
+    found = tokens(undashed(normalise(inside)))
     sides: list[list[Token]] = [[]]
     for token in found:
         if token.kind == "equals":
             sides.append([])
         else:
             sides[-1].append(token)
-    return sides
-
-
-def _calculation(found: Sequence[Token], text: str) -> Calculation:
-    """Make a calculation of an annotation's tokens, equals signs included."""
-    sides = _sides(found)
-    return _made(sides, judge(sides), "".join(t.text for t in found), text)
-
-
-def _equated(equation: Equation) -> Calculation:
-    """Make a calculation of an equation in the text."""
-    key = "".join(t.text for t in equation.tokens)
-    return _made([equation.left, equation.right], equation.verdict, key, key)
+    return _calculation(sides, judge(sides), _written(found), inside)
 
 
 _COUNTED = frozenset("+-*/")
 
 
-def _made(sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str, text: str) -> Calculation:
+def _calculation(
+    sides: Sequence[Sequence[Token]], verdict: CalculationCheck, key: str, text: str = ""
+) -> Calculation:
     before = sides[:-1] or sides
     value = verdict.found
     results: tuple[Exact, ...] = () if value is None else (value,)
@@ -339,10 +346,10 @@ def annotate(text: str) -> str:
 
     Source: SPEC 3 (what an equation is), SPEC 17.
     """
-    return text if "<<" in text else "\n".join(map(_with_annotations, text.split("\n")))
+    return text if "<<" in text else "\n".join(map(_annotated, text.split("\n")))
 
 
-def _with_annotations(line: str) -> str:
+def _annotated(line: str) -> str:
     read = plain(line) if len(line) <= LONGEST_LINE and "=" in line else ""
     signs, places = ([sign.start() for sign in _EQUAL.finditer(text)] for text in (line, read))
     if len(signs) != len(places):
@@ -352,9 +359,10 @@ def _with_annotations(line: str) -> str:
         before = _CURRENCY.match(line, where[one.sign.start] + 1) if one.sign.start in where else None
         result = one.right[0].text
         if before and one.verdict.right and len(one.right) == 1 and line.startswith(result, before.end()):
-            line = f"{line[: before.end()]}<<{_written(one.left)}={result}>>{line[before.end() :]}"
+            left = "".join("*0.01" if token.kind == "percent" else token.text for token in one.left)
+            line = f"{line[: before.end()]}<<{left}={result}>>{line[before.end() :]}"
     return line
 
 
-def _written(side: Sequence[Token]) -> str:
-    return "".join("*0.01" if token.kind == "percent" else token.text for token in side)
+def _written(found: Sequence[Token]) -> str:
+    return "".join([token.text for token in found])

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import fsum
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -12,14 +13,17 @@ from pydantic import Field, model_validator
 from data.number_words import given_numbers
 from data.options import Frozen, Number, Share
 from data.records import Found, Metric, Sample, Score
+from data.shown import read_shown
 from data.truncation import CUT
-from metrics.cot.chain import Calculation, Chain, read
-from metrics.cot.expressions import Exact, Operand, shown
+from metrics.cot.chain import Chain, read
+from metrics.cot.expressions import Exact, shown
 from metrics.cot.first_error import REASONS, as_details, first_error
-from metrics.cot.shown import SHOWN
 
 LISTED = 200
 """Calculations that are listed in an item's details; all of them are counted."""
+
+LATEST_STEP = 8
+"""Steps from this one on are counted together where reports say at which the first wrong calculation stands."""
 
 SOUNDNESS: Mapping[float | None, str] = {1.0: "sound", 0.0: "unsound", None: "not checkable"}
 
@@ -70,37 +74,21 @@ def steps_similarity(response: Chain, reference: Chain) -> float | None:
     """
     if not reference.steps:
         return None
-    signs, values, said = _sets(reference)
-    return fsum((
-        0.4 * jaccard(operators(response), signs),
-        0.4 * jaccard(numbers(response), values),
-        0.2 * jaccard(words(response), said),
-    ))  # fmt: skip
-
-
-def operators(chain: Chain) -> frozenset[str]:
-    """Return the operators of a chain's calculations, among `+ - * /`."""
-    return frozenset().union(*[calculation.operators for calculation in chain.calculations])
-
-
-def numbers(chain: Chain) -> frozenset[Exact]:
-    """Return the numbers of a chain's calculations, operands and results."""
-    return frozenset().union(*[calculation.numbers for calculation in chain.calculations])
+    pairs = zip((0.4, 0.4, 0.2), sets(response), _reference_sets(reference), strict=True)
+    return fsum([weight * jaccard(one, other) for weight, one, other in pairs])
 
 
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
-def words(chain: Chain) -> frozenset[str]:
-    """Return the words, of 2 letters or more, before the first calculation of each step that has one."""
+def sets(chain: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
+    """Return the operators (`+ - * /`), the numbers and the words, of 2 letters or more, of a chain."""
     text = " ".join([step.before for step in chain.steps if step.calculations]).lower().replace("’", "'")
-    return frozenset([word for word in _LETTERS.findall(text) if len(word) > 1])
-
-
-@lru_cache(maxsize=4096)
-def _sets(reference: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
-    """Return the operators, numbers and words of a reference, which many responses are compared with."""
-    return operators(reference), numbers(reference), words(reference)
+    return (
+        frozenset().union(*[calculation.operators for calculation in chain.calculations]),
+        frozenset().union(*[calculation.numbers for calculation in chain.calculations]),
+        frozenset([word for word in _LETTERS.findall(text) if len(word) > 1]),
+    )
 
 
 class Support(NamedTuple):
@@ -125,20 +113,16 @@ def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact
     known: dict[Exact, str] = {**dict.fromkeys(constants, "constant"), **dict.fromkeys(given, "question")}
     traced: list[Support] = []
     for place, calculation in enumerate(chain.calculations, 1):
-        origins = tuple([_origin(operand, known) for operand in calculation.operands]) or ("",)
+        origins = tuple([
+            next((known[value] for value in operand.known_by if value in known), "")
+            for operand in calculation.operands
+        ]) or ("",)  # fmt: skip
         support = Support(origins, "" not in origins)
         traced.append(support)
         if support.coherent:
             for value in calculation.results:
                 known.setdefault(value, f"calculation {place}")
     return traced
-
-
-def _origin(operand: Operand, known: Mapping[Exact, str]) -> str:
-    for value in operand.known_by:
-        if value in known:
-            return known[value]
-    return ""
 
 
 def accuracy(chain: Chain) -> float | None:
@@ -202,7 +186,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """
     reference = _reference(sample["reference"])
     response = read(sample["response"], sample["question"], cut=bool(sample.get(CUT)))
-    constants = tuple(_exact(constant) for constant in options.get("known_constants", ()))
+    constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
     given = _given(sample["question"])
     traced = supports(response, given, constants)
     share, known = accuracy(response), coherence(traced)
@@ -234,8 +218,10 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         return Score(None, "not_applicable", "the reference has neither steps nor an answer", details, parts)
     if response.answer is None:
         return Score(value, "no_answer", "no final answer could be extracted", details, parts)
-    reason = _reason(levels["l1"], right)
-    return Score(value, "scored", reason if first is None else f"{reason}; {REASONS[first.kind]}", details, parts)
+    chain = "no calculations" if right is None else "valid chain" if right == 1 else "invalid chain"
+    answer = "" if levels["l1"] is None else "right answer, " if levels["l1"] else "wrong answer, "
+    error = "" if first is None else f"; {REASONS[first.kind]}"
+    return Score(value, "scored", f"{answer}{chain}{error}", details, parts)
 
 
 def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
@@ -250,23 +236,12 @@ def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -
     return min(1.0, fsum([weights[name] * value for name, value in applicable.items()]) / total)
 
 
-def _reason(answer: float | None, right: float | None) -> str:
-    """Name the cell of answer and chain."""
-    chain = "no calculations" if right is None else "valid chain" if right == 1 else "invalid chain"
-    return chain if answer is None else f"{'right' if answer else 'wrong'} answer, {chain}"
-
-
+_reference_sets = lru_cache(maxsize=4096)(sets)
 _reference = lru_cache(maxsize=4096)(read)
 _given = lru_cache(maxsize=4096)(given_numbers)
 
 
-def _exact(constant: float | str) -> Exact:
-    """Return a configured constant as the decimal it is written as."""
-    return Fraction(str(constant))
-
-
 def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:
-    """Collect what explains the value: JSON."""
     listed = [*zip(response.places, response.calculations, traced, strict=True)]
     answer, expected = response.answer, reference.answer
     return {
@@ -286,21 +261,18 @@ def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> di
             for operand, origin in zip(calculation.operands, support.origins, strict=False)
             if not origin
         ],
-        "calculations": [_listed(*row) for row in listed[:LISTED]],
-    }
-
-
-def _listed(place: int, calculation: Calculation, support: Support) -> dict[str, Any]:
-    expected = None if calculation.expected is None else shown(calculation.expected)
-    alike = calculation.found == calculation.expected  # of most calculations: they are right
-    return {
-        "step": place,
-        "text": calculation.text,
-        "expected": expected,
-        "found": expected if alike else None if calculation.found is None else shown(calculation.found),
-        "right": calculation.right,
-        "coherent": support.coherent,
-        "origins": {o.text: origin for o, origin in zip(calculation.operands, support.origins, strict=False)},
+        "calculations": [
+            {
+                "step": place,
+                "text": one.text,
+                "expected": None if one.expected is None else shown(one.expected),
+                "found": None if one.found is None else shown(one.found),
+                "right": one.right,
+                "coherent": support.coherent,
+                "origins": {o.text: origin for o, origin in zip(one.operands, support.origins, strict=False)},
+            }
+            for place, one, support in listed[:LISTED]
+        ],
     }
 
 
@@ -328,6 +300,18 @@ class Options(Frozen):
     )
 
 
+def _crossed(details: Mapping[str, Any]) -> tuple[str, str]:
+    """Name a response's cell: is its answer right, does its chain hold."""
+    answer = "none" if details.get("answer") is None else "right" if details.get("right") else "wrong"
+    chain = "invalid" if details.get("first_wrong_step") else "valid" if details.get("n_calculations") else "bare"
+    return answer, chain
+
+
+def _first_wrong(details: Mapping[str, Any]) -> list[str]:
+    step = details.get("first_wrong_step")
+    return [str(step) if step < LATEST_STEP else f"{LATEST_STEP}+"] if step else []
+
+
 UNIT = Metric(
     name="cot",
     version=7,
@@ -336,6 +320,14 @@ UNIT = Metric(
     options=Options,
     needs=("question", "reference"),
     title={"en": "Chain of thought", "ru": "Цепочка рассуждений"},
-    shown=SHOWN,
+    shown=read_shown(
+        Path(__file__).with_name("shown.yaml"),
+        cells=_crossed,
+        first_wrong=_first_wrong,
+        first_error=lambda details: [(details.get("first_error") or {}).get("kind") or "none"],
+        sound=lambda details: [details["sound"]] if details.get("sound") else [],
+        unsupported=lambda details: ["yes" if details.get("unsupported") else "no"],
+        rule=lambda details: [details.get("rule") or "none"],
+    ),
     right="l1",
 )

@@ -1,5 +1,7 @@
+# ruff: noqa: SIM905 - word lists read best as running text
 """The equations in a line of plain text: each equality whose left side calculates, if it is decidable."""
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
@@ -7,13 +9,57 @@ from typing import NamedTuple
 
 from data.measures import unit
 from metrics.cot.expressions import Token, operators, tokens
-from metrics.cot.judging import CalculationCheck, judge
+from metrics.cot.judging import LETTERS, CalculationCheck, joined, judge
 from metrics.cot.notation import UNKNOWN
-from metrics.cot.units import LETTERS, joined
-from metrics.cot.words import LABELS, LEFT_OVER, ORDERED, REMAINDERS, ROUNDED, VAGUE, operates, splits
 
 _UNIT_WORDS = 8
 _REACH = 100
+_HAN = "\u2e80"
+
+_LABELS = frozenset(
+    "step day week month year part case stage phase line item шаг день неделя месяц этап пункт часть "
+    "步骤 第 步 方案 情况".split()
+)
+"""What is numbered, so that a dash or a colon after its number is punctuation: `Step 1 - 5 + 3 = 8`."""
+
+_ORDERED = ("年级", "班", "号", "等奖", "楼")
+"""What a number only names where it stands before: 5 年级."""
+
+_VAGUE = frozenset(
+    "about approximately around roughly nearly almost exactly just only usd us eur rs rub cny rmb aud cad gbp "
+    "примерно около приблизительно почти ровно всего 约 大约 约为 共 共计".split()
+)
+"""Words between an equals sign and its result."""
+
+_REMAINDERS = frozenset("r rem remainder with ост остаток остатке в … 余 餘 余数".split())
+_LEFT_OVER = ("remain", "leftover", "остал", "остат", "余", "剩")
+_ROUNDED = tuple("round ceil floor truncat округл вверх вниз целых 四舍 取整 向上 向下 进".split())
+
+_SPLITTING = frozenset(
+    "is are was were be been being would will equals equal makes make gives give gets get so then and or but if "
+    "has have had because since therefore thus hence when while "
+    "это будет будут равно равен равна и или а но значит следовательно получаем получим есть был была было были "
+    "тогда итого если поэтому имеет".split()
+)
+_SPLITTING_HAN = ("是", "为", "得", "等于", "有", "所以", "那么", "则", "就")
+
+_MULTIPLES = frozenset(
+    "half twice thrice double triple quadruple third quarter dozen половина половины половину вдвое втрое треть "
+    "трети четверть четверти удвоить утроить дважды трижды полтора".split()
+)
+_PARTS = re.compile(
+    r"(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?|percent(?:age)?|половин[аыуе]"
+    r"|трет[ьи]|четверт[ьи]|процент(?:а|ов)?|пят(?:ая|ую|ых)|times|remaining)"
+)
+_OF = frozenset({"of", "от", "из"})
+_OVER_NUMBERS = frozenset("times plus minus раз раза плюс минус less than чем more fewer больше меньше".split())
+_SIGN_WORDS = frozenset({"times", "plus", "minus", "плюс", "минус"})
+_BY = frozenset({"by", "на"})
+_OPERATION = re.compile(r"(?:multipl|divid|умнож|дел|раздел|подел)\w*")
+_HAN_PARTS = ("一半", "半", "分之一", "倍", "两倍", "三倍")
+_HAN_OPERATIONS = re.compile(r"(?:再|又|然后|接着|所以|那么|最后)*(?:加上?|减去?|乘以?|除以)")
+_HAN_OPERATION_ENDS = ("加", "加上", "减", "减去", "乘", "乘以", "除以")
+_BACK = 5
 
 
 class Equation(NamedTuple):
@@ -35,14 +81,6 @@ class _Left(NamedTuple):
 
     side: list[Token]
     others: Sequence[list[Token]] = ()
-    loose: bool = False
-
-
-class _Right(NamedTuple):
-    """A right side, and whether the text goes on so that more may belong to it."""
-
-    side: list[Token]
-    end: int
     loose: bool = False
 
 
@@ -71,16 +109,21 @@ def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
     left = _leftwards(found, at)
     if left is None or not (operators(left.side) or left.others):
         return None
-    right = _rightwards(found, at, frozenset(token.mark for token in left.side))
-    return _decided(found, left, sign, right) if right.side else None
+    right, end, loose = _rightwards(found, at, frozenset(token.mark for token in left.side))
+    wrong = _recomputed(left, sign, right) if right else None
+    if wrong is None or wrong.verdict.right:
+        return wrong
+    if left.loose or loose or _unsaid(wrong) or _names_a_part(found, wrong):
+        return None  # it is wrong only if it is complete
+    return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, end) else wrong
 
 
-def _decided(found: Sequence[Token], left: _Left, sign: Token, right: _Right) -> Equation | None:
-    """Recompute an equality in the ways it may be read; None where it is wrong only if it is complete."""
-    leading = _leading(right.side)
-    ends = [right.side] if len(leading) == len(right.side) else [right.side, leading]
-    if [token.text for token in right.side[1:4:2]] == ["/", "*"]:
-        ends.insert(1, right.side[:3])  # 1/3 of what is left
+def _recomputed(left: _Left, sign: Token, right: Sequence[Token]) -> Equation | None:
+    """Recompute an equality in the ways it may be read, until it is right in one of them."""
+    leading = _leading(right)
+    ends = [right] if len(leading) == len(right) else [right, leading]
+    if [token.text for token in right[1:4:2]] == ["/", "*"]:
+        ends.insert(1, right[:3])  # 1/3 of what is left
     wrong: Equation | None = None
     for side in (left.side, *left.others) if operators(left.side) else left.others:
         for end in ends:
@@ -89,9 +132,7 @@ def _decided(found: Sequence[Token], left: _Left, sign: Token, right: _Right) ->
                 return Equation(side, sign, end, verdict)
             readable = verdict.found is not None or end is ends[-1]
             wrong = wrong or (Equation(side, sign, end, verdict) if readable else None)
-    if left.loose or right.loose or wrong is None or _unsaid(wrong) or _names_a_part(found, wrong):
-        return None
-    return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, right.end) else wrong
+    return wrong
 
 
 def _unsaid(equation: Equation) -> bool:
@@ -128,9 +169,9 @@ def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
     follows: list[str] = [
         token.text.lower() for token in found[end - 2 : end + 12] if token.start >= equation.right[-1].end
     ]
-    if not REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(LEFT_OVER) for word in follows):
+    if not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
         return given <= expected
-    return any(word.startswith(ROUNDED) for word in follows)
+    return any(word.startswith(_ROUNDED) for word in follows)
 
 
 _VARIABLES = frozenset("ху")
@@ -165,9 +206,6 @@ def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
     """Return the expression that ends before the token at `at`, without units; None if there is none.
 
     A number before another one that only belongs to a name (`10 2-legged animals`) counts in its stead.
-
-    Raises:
-        _UndecidableError: it says more than its digits.
     """
     left, first = _backwards(found, at)
     label = _label(found, first, at)
@@ -190,11 +228,7 @@ def _label(found: Sequence[Token], first: int, at: int) -> str:
 
 
 def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
-    """Read an expression backwards from the token at `at`; return it, and where it begins.
-
-    Raises:
-        _UndecidableError: it says more than its digits.
-    """
+    """Read an expression backwards from the token at `at`; return it, and where it begins."""
     side: list[Token] = []
     named: list[str] = []
     unit = ""
@@ -223,8 +257,7 @@ def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
 def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) -> Token:
     """Return a number of an expression; `named` are the words before those after it.
 
-    Raises:
-        _UndecidableError: it is no quantity, but a time of day (`0730`) or a name: `Part 1 + Part 2`, `5 年级`.
+    A time of day (`0730`) or a name (`Part 1 + Part 2`, `5 年级`) is no quantity.
     """
     before = found[at - 1] if at else None
     if before is not None and before.kind == "word":
@@ -233,12 +266,9 @@ def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) ->
             raise _UndecidableError
         if len(word) > 1 or word >= _HAN:
             named.append(word)
-    if token.mark.startswith(ORDERED) or (token.text[0] == "0" and token.text[1:].isdigit()):
+    if token.mark.startswith(_ORDERED) or (token.text[0] == "0" and token.text[1:].isdigit()):
         raise _UndecidableError
     return token
-
-
-_HAN = "\u2e80"
 
 
 def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
@@ -246,10 +276,10 @@ def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: 
     if _variable(found, at):
         raise _UndecidableError
     if side and side[-1].kind in {"number", "open"}:
-        if operates(found, at):
+        if _operates(found, at):
             raise _UndecidableError
         return _plus(found, at) if side[-1].kind == "number" else -1
-    if words == _UNIT_WORDS or (side and side[-1].text == "-" and splits(found[at].text)):
+    if words == _UNIT_WORDS or (side and side[-1].text == "-" and _splits(found[at].text)):
         return -1
     return at - 1 if at else -1
 
@@ -270,11 +300,10 @@ def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
     if at < 2:  # noqa: PLR2004 - the number, and what stands before it
         return False
     label = found[at - 2]
-    named = label.kind == "word" and label.text.lower().endswith(_LABELS)
+    named = label.kind == "word" and label.text.lower().endswith(tuple(_LABELS))
     return label.kind == "open" or (named and found[at - 1].kind == "number")
 
 
-_LABELS = tuple(LABELS)
 _NAME_WORDS = 4
 
 
@@ -309,7 +338,7 @@ def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | No
     side = _balanced(side)
     if not side:
         return None
-    label = before is not None and before.kind == "word" and before.text.lower().removesuffix("s") in LABELS
+    label = before is not None and before.kind == "word" and before.text.lower().removesuffix("s") in _LABELS
     if label and [t.kind for t in side] == _RANGE and side[1].text == "-" and side[1].end == side[2].start:
         raise _UndecidableError
     places = (
@@ -352,11 +381,10 @@ def _readable(side: Sequence[Token]) -> bool:
     return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
 
 
-def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> _Right:
-    """Return the expression after the token at `at`, without units; `units` are those of the left side.
+def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> tuple[list[Token], int, bool]:
+    """Return the expression after the token at `at`, without units, its end, and whether more may belong to it.
 
-    Raises:
-        _UndecidableError: it says more than its digits.
+    `units` are those of the left side.
     """
     side: list[Token] = []
     place, depth = at + 1, 0
@@ -383,7 +411,7 @@ def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> _Righ
             raise _UndecidableError
         loose |= side[-1].kind == "operator"
         side.pop()
-    return _Right(side, place, loose or stop in _UNKNOWNS)
+    return side, place, loose or stop in _UNKNOWNS
 
 
 def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
@@ -394,7 +422,7 @@ def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: froze
         if found[at - 1].kind == "word" and last == "number":
             return False  # 9 bottles of vitamin D3
         raise _UndecidableError
-    return last in {"number", "close", "percent"} or (last == "equals" and word.lower() in VAGUE)
+    return last in {"number", "close", "percent"} or (last == "equals" and word.lower() in _VAGUE)
 
 
 def _manifold(found: Sequence[Token], at: int) -> bool:
@@ -414,3 +442,61 @@ def _leading(side: Sequence[Token]) -> Sequence[Token]:
         return side
     percent = len(side) > first + 1 and side[first + 1].kind == "percent"
     return side[: first + 1 + percent]
+
+
+def _splits(word: str) -> bool:
+    """Say whether a word after a number is no unit, but begins or joins a clause: `6 days would be -25000`."""
+    lowered = word.lower()
+    return lowered in _SPLITTING or (word >= _HAN and word.endswith(_SPLITTING_HAN))
+
+
+def _operates(found: Sequence[Token], at: int) -> bool:
+    """Say whether the word at `at`, before an expression, makes it say more than its digits: `half of 10 + 3 = 8`.
+
+    A word of operation does where it has something to operate on: a number, a part (`half of`), an operation's verb
+    (`multiply it by`), or the function whose bracket it touches. It does not in `a total of 65 * 170 = 10,550`.
+    """
+    token = found[at]
+    if token.text >= _HAN:
+        return _operates_han(found, at)
+    if found[at + 1].kind == "open" and found[at + 1].start == token.end:
+        return True
+    words = _words_back(found, at)
+    before = found[at - len(words)] if at >= len(words) else None
+    if words[0] in _MULTIPLES or _of_part(words, before):
+        return True
+    counted = before is not None and before.kind in {"number", "close", "percent"}
+    if words[0] in _OVER_NUMBERS:
+        return counted or (len(words) > 1 and words[0] in _SIGN_WORDS)
+    return words[0] in _BY and ((counted and len(words) == 1) or any(map(_OPERATION.match, words)))
+
+
+def _of_part(words: Sequence[str], before: Token | None) -> bool:
+    """Say whether words (nearest first) speak of a part: `half of the`, `20% of the`."""
+    for k, word in enumerate(words):
+        if word in _SPLITTING:
+            return False
+        if word in _OF:
+            if k + 1 < len(words):
+                return _PARTS.fullmatch(words[k + 1]) is not None
+            return before is not None and (before.kind == "percent" or "/" in before.text)
+    return False
+
+
+def _words_back(found: Sequence[Token], at: int) -> list[str]:
+    """Return the word at `at` and those before it, in lower case, nearest first."""
+    words: list[str] = []
+    while at >= 0 and found[at].kind == "word" and len(words) < _BACK:
+        words.append(found[at].text.lower())
+        at -= 1
+    return words
+
+
+def _operates_han(found: Sequence[Token], at: int) -> bool:
+    run = found[at].text
+    counted = at > 0 and found[at - 1].kind in {"number", "close", "percent"}
+    if run.endswith(_HAN_PARTS) or (run.endswith("的") and (counted or run[:-1].endswith(_HAN_PARTS))):
+        return True
+    if run.endswith(_HAN_OPERATION_ENDS):
+        return counted or _HAN_OPERATIONS.fullmatch(run) is None
+    return False

@@ -57,16 +57,9 @@ _TOKEN = re.compile(
 _UNKNOWN_LETTERS = frozenset("xynXхХ")
 _TIMES = frozenset({"x", "X", "х", "Х", "times", "умножить", "乘", "乘以"})
 _PLUS = {
-    "plus": "+",
-    "minus": "-",
-    "плюс": "+",
-    "минус": "-",
-    "加": "+",
-    "加上": "+",
-    "减": "-",
-    "减去": "-",
+    "plus": "+", "minus": "-", "плюс": "+", "минус": "-", "加": "+", "加上": "+", "减": "-", "减去": "-",
     "除以": "/",
-}
+}  # fmt: skip
 _PERCENT = re.compile(r"per ?cents?|процент(?:а|ов|ы)?", re.IGNORECASE)
 _PART_OF = frozenset({"of", "от"})
 _NUMERIC = frozenset({"number", "close", "percent"})
@@ -172,7 +165,6 @@ def _word(found: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
 
 
 def _part(found: Sequence[Token], at: int) -> bool:
-    """Say whether a percentage or a fraction stands before the word at `at`."""
     last = found[at - 1] if at else None
     if last is None:
         return False
@@ -237,11 +229,7 @@ def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base:
 
 
 def _units(found: Sequence[Token]) -> bool:
-    """Say whether there are words, all of them units; a word before a number is none, and nothing can be read.
-
-    Raises:
-        _UnreadableError: a word stands where an operand should.
-    """
+    """Say whether there are words, all of them units; a word before a number is none, and nothing can be read."""
     words = False
     for at, token in enumerate(found):
         if token.kind == "word":
@@ -329,12 +317,7 @@ _MOST_BITS = 4096
 
 
 def _power(base: Exact, exponent: Exact) -> Exact:
-    """Raise to a whole power.
-
-    Raises:
-        _UnreadableError: the exponent is not whole, or the power too long.
-        ZeroDivisionError: 0 to a negative power.
-    """
+    """Raise to a whole power."""
     exact_base = Fraction(base)
     bits = max(exact_base.numerator.bit_length(), exact_base.denominator.bit_length())
     if not isinstance(exponent, int) or abs(exponent) > _HIGHEST or bits * abs(exponent) > _MOST_BITS:
@@ -343,11 +326,7 @@ def _power(base: Exact, exponent: Exact) -> Exact:
 
 
 def _root(value: Exact) -> Exact:
-    """Return the square root where it is rational.
-
-    Raises:
-        _UnreadableError: it is not.
-    """
+    """Return the square root where it is rational."""
     square = Fraction(value)
     if square < 0:
         raise _UnreadableError

@@ -86,26 +86,20 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
 def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact]]) -> list[bool]:
     """Say of each calculation whether it follows the reference: by itself, or as a way to a later one that does."""
     sources: dict[Exact, frozenset[Exact]] = {}
-    direct: list[bool] = []
+    followed: list[bool] = []
     for one in made:
         support = _support(one, meant)
-        direct.append(support is not None and all(_known(o, support, sources) for o in one.operands))
+        followed.append(support is not None and all(_known(o, support, sources) for o in one.operands))
         if one.results and one.results[0] not in sources:
             below = [sources.get(operand.value, (operand.value,)) for operand in one.operands]
             for value in one.results:
                 sources[value] = frozenset().union(*below)
-    followed = [*direct]
     for at in range(len(made) - 1, -1, -1):
         if not followed[at]:
-            followed[at] = any(
-                followed[later] and _uses(made[later], made[at]) for later in range(at + 1, len(made))
-            )
+            built_on = (made[later] for later in range(at + 1, len(made)) if followed[later])
+            used = (value for later in built_on for operand in later.operands for value in operand.known_by)
+            followed[at] = any(value in made[at].results for value in used)
     return followed
-
-
-def _uses(later: Calculation, one: Calculation) -> bool:
-    """Say whether a calculation builds on the value of another."""
-    return any(value in one.results for operand in later.operands for value in operand.known_by)
 
 
 def _known(operand: Operand, support: Collection[Exact], sources: Mapping[Exact, frozenset[Exact]]) -> bool:
@@ -155,20 +149,15 @@ def _meant(reference: Chain) -> _Meant:
 
 def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> frozenset[Exact] | None:
     """Return what the reference's value that a calculation comes to is made of; None where it comes to none."""
-    for value in made.results:
-        if value in meant:
-            return meant[value]
+    forms = [*made.results]
     if "%" in made.text or "/100" in made.text or ".0" in made.text:
-        for value in made.results:
-            for form in (value * _HUNDRED, divide(value, _HUNDRED)):
-                if form in meant:
-                    return meant[form]
-    return None
+        forms += [form for value in made.results for form in (value * _HUNDRED, divide(value, _HUNDRED))]
+    return next((meant[form] for form in forms if form in meant), None)
 
 
-def _among(made: Calculation, values: Collection[Exact]) -> bool:
-    """Say whether a calculation comes to one of the values."""
-    return any(value in values for value in made.results)
+def _waiting(reference: Chain, done: Collection[Exact]) -> list[Calculation]:
+    """Return the reference's calculations that stand to be done."""
+    return [one for one in reference.calculations if not any(value in done for value in one.results)]
 
 
 @lru_cache(maxsize=4096)
@@ -180,9 +169,9 @@ def _partial(side: str) -> frozenset[Exact]:
         return frozenset()
     for start in range(len(found)):
         for end in range(start + 3, len(found) + 1):
-            value = _value(found[start:end])
-            if value is not None:
-                values.add(value)
+            if found[start].kind in _BEGINS and found[end - 1].kind in _ENDS:
+                value = evaluate(found[start:end])
+                values |= set() if value is None else {value}
     for signs, join in ((("+", "-"), sum), (("*", "/"), prod)):
         terms = _terms(found, signs)
         if _FEWEST_TERMS <= len(terms) <= _MOST_TERMS:
@@ -191,11 +180,8 @@ def _partial(side: str) -> frozenset[Exact]:
     return frozenset(values)
 
 
-def _value(part: Sequence[Token]) -> Exact | None:
-    """Return the value of a part of an expression that is an expression itself."""
-    if part[0].kind not in {"number", "open"} or part[-1].kind not in {"number", "close", "percent"}:
-        return None
-    return evaluate(part)
+_BEGINS = frozenset({"number", "open"})
+_ENDS = frozenset({"number", "close", "percent"})
 
 
 def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
@@ -220,7 +206,7 @@ def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
 
 def _matching_calculation(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
     """Return the calculation of the reference that one is most like, among those that are not done yet."""
-    waiting = [one for one in reference.calculations if not _among(one, done)] or reference.calculations
+    waiting = _waiting(reference, done) or reference.calculations
     numbers = [operand.value for operand in made.operands]
 
     def likeness(one: Calculation) -> tuple[int, int]:
@@ -254,11 +240,11 @@ def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collecti
 def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
     """Place the error on the answer's line: the reference's value was not come to, or not taken as the answer."""
     last = reference.calculations[-1]
-    wanted = [*last.results] if reference.answer is None else [reference.answer.value]
-    reached = any(value in done for value in wanted)
-    kind: Kind = "misread final" if reached else "stopped early"
-    waiting = next((one for one in reference.calculations if not _among(one, done)), last)
-    return FirstError(response.answered, "final", kind, reference=(last if reached else waiting).text)
+    wanted = last.results if reference.answer is None else [reference.answer.value]
+    if any(value in done for value in wanted):
+        return FirstError(response.answered, "final", "misread final", reference=last.text)
+    waiting = [*_waiting(reference, done), last][0]
+    return FirstError(response.answered, "final", "stopped early", reference=waiting.text)
 
 
 _SPACED = str.maketrans({sign: f" {sign} " for sign in "-+/=≈"} | {"*": " × "})
@@ -276,42 +262,32 @@ def as_details(found: FirstError, response: Chain) -> dict[str, Any]:
     """Return a first wrong step as a score's details hold it: JSON, with a sentence for people by language."""
     line = response.steps[found.step - 1].text if found.step <= len(response.steps) else ""
     answer = "" if response.answer is None else response.answer.text[:_LONGEST]
-    return {
-        "step": found.step,
-        "rule": found.rule,
-        "kind": found.kind,
-        "text": found.text,
-        "expected": found.expected,
-        "reference": found.reference,
-        "line": line[:_LONGEST],
-        "said": dict(zip(("en", "ru"), _sentences(found, answer), strict=True)),
-    }
+    en, ru = _sentences(found, answer)
+    said = {"en": f"step {found.step}: {en}", "ru": f"шаг {found.step}: {ru}"}
+    return {**found._asdict(), "line": line[:_LONGEST], "said": said}
 
 
 def _sentences(found: FirstError, answer: str) -> tuple[str, str]:
-    """Say in a sentence what is wrong in a step, in English and in Russian."""
-    at, made, reference = found.step, _written(found.text), _written(found.reference)
+    made, reference = _written(found.text), _written(found.reference)
+    if found.kind == "slip" and not found.expected:
+        return made, made
     if found.kind == "slip":
-        right, right_ru = (f", which should be {found.expected}", f", а должно быть {found.expected}")
-        told_so = (right, right_ru) if found.expected else ("", "")
-        return f"step {at}: {made}{told_so[0]}", f"шаг {at}: {made}{told_so[1]}"
+        return f"{made}, which should be {found.expected}", f"{made}, а должно быть {found.expected}"
     if found.kind == "stopped early":
         return (
-            f"step {at}: the answer, where the reference has {reference} yet",
-            f"шаг {at}: ответ дан, но в эталоне есть ещё {reference}",
+            f"the answer, where the reference has {reference} yet",
+            f"ответ дан, но в эталоне есть ещё {reference}",
         )
     if found.kind == "misread final":
         return (
-            f"step {at}: the answer is {answer or 'none'}, though the chain has {reference}",
-            f"шаг {at}: ответ {answer or 'не дан'}, хотя в цепочке есть {reference}",
+            f"the answer is {answer or 'none'}, though the chain has {reference}",
+            f"ответ {answer or 'не дан'}, хотя в цепочке есть {reference}",
         )
     pair = _PAIR.match(found.reference.replace(" ", ""))
     verbs = _VERBS[pair[2]] if pair else ("has {2}", "{2}")
     first, second = (pair[1], pair[3]) if pair else ("", "")
-    return (
-        f"step {at}: {made}, where the reference {verbs[0].format(first, second, reference)}",
-        f"шаг {at}: {made}, а в эталоне {verbs[1].format(first, second, reference)}",
-    )
+    en, ru = (verb.format(first, second, reference) for verb in verbs)
+    return f"{made}, where the reference {en}", f"{made}, а в эталоне {ru}"
 
 
 def _written(text: str) -> str:

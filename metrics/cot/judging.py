@@ -5,9 +5,8 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from data.measures import unit
+from data.measures import dimensions, unit
 from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
-from metrics.cot.units import scales, tenfold
 
 FLOAT_DIGITS = 14
 """Digits of a result that are compared with a chain: a calculator's later ones are binary rounding."""
@@ -50,7 +49,6 @@ def judge(sides: Sides) -> CalculationCheck:
 
 
 def _otherwise(sides: Sides, *, percents: bool) -> bool:
-    """Say whether the sides agree in a reading that is not the usual one."""
     bases: tuple[Base, ...] = ("", "first") if percents else ()
     if percents:
         for base in bases:
@@ -81,8 +79,8 @@ def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
     if any(_ambiguous(token) for side in sides for token in side):
         yield [[_regrouped(token) if _ambiguous(token) else token for token in side] for side in sides]
     units = frozenset(name for side in sides for at in range(len(side)) if (name := _unit(side, at)))
-    for sizes in scales(units) if units else ():
-        if tenfold(sizes) and not tenfold_too:
+    for sizes in _scales(units) if units else ():
+        if _tenfold(sizes) and not tenfold_too:
             continue
         yield [[_scaled(side, at, sizes) for at in range(len(side))] for side in sides]
 
@@ -157,3 +155,73 @@ def _half(token: Token) -> Fraction:
     """Return half a unit of a number's last digit; a whole one where dots say that it goes on."""
     cut = token.text.endswith(("…", "."))
     return Fraction(1, (1 if cut else 2) * 10 ** decimals(token.text))
+
+
+_DIMENSIONS = dimensions()
+*_MEASURES, _COUNTING = (frozenset(sizes.values()) for sizes in _DIMENSIONS)
+_SIZES = (*_MEASURES, _COUNTING | {1})
+LETTERS = frozenset("mghslLt")
+"""Latin letters that are a unit where a space parts them from the number: `5 m`."""
+
+
+def _scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:
+    """Yield what each of these units is in one and the same unit, for every unit that most may be changed to."""
+    most = max(len(units & dimension.keys()) for dimension in _DIMENSIONS)
+    for dimension, sizes in zip(_DIMENSIONS, _SIZES, strict=True):
+        shared = units & dimension.keys()
+        if shared and len(shared) == most:
+            for size in sorted(sizes):
+                yield {word: Fraction(dimension[word], size) for word in shared}
+
+
+def _tenfold(sizes: Mapping[str, Fraction]) -> bool:
+    """Say whether one unit of measure becomes another one, ten, a hundred … times as large or as small."""
+    if len(sizes) != 1:
+        return False
+    ((word, size),) = sizes.items()
+    fewer, more = sorted((size.numerator, size.denominator))
+    return word not in _DIMENSIONS[-1] and fewer == 1 and str(more).rstrip("0") == "1"
+
+
+_AND = frozenset({"and", "и", "又", "零"})
+
+
+def joined(found: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens with each quantity in two units as a sum in brackets: `1 hour 15 minutes`.
+
+    The brackets are marked, so that they can be told from written ones.
+    """
+    kinds = [token.kind for token in found]
+    if kinds.count("word") <= 1 or kinds.count("number") <= 1:
+        return found
+    made: list[Token] = []
+    at = 0
+    while at < len(found):
+        length = _compound(found, at) if found[at].kind == "number" else 0
+        if not length:
+            made.append(found[at])
+            at += 1
+            continue
+        first, last = found[at], found[at + length - 1]
+        number = found[at + length - 2]
+        made += [
+            Token("open", "(", first.start, first.start, mark="+"),
+            *found[at : at + 2],
+            Token("operator", "+", number.start, number.start),
+            number,
+            last,
+            Token("close", ")", last.end, last.end, mark="+"),
+        ]
+        at += length
+    return made
+
+
+def _compound(found: Sequence[Token], at: int) -> int:
+    """Return how many tokens from `at` on are one quantity in two units, the second less than one of the first."""
+    length = 5 if at + 2 < len(found) and found[at + 2].text in _AND else 4
+    parts = [*found[at : at + 2], *found[at + length - 2 : at + length]]
+    if [token.kind for token in parts] != ["number", "word", "number", "word"]:
+        return 0
+    large, small, value = unit(parts[1].text), unit(parts[3].text), parts[2].value
+    sizes = (d for d in _DIMENSIONS[:-1] if large in d and small in d)
+    return length if value is not None and any(value * d[small] < d[large] for d in sizes) else 0

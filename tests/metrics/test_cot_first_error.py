@@ -11,7 +11,6 @@ from data.options import options_of
 from metrics.cot import cot
 from metrics.cot.chain import read
 from metrics.cot.first_error import MOST, REASONS, first_error
-from metrics.cot.shown import SHOWN
 
 QUESTION = (
     "A box holds 12 pens. Ann buys 4 boxes and gives 5 pens away. She sells the rest at $2 each. How much is that?"
@@ -63,7 +62,7 @@ def test_kinds(response: str, step: int, kind: str, said: str) -> None:
 
 
 def test_reports_count_typical_errors_by_these_kinds() -> None:
-    shown = {one.name: one for one in SHOWN.distributions}["first_error"]
+    shown = {one.name: one for one in cot.UNIT.shown.distributions}["first_error"]
     assert set(shown.labels) == {"none", *REASONS}
     wrong = score("12 * 4 = 48\n48 - 5 = 43\n43 * 5 = 215\n#### 215")
     assert [*shown.of(wrong.details)] == ["operand"]

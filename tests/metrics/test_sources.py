@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.options import options_of
-from metrics.citation.addresses import is_public, read_disguised
 from metrics.citation.citation import UNIT
 from metrics.citation.identifiers import identifiers, isbn_is_sound
 from metrics.citation.source_lists import ListedSource
@@ -20,7 +19,7 @@ from metrics.citation.sources import (
     judge_source,
     judge_status,
 )
-from metrics.citation.urls import Finding, Url, read_url
+from metrics.citation.urls import Finding, Url, is_public, read_disguised, read_url
 from tests.helpers.bounds import bounded
 
 GOOD = {
