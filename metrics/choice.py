@@ -166,21 +166,17 @@ class _Mention(NamedTuple):
     letters: set[str]
 
 
-class _Looks(NamedTuple):
-    """What a row's options look like: the pattern of each text with its letters, and that of a lone letter."""
-
-    texts: tuple[tuple[re.Pattern[str], set[str], bool], ...]
-    letter: re.Pattern[str]
-
-
 @lru_cache(maxsize=256)  # the options of a row, looked for in each of its statements
-def _looks(options: tuple[tuple[str, str], ...]) -> _Looks:
+def _looks(
+    options: tuple[tuple[str, str], ...],
+) -> tuple[list[tuple[re.Pattern[str], set[str], bool]], re.Pattern[str]]:
+    """Return the pattern of each text, its letters, whether it is longer than one; and of a lone letter."""
     texts = []
     for own in sorted({own.casefold() for _, own in options if own}, key=lambda one: (-len(one), one)):
         written = re.compile(r"\s+".join(map(re.escape, own.split(" "))), re.IGNORECASE)
         texts.append((written, {letter for letter, same in options if same.casefold() == own}, len(own) > 1))
     letters = "".join(re.escape(letter) for letter, _ in options)
-    return _Looks(tuple(texts), re.compile(rf"(?<!['’])(?<!{WORD})([{letters}])([).:]?){_CLOSE}"))
+    return texts, re.compile(rf"(?<!['’])(?<!{WORD})([{letters}])([).:]?){_CLOSE}")
 
 
 def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
@@ -188,29 +184,21 @@ def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
 
     A letter within a text is none ('Both A and B'), nor is a text within a longer one ('York' in 'New York').
     """
-    looks = _looks(tuple(there.items()))
+    texts, letter = _looks(tuple(there.items()))
     taken, found = bytearray(len(text)), list[_Mention]()
-    for own, letters, several in looks.texts:
+    for own, letters, several in texts:
         for one in own.finditer(text):
             start, end = one.span()
-            if (
-                any(taken[start:end])
-                or _INSIDE.match(text, start - 1 if start else len(text))
-                or _INSIDE.match(text, end)
-            ):
-                continue
-            taken[start:end] = bytes([several]) * (end - start)
-            found.append(_Mention(start, end, letters))
+            within = _INSIDE.match(text, start - 1 if start else len(text)) or _INSIDE.match(text, end)
+            if not within and not any(taken[start:end]):
+                taken[start:end] = bytes([several]) * (end - start)
+                found.append(_Mention(start, end, letters))
     # A lone capital: 'A' may also be the article, which a lower-case word follows.
-    for one in looks.letter.finditer(text):
+    for one in letter.finditer(text):
         article = not one[2] and one[1] in _ARTICLE and _ARTICLE[one[1]].match(text, one.end())
         if not taken[one.start()] and not article:
             found.append(_Mention(*one.span(1), {one[1]}))
-    return sorted(found, key=_place)
-
-
-def _place(mention: _Mention) -> tuple[int, int]:
-    return mention.start, mention.end
+    return sorted(found, key=lambda one: (one.start, one.end))
 
 
 def _named(text: str, there: Mapping[str, str]) -> set[str]:
@@ -239,12 +227,8 @@ def _affirmed(text: str, there: Mapping[str, str]) -> str:
         before = text[max(place, run[0].start - _NEAR) : run[0].start]
         listed = bool(_RULED_OUT.search(before)) or (len(run) > 1 and bool(_NOT.search(before)))
         listed = listed or _IS_NOT.match(text, run[-1].end) is not None
-        for at, one in enumerate(run):
-            if (
-                listed
-                or (not at and _NOT.search(before))
-                or _NOT.search(text[max(place, one.start - _NEAR) : one.start])
-            ):
+        for one in run:
+            if listed or _NOT.search(text[max(place, one.start - _NEAR) : one.start]):
                 kept.append(text[place : one.start])
                 place = one.end
     return " ".join([*kept, text[place:]])
@@ -305,7 +289,8 @@ def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
     """Return what the last statement with a cue names; nothing where it says that there is no answer."""
     for cue in reversed([*_CUE.finditer(text)][-TRIES:]):
         if _PREDICATE.search(text, max(0, cue.start() - _NEAR), cue.start()):
-            if len(found := _named(_subject(text, cue), there)) == 1:
+            clause = _CLAUSE.split(text[max(0, cue.start() - SHORT) : cue.start()])[-1]
+            if len(found := _named(_REASON.split(clause)[-1], there)) == 1:
                 return found
             continue
         said = _stated(text, cue)
@@ -377,22 +362,11 @@ def _stated(text: str, cue: re.Match[str]) -> str:
 
 
 def _first(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the option that the first line is, and nothing else, where more lines follow."""
+    """Return the option that the first of several lines is, by its letter, its text or both, and nothing else."""
     line, more, _ = text.strip().partition("\n")
-    alone = more and (_bare(line, there) or _only(line, there))
-    return alone or set()
-
-
-def _only(line: str, there: Mapping[str, str]) -> set[str]:
-    """Return the option that a line names with its letter, its text or both, and nothing else."""
-    joined = _joined(line, there)
-    rest = line if len(joined) != 1 else line[: joined[0].start] + line[joined[0].end :]
-    return joined[0].letters if len(joined) == 1 and not _INSIDE.search(rest) else set()
-
-
-def _subject(text: str, cue: re.Match[str]) -> str:
-    """Return what stands in its clause before a cue that is said of it: `(B) copper is the correct answer`."""
-    return _REASON.split(_CLAUSE.split(text[max(0, cue.start() - SHORT) : cue.start()])[-1])[-1]
+    named = _joined(line, there) if more else []
+    alone = len(named) == 1 and not _INSIDE.search(line[: named[0].start] + line[named[0].end :])
+    return (more and _bare(line, there)) or (named[0].letters if alone else set())
 
 
 def _leading(line: str, there: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from data.values import equal
@@ -12,10 +12,6 @@ from data.values import equal
 BIGGEST = 1_000_000
 """Of a text or list that a test repeats, its length; of a power, the bits of its result."""
 
-_ORDERS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-    "GtE": operator.ge, "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b,
-}  # fmt: skip
 _SUMS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -39,15 +35,11 @@ class Check:
 
     def holds(self, value: Any) -> bool:
         """Say whether it holds; a value of which it cannot be said does not pass."""
+        pair = (self.expected, value) if self.left else (value, self.expected)
         try:
-            return self._says(value) != self.negated
+            return bool(_RELATIONS[self.how](*pair)) != self.negated
         except _FAILURES:
             return False
-
-    def _says(self, value: Any) -> bool:
-        if own := _OWN.get(self.how):
-            return own(value, self.expected)
-        return bool(_ORDERS[self.how](*((self.expected, value) if self.left else (value, self.expected))))
 
 
 Part = tuple[ast.expr, tuple[Check, ...]]
@@ -56,12 +48,6 @@ Part = tuple[ast.expr, tuple[Check, ...]]
 
 def _is(value: Any, expected: Any) -> bool:
     return type(value) is type(expected) and bool(value == expected)
-
-
-def _within(value: Any, expected: Any) -> bool:
-    middle, within, strictly = expected
-    apart = abs(value - middle)
-    return bool(apart < within if strictly else apart <= within)
 
 
 def as_json(value: Any) -> Any:
@@ -77,15 +63,18 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().split("\n")]
 
 
-_OWN: Mapping[str, Callable[[Any, Any], bool]] = {
-    "true": lambda value, _: bool(value),
+_RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
+    "GtE": operator.ge, "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b,
+    "true": lambda value, _: value,
     "Is": _is,
     "IsNot": lambda value, expected: not _is(value, expected),
-    "near": _within,
+    "<": lambda value, near: abs(value - near[0]) < near[1],
+    "<=": lambda value, near: abs(value - near[0]) <= near[1],
     "isclose": lambda value, expected: math.isclose(value, expected[0], **expected[1]),
     "pair": lambda value, expected: equal(expected, as_json(value)),
     "lines": lambda value, expected: type(value) is str and _lines(value) == _lines(expected),
-}
+}  # fmt: skip
 
 
 def constant(node: ast.expr) -> Any:
@@ -141,24 +130,17 @@ def take_apart(node: ast.expr) -> list[Part] | None:
             parts = [take_apart(value) for value in values]
             return None if None in parts else [one for part in parts for one in part or ()]
         case ast.UnaryOp(ast.Not(), inner):
-            return _denied(inner)
+            parts = take_apart(inner)
+            if parts and len(parts) == 1 and len(parts[0][1]) == 1:
+                ((expression, (check,)),) = parts
+                return [(expression, (replace(check, negated=not check.negated),))]
+            return None
         case ast.Compare():
             return _near(node) or _compared(node)
         case ast.Call(ast.Attribute(ast.Name("math"), "isclose") | ast.Name("isclose"), [value, expected]):
             return _close(node, value, expected)
-    return None if is_constant(node) else [(_truth(node), (Check("true"),))]
-
-
-def _truth(node: ast.expr) -> ast.expr:
-    return ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), node))
-
-
-def _denied(inner: ast.expr) -> list[Part] | None:
-    parts = take_apart(inner)
-    if parts is None or len(parts) != 1 or len(parts[0][1]) != 1:
-        return None
-    ((expression, (check,)),) = parts
-    return [(expression, (Check(check.how, check.expected, check.left, not check.negated),))]
+    truth = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), node))
+    return None if is_constant(node) else [(truth, (Check("true"),))]
 
 
 def _compared(node: ast.Compare) -> list[Part] | None:
@@ -188,8 +170,8 @@ def _near(node: ast.Compare) -> list[Part] | None:
         case ast.Call(ast.Name("abs"), [ast.BinOp(left, ast.Sub(), right)], []) if is_constant(high):
             for value, expected in ((left, right), (right, left)):
                 if is_constant(expected) and not is_constant(value):
-                    strictly = isinstance(sign, ast.Lt | ast.Gt)
-                    return [(value, (Check("near", (constant(expected), constant(high), strictly)),))]
+                    how = "<" if isinstance(sign, ast.Lt | ast.Gt) else "<="
+                    return [(value, (Check(how, (constant(expected), constant(high))),))]
     return None
 
 

@@ -108,12 +108,10 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
         return {}
     setup = "\n".join(_texts(sample, options["setup"]))
     source = joined(setup, found, RUNNER) if name else stdin_program(joined(setup, found))
-    calls = tuple((test.script, test.setup, _tuple(test.values)) for test in listed)
+    calls = tuple(
+        (test.script, test.setup, f"({''.join(f'{value}, ' for value in test.values)})") for test in listed
+    )
     return {KEY: Program(options["language"], source, CALLED, calls)}
-
-
-def _tuple(values: Sequence[str]) -> str:
-    return f"({''.join(f'{value}, ' for value in values)})"
 
 
 def _wrong(test: Test, found: Outcome, name: str) -> str:
@@ -127,7 +125,8 @@ def _wrong(test: Test, found: Outcome, name: str) -> str:
     for value, checks in zip(found.value, test.checks, strict=True):
         for check in checks:
             if not check.holds(value):
-                return _mismatch(check, value)
+                mistyped = check.how == "pair" and not same_type(check.expected, as_json(value))
+                return "wrong type" if mistyped else "wrong output" if check.how == "lines" else "wrong value"
     return ""
 
 
@@ -137,12 +136,6 @@ def _raised(test: Test, found: Outcome, name: str) -> str:
     if found.error == "NameError" and found.message == f"name {name!r} is not defined":
         return "no such function"
     return "syntax error" if found.error == "SyntaxError" else f"exception {simple_name(found.error)}"
-
-
-def _mismatch(check: Check, value: Any) -> str:
-    if check.how == "lines":
-        return "wrong output"
-    return "wrong value" if check.how != "pair" or same_type(check.expected, as_json(value)) else "wrong type"
 
 
 def _got(found: Outcome) -> str:
