@@ -14,13 +14,11 @@ from data.errors import InputError
 from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
 from data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
-from generators.code_gen import easy, hard, medium
 from generators.code_gen.draws import between, pick
 from generators.code_gen.function import (
     WORDS,
     Arguments,
     Constants,
-    Draws,
     FunctionTemplate,
     Shape,
     camel,
@@ -32,14 +30,10 @@ from generators.code_gen.function import (
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-SOURCES: Mapping[str, tuple[str, Mapping[str, Draws]]] = {
-    "easy": ("easy.yaml", easy.DRAWS),
-    "medium": ("medium.yaml", medium.DRAWS),
-    "hard": ("hard.yaml", hard.DRAWS),
-}
-"""The functions of each level: the file of their sources, and what is drawn for them."""
+FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}
+"""The functions of each level."""
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
-LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in SOURCES}
+LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in FILES}
 LEAST, MOST = 3, 5
 """Hidden tests of an item."""
 
@@ -55,7 +49,7 @@ _KOTLIN_CLASSES: Mapping[str, str] = {"ValueError": "java.lang.IllegalArgumentEx
 @cache
 def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
     """Return the function templates of each level."""
-    return {level: read_functions(*source) for level, source in SOURCES.items()}
+    return {level: read_functions(file) for level, file in FILES.items()}
 
 
 @cache
@@ -70,19 +64,28 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
     Raises:
         InputError: a programming language that there is no prompt for, or none.
     """
-    choices = _checked(tuple(languages))
+    if not languages or not FINDERS.keys() >= {*languages}:
+        raise InputError(
+            f"option languages of family code_gen: found {list(languages)}; "
+            f"expected a list of programming languages among {', '.join(FINDERS)}."
+        )
     function = pick(rng, functions()[level])
     ready = shapes(function)
     form = int(rng.random() * len(ready))
     shape = ready[form]
     name = pick(rng, shape.names)
-    constants = function.draws.constants(rng)
-    code = choices[0] if len(choices) == 1 else pick(rng, choices)
+    constants = shape.constants(rng)
+    code = languages[0] if len(languages) == 1 else pick(rng, languages)
     if code == "kotlin":
         name = camel(name)
     solve, *mutants = shape.make(**constants)
-    calls, expected = _draw_tests(rng, shape, constants, solve, mutants)
-    examples = _draw_examples(rng, function, constants, calls)
+    for _ in range(DRAWS):
+        calls, expected = _draw_tests(rng, shape, constants, solve)
+        if len(calls) >= LEAST and all(_caught(mutant, calls, expected) for mutant in mutants):
+            break
+    else:
+        raise RuntimeError(f"function template {function.name}: {DRAWS} draws with {constants} left a mutant alive")
+    examples = _draw_examples(rng, shape, constants, calls)
     values = [*expected, *[outcome(solve, call) for call in examples]]
     lines = _lines(shape, code, name, [*calls, *examples], values)
     slots = {key: ", ".join(map(str, v)) if type(v) is list else v for key, v in constants.items()}
@@ -94,8 +97,8 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
             "language": code,
             "function": name,
             "types": shape.types,
-            "calls": calls if shape.plain_arguments else [[encode(value) for value in call] for call in calls],
-            "expected": expected if shape.plain_result else [encode(value) for value in expected],
+            "calls": [[encode(value) for value in call] for call in calls],
+            "expected": [encode(value) for value in expected],
             "form": form,
             "constants": constants,
         },
@@ -103,61 +106,33 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
     )
 
 
-@cache
-def _checked(languages: tuple[str, ...]) -> tuple[str, ...]:
-    if not languages or not FINDERS.keys() >= set(languages):
-        raise InputError(
-            f"option languages of family code_gen: found {list(languages)}; "
-            f"expected a list of programming languages among {', '.join(FINDERS)}."
-        )
-    return languages
-
-
 def _draw_tests(
-    rng: Random,
-    shape: Shape,
-    constants: Constants,
-    solve: Callable[..., Any],
-    mutants: Sequence[Callable[..., Any]],
+    rng: Random, shape: Shape, constants: Constants, solve: Callable[..., Any]
 ) -> tuple[list[Arguments], list[Any]]:
-    """Return 3 to 5 calls and what they come to, such that every mutant fails at least one of them."""
-    function = shape.function
-    for _ in range(DRAWS):
-        calls = list(function.draws.edges(rng, constants))
-        for _ in range(between(rng, max(LEAST, len(calls)), MOST) - len(calls)):
-            call = function.draws.example(rng, constants)
-            if call not in calls:
-                calls.append(call)
-        expected = [outcome(solve, call) for call in calls]
-        if len(calls) >= LEAST and _all_caught(mutants, calls, expected):
-            return calls, expected
-    raise RuntimeError(f"function template {function.name}: {DRAWS} draws with {constants} left a mutant alive")
+    """Return 3 to 5 calls, or fewer where one was drawn again, and what they come to."""
+    calls = shape.edges(rng, **constants)
+    for _ in range(between(rng, max(LEAST, len(calls)), MOST) - len(calls)):
+        call = shape.example(rng, **constants)
+        if call not in calls:
+            calls.append(call)
+    return calls, [outcome(solve, call) for call in calls]
 
 
-def _all_caught(mutants: Sequence[Callable[..., Any]], calls: Sequence[Arguments], expected: Sequence[Any]) -> bool:
-    pairs = list(zip(calls, expected, strict=True))
-    for mutant in mutants:
-        for call, value in pairs:
-            try:
-                found = mutant(*call)
-            except Exception as error:  # noqa: BLE001 - a mutant may raise anything
-                found = ExpectedException(type(error).__name__)
-            # `equal` would say it all; most calls of a mutant come to what is expected, and take it no further
-            if (found != value or type(found) is not type(value)) and not equal(value, found):
-                break
-        else:
-            return False
-    return True
+def _caught(mutant: Callable[..., Any], calls: Sequence[Arguments], expected: Sequence[Any]) -> bool:
+    for call, value in zip(calls, expected, strict=True):
+        found = outcome(mutant, call)
+        # `equal` would say it all; most calls of a mutant come to what is expected, and take it no further
+        if (found != value or type(found) is not type(value)) and not equal(value, found):
+            return True
+    return False
 
 
-def _draw_examples(
-    rng: Random, function: FunctionTemplate, constants: Constants, hidden: Sequence[Arguments]
-) -> list[Arguments]:
+def _draw_examples(rng: Random, shape: Shape, constants: Constants, hidden: Sequence[Arguments]) -> list[Arguments]:
     """Return one or two calls that are not among the hidden ones."""
     found: list[Arguments] = []
     wanted = 1 + (rng.random() < 0.5)  # noqa: PLR2004 - a coin's toss
     for _ in range(DRAWS):
-        call = function.draws.example(rng, constants)
+        call = shape.example(rng, **constants)
         if call not in hidden and call not in found:
             found.append(call)
             if len(found) == wanted:
@@ -168,18 +143,14 @@ def _draw_examples(
 def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], values: Sequence[Any]) -> list[str]:
     """Return `call -> result` for each call, as the programming language writes them."""
     pairs = zip(calls, values, strict=True)
-    if code == "kotlin":
-        error, result = WORDS[code]["error"], shape.types[-1]
-        return [
-            f"{name}({', '.join(map(kotlin_literal, call, shape.types))}) -> "
-            f"{error if type(value) is ExpectedException else kotlin_literal(value, result)}"
-            for call, value in pairs
-        ]
-    if shape.has_sets:
+    if code != "kotlin":
         return [f"{name}({', '.join(map(literal, call))}) -> {literal(value)}" for call, value in pairs]
-    if len(shape.types) == 2:  # noqa: PLR2004 - one parameter and the result
-        return [f"{name}({call[0]!r}) -> {value!r}" for call, value in pairs]
-    return [f"{name}{call!r} -> {value!r}" for call, value in pairs]
+    error, result = WORDS[code]["error"], shape.types[-1]
+    return [
+        f"{name}({', '.join(map(kotlin_literal, call, shape.types))}) -> "
+        f"{error if type(value) is ExpectedException else kotlin_literal(value, result)}"
+        for call, value in pairs
+    ]
 
 
 def program(item: Item, reply: str) -> Program | None:
@@ -258,10 +229,8 @@ def _is_a(found: Outcome, expected: str) -> bool:
 
 def reference(item: Item) -> str:
     """Return a reply with the reference solution, in the item's programming language."""
-    facts = item.facts
-    return _fence(
-        facts["language"], _shape_of(item).source(facts["language"], facts["function"], facts["constants"])
-    )
+    code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
+    return _fence(code, _shape_of(item).sources(code, name, constants)[0])
 
 
 def near_misses(item: Item) -> list[str]:
@@ -269,13 +238,12 @@ def near_misses(item: Item) -> list[str]:
 
     Mutants are written in Python; a Kotlin item has the reference with its result spoilt instead.
     """
-    facts = item.facts
-    shape, code, name = _shape_of(item), facts["language"], facts["function"]
-    renamed = shape.source(code, f"{name}2", facts["constants"])
+    code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
+    shape = _shape_of(item)
+    renamed = shape.sources(code, f"{name}2", constants)[0]
     if code == "kotlin":
-        return [_fence(code, renamed), _fence(code, _spoilt(shape, name, facts["constants"]))]
-    wrong = shape.wrong_sources(name, facts["constants"])
-    return [_fence(code, source) for source in (*wrong, renamed)]
+        return [_fence(code, renamed), _fence(code, _spoilt(shape, name, constants))]
+    return [_fence(code, source) for source in (*shape.sources(code, name, constants)[1:], renamed)]
 
 
 def _shape_of(item: Item) -> Shape:
@@ -295,10 +263,9 @@ def _spoilt(shape: Shape, name: str, constants: Constants) -> str:
         "dict": "right.filterKeys { false }", "tuple": "Pair(right.first + 1, right.second)",
     }  # fmt: skip
     spoilt = change.get(shape.types[-1]) or change[shape.types[-1].partition("[")[0]]
-    arguments = ", ".join(label for label, _ in shape.parameters)
     return (
-        f"{shape.source('kotlin', f'{name}Right', constants)}\n\n"
-        f"{shape.signature('kotlin', name)} {{\n    val right = {name}Right({arguments})\n    return {spoilt}\n}}"
+        f"{shape.sources('kotlin', f'{name}Right', constants)[0]}\n\n{shape.signature('kotlin', name)} {{\n"
+        f"    val right = {name}Right({', '.join(shape.parameters)})\n    return {spoilt}\n}}"
     )
 
 

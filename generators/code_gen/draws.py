@@ -1,4 +1,4 @@
-"""Quick draws of arguments (Random.randint and choice cost most of an item's time)."""
+"""Draws of constants and arguments, for the levels' files; quick ones: Random.randint and choice take long."""
 
 from collections.abc import Sequence
 from random import Random
@@ -13,6 +13,17 @@ WORDS = (
     "jungle", "kitten", "ladder", "mirror", "noodle", "orange", "pillow", "rabbit", "silver", "tunnel", "violet",
     "wagon", "boot", "coffee", "moss", "tree",
 )  # fmt: skip
+SEPARATORS = ("-", "+", "/", "::", "_", "=", ".", "|", "~", "->", ", ", "; ")
+OPENINGS = ("Hello, ", "Dear ", "Hi, ", "Good morning, ", "Welcome, ", "Thank you, ", "<<", "[", "To: ", "Order: ")
+CLOSINGS = ("!", "!!", "?", ".", " :)", ">>", "]", " and friends", ", please", " (new)")
+COSTS = tuple(
+    (insert, delete, replace)
+    for insert in range(2, 7)
+    for delete in range(2, 7)
+    for replace in range(2, 9)
+    if insert != delete and replace < insert + delete
+)
+"""Of inserting, deleting and replacing a letter."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -49,9 +60,106 @@ def word(rng: Random) -> str:
 
 def words(rng: Random, count: int) -> list[str]:
     """Return that many words, repeats allowed."""
-    return [WORDS[int(rng.random() * len(WORDS))] for _ in range(count)]
+    return [word(rng) for _ in range(count)]
 
 
 def letters(rng: Random, count: int, alphabet: str = LETTERS) -> str:
     """Return a text of that many letters."""
     return "".join([alphabet[int(rng.random() * len(alphabet))] for _ in range(count)])
+
+
+def stock(rng: Random, key: str, amount: int) -> dict[str, int]:
+    """Return an amount of a key, after one of another word."""
+    return {word(rng): between(rng, 1, 99), key: amount}
+
+
+def counts(rng: Random, key: str, least: int) -> dict[str, int]:
+    """Return a count of a key up to a limit, before one of another word up to its double."""
+    return {key: between(rng, 1, least), word(rng): between(rng, 1, 2 * least)}
+
+
+def near(rng: Random, limit: int, count: int) -> list[int]:
+    """Return integers around a limit, the limit among them."""
+    numbers = [limit, *integers(rng, count - 1, limit - 9, limit + 9)]
+    rng.shuffle(numbers)
+    return numbers
+
+
+def ends(rng: Random, limit: int) -> list[tuple[list[int]]]:
+    """Return lists that begin and end above, below and at a limit."""
+    up, down = limit + between(rng, 1, 9), limit - between(rng, 1, 9)
+    return [([down, up, limit, down, up, limit, up, down],), ([limit, limit],), ([],), ([up, down, down, up],)]
+
+
+def letter_set(rng: Random) -> str:
+    """Return four letters: enough to make a rule of one's own."""
+    found = ""
+    while len(found) < 4:  # noqa: PLR2004 - as above
+        letter = pick(rng, LETTERS)
+        found += letter if letter not in found else ""
+    return found
+
+
+def entries(rng: Random, sep: str, link: str, count: int) -> str:
+    """Return names, each linked to a number."""
+    return sep.join([f"{word(rng)}{link}{between(rng, -9, 99)}" for _ in range(count)])
+
+
+def cases(rng: Random, length: int) -> str:
+    """Return words of a length and around it, in both cases."""
+    shorter, longer = letters(rng, length - 1).upper(), letters(rng, 5)
+    return f"{word(rng)} {letters(rng, length)} {shorter} {word(rng).upper()} Bea{longer}"
+
+
+def misspelt(rng: Random) -> tuple[str, str]:
+    """Return a word, and it with a letter left out, changed or added."""
+    text = word(rng)
+    place = between(rng, 0, len(text) - 2)
+    return text, pick(rng, (text[:place] + text[place + 1 :], text[:place] + "q" + text[place + 1 :], text + "s"))
+
+
+def brackets(rng: Random) -> dict[str, str]:
+    """Return two kinds of brackets as constants."""
+    kinds = ("()", "[]", "{}", "<>")
+    first = pick(rng, kinds)
+    return {"ONE": first, "TWO": pick(rng, [pair for pair in kinds if pair != first])}
+
+
+def bracketed(rng: Random, one: str, two: str) -> str:
+    """Return letters in brackets of two kinds, rightly or not."""
+    if rng.random() >= 0.5:  # noqa: PLR2004 - a coin's toss
+        one, two = two, one
+    a, b = letters(rng, 1), letters(rng, 2)
+    shapes = (
+        f"{one[0]}{a}{two[0]}{b}{two[1]}{one[1]}", f"{one[0]}{a}{one[1]}{b}{two[0]}", f"{a}{one[1]}{b}{one[0]}",
+        f"{two[0]}{two[0]}{a}{two[1]}{b}{two[1]}", f"{one[0]}{two[0]}{a}{one[1]}{two[1]}{b}",
+    )  # fmt: skip
+    return pick(rng, shapes)
+
+
+def runs(rng: Random, least: int) -> str:
+    """Return letters repeated `least` times, once, and about as often."""
+    parts = [letters(rng, 1, "abcd") * least, letters(rng, 1, "efgh"), letters(rng, 1, "klmn") * (least - 1)]
+    return "".join([*parts, letters(rng, 1, "pqrs") * (least + between(rng, 1, 2))])
+
+
+def table(rng: Random, rows: int, columns: int) -> list[list[int]]:
+    """Return rows of integers."""
+    return [integers(rng, columns, 0, 99) for _ in range(rows)]
+
+
+def intervals(rng: Random, gap: int) -> list[tuple[int, int]]:
+    """Return intervals about a gap apart, in random order."""
+    found, at = [], between(rng, 0, 9)
+    for _ in range(between(rng, 3, 4)):
+        end = at + between(rng, 1, 6)
+        found.append((at, end))
+        at = end + gap + between(rng, -2, 2)
+    rng.shuffle(found)
+    return found
+
+
+def text(rng: Random) -> str:
+    """Return six of three words, in various cases."""
+    common = words(rng, 3)
+    return " ".join(pick(rng, (str.lower, str.title, str.upper))(pick(rng, common)) for _ in range(6))

@@ -74,7 +74,7 @@ def added(text: str) -> Callable[[Path], object]:
         ),
         (
             "generators.code_gen.code_gen",
-            ["prompts/en/code_gen/wrap.j2", "generators/code_gen/hard.py", "generators/code_gen/hard.yaml"],
+            ["prompts/en/code_gen/wrap.j2", "generators/code_gen/draws.py", "generators/code_gen/hard.yaml"],
             ["metrics/cot/cot.py"],
         ),
         (
