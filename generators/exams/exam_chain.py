@@ -6,7 +6,7 @@ error of meaning: each of its calculations is right as a calculation, and what f
 Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -14,10 +14,10 @@ from typing import Any
 
 from data.records import Family, Item
 from generators._texts import read as read_texts
-from generators.exams.base import examine
-from generators.exams.world import LANGUAGES
+from generators.exams.world import LANGUAGES, examine
 
-KINDS = ("relation", "swapped", "entity", "forgotten", "unit")
+_WRONG = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid"}
+KINDS = tuple(_WRONG)
 """What is planted: a wrong relation, swapped operands, another one's quantity, a step left out, a wrong unit."""
 
 LEVELS: dict[str, dict[str, Any]] = {
@@ -48,8 +48,8 @@ Line = tuple[str, int, str, int, int]
 """A step's name, and its calculation: a number, a sign, a number, and what they come to."""
 
 
-def _lines(drawn: Mapping[str, int], kind: str) -> tuple[list[Line], str]:
-    """Return the steps of a solution with an error of a kind ('' for none), and the name of the wrong one."""
+def _lines(drawn: Mapping[str, int], kind: str) -> list[Line]:
+    """Return the steps of a solution with an error of a kind ('none' for none)."""
     lines: list[Line] = []
 
     def add(name: str, one: int, sign: str, other: int) -> int:
@@ -62,12 +62,8 @@ def _lines(drawn: Mapping[str, int], kind: str) -> tuple[list[Line], str]:
         left = add("left", left, "+" if kind == "relation" else "-", drawn["given"])
     sold = add("sold", left, "*", drawn["wage" if kind == "entity" else "price"])
     paid = add("paid", drawn["hours"] * (_HOUR if kind == "unit" else 1), "*", drawn["wage"])
-    if kind == "swapped":
-        add("more", paid, "-", sold)
-    else:
-        add("more", sold, "-", paid)
-    wrong = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid", "": ""}
-    return lines, wrong[kind]
+    add("more", *((paid, "-", sold) if kind == "swapped" else (sold, "-", paid)))
+    return lines
 
 
 def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[dict[str, Any]], int]:
@@ -82,17 +78,25 @@ def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[d
     words = _words(language)
     a, b = rng.sample(words.names, 2)
     said = {"a": a, "b": b, "things": rng.choice(words.things)}
-    meant, _ = _lines(drawn, "")
-    lines, wrong = _lines(drawn, "" if kind == "none" else kind)
+    lines = _lines(drawn, kind)
     if later:
         lines.insert(0, lines.pop(-2))
+
+    def written(listed: Sequence[Line], way: int) -> list[str]:
+        labels = (words.steps[name][way].format(**said) for name, *_ in listed)
+        colon = "：" if language == "zh" else ": "
+        return [
+            f"{label[0].upper()}{label[1:]}{colon}{one} {sign} {other} = {value}"
+            for label, (_, one, sign, other, value) in zip(labels, listed, strict=True)
+        ]
+
     shared = {
         "question": words.problem.format(**said, **drawn),
-        "reference": "\n".join(_written(language, line, said, 0) for line in meant),
+        "reference": "\n".join(written(_lines(drawn, "none"), 0)),
     }
-    ways = [{**shared, "steps": [_written(language, line, said, way) for line in lines]} for way in (0, 1)]
     names = [name for name, *_ in lines]
-    return ways, names.index(wrong) + 1 if wrong else NONE
+    first = NONE if kind == "none" else names.index(_WRONG[kind]) + 1
+    return [{**shared, "steps": written(lines, way)} for way in (0, 1)], first
 
 
 def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str = "") -> Item:
@@ -106,16 +110,8 @@ def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str 
     return examine("chain", "chain/find", language, {"1": ways[bare]}, truth, kind=kind, first=first)
 
 
-def _written(language: str, line: Line, said: Mapping[str, str], way: int) -> str:
-    name, one, sign, other, value = line
-    label = _words(language).steps[name][way].format(**said)
-    colon = "：" if language == "zh" else ": "
-    return f"{label[0].upper()}{label[1:]}{colon}{one} {sign} {other} = {value}"
-
-
-def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
+def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
     """Give as many right solutions as wrong ones, the kinds of error in turn."""
-    del level
     return [{"truth": truth} for at in range(n) for truth in ("none", KINDS[at % len(KINDS)])]
 
 

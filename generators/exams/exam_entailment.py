@@ -13,7 +13,6 @@ from typing import Any
 
 from data.draw import source
 from data.records import Family, Item
-from generators.exams.base import examine, shuffled
 from generators.exams.world import (
     CHANGES,
     CONTRADICTED,
@@ -22,7 +21,9 @@ from generators.exams.world import (
     SUPPORTED,
     Claim,
     draw_claim,
+    examine,
     join,
+    shuffled,
     tell_two,
 )
 
@@ -54,7 +55,7 @@ def generate(
     while len(made) < len(wanted):
         one = draw_claim(rng, building, changes, rival=other, wanted=wanted[len(made)])
         made.setdefault(one.text, one)
-    listed = shuffled(rng, list(made.values()))
+    listed = shuffled(rng, made.values())
     values = {
         "claims": [{"id": str(n), "text": one.text} for n, one in enumerate(listed, 1)],
         "source": join(language, told),

@@ -11,17 +11,19 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, shuffled
-from generators.exams.words import RELATIONS
 from generators.exams.world import (
     CONTRADICTED,
     LANGUAGES,
     NEUTRAL,
+    RELATIONS,
     SUPPORTED,
     Claim,
     draw_building,
     draw_claim,
+    examine,
+    in_turn,
     join,
+    shuffled,
     tell,
 )
 
@@ -51,20 +53,18 @@ def generate(
     building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=pronouns)
     half = len(told) // 2
-    wanted: Sequence[tuple[str, ...]]
-    if truth == FULLY:
-        wanted = [(SUPPORTED,)] * said
-    elif truth == PARTLY:
-        wanted = [(SUPPORTED,)] * (said - 1) + [(NEUTRAL,)]
-    else:
-        wanted = [(CONTRADICTED, NEUTRAL)] * said
+    wanted: Sequence[tuple[str, ...]] = {
+        FULLY: [(SUPPORTED,)] * said,
+        PARTLY: [(SUPPORTED,)] * (said - 1) + [(NEUTRAL,)],
+        NOT: [(CONTRADICTED, NEUTRAL)] * said,
+    }[truth]
     made: dict[str, Claim] = {}
     while len(made) < said:
         one = draw_claim(rng, building, changes, wanted=rng.choice(wanted[len(made)]))
         # Of different things: what is said twice, or two ways of being wrong, would weigh one fact more than the
         # others.
         made.setdefault(str(one.says.get("relation", one.text)), one)
-    listed = shuffled(rng, list(made.values()))
+    listed = shuffled(rng, made.values())
     # A pronoun stands with the building's name in the same context: the halves are one text each of whole facts.
     contexts = [join(language, told)] if pronouns else [join(language, part) for part in (told[:half], told[half:])]
     values = {"question": "", "response": join(language, [one.text for one in listed]), "contexts": contexts}

@@ -10,12 +10,9 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn
-from generators.exams.words import NAMED
-from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
+from generators.exams.world import LANGUAGES, NAMED, ask, draw_building, examine, in_turn, other_value, state
 
-BETTER, TIE, WORSE = "better", "tie", "worse"
-WINNER = {BETTER: "first", TIE: "tie", WORSE: "second"}
+BETTER, TIE, WORSE = TRUTHS = ("better", "tie", "worse")
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"facts": 2, "wrong": 2, "restyled": False},
     "medium": {"facts": 3, "wrong": 1, "restyled": False},
@@ -28,10 +25,9 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
 
     The lesser response has `wrong` wrong values, or leaves as many out; of a tie the second is in other words.
     """
-    truth = truth or rng.choice((BETTER, TIE, WORSE))
+    truth = truth or rng.choice(TRUTHS)
     building = draw_building(rng, language, rng.sample(NAMED, facts))
-    right = dict(building.facts)
-    lesser = dict(right)
+    right, lesser = building.facts, dict(building.facts)
     kind = "other words"
     if truth != TIE:
         kind = rng.choice(("wrong", "missing")) if wrong < facts else "wrong"
@@ -41,10 +37,10 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
             else:
                 del lesser[relation]
     styles = (0, 1) if truth == TIE or restyled else (0, 0)
-    pair = [state(building, said, style) for said, style in zip((right, lesser), styles, strict=True)]
     says = [right, lesser]
+    first, second = (state(building, said, style) for said, style in zip(says, styles, strict=True))
     if truth == WORSE:
-        pair.reverse()
+        first, second = second, first
         says.reverse()
     shared = {"question": ask(building, right), "reference": state(building, right), "criteria": ""}
     return examine(
@@ -52,8 +48,8 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
         "preference/compare",
         language,
         {
-            "ab": {**shared, "first": pair[0], "second": pair[1]},
-            "ba": {**shared, "first": pair[1], "second": pair[0]},
+            "ab": {**shared, "first": first, "second": second},
+            "ba": {**shared, "first": second, "second": first},
         },
         truth,
         kind=kind,
@@ -69,5 +65,5 @@ UNIT = Family(
     generate=generate,
     languages=LANGUAGES,
     titles={"en": "Exam: preference", "ru": "Экзамен: предпочтение"},
-    balanced=in_turn(BETTER, TIE, WORSE),
+    balanced=in_turn(*TRUTHS),
 )

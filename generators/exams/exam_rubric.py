@@ -9,9 +9,18 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn, shuffled
-from generators.exams.words import NAMED, words
-from generators.exams.world import LANGUAGES, ask, draw_building, other_value, state
+from generators.exams.world import (
+    LANGUAGES,
+    NAMED,
+    ask,
+    draw_building,
+    examine,
+    in_turn,
+    other_value,
+    shuffled,
+    state,
+    words,
+)
 
 LO, HI = 1, 5
 FACTS = HI - LO
@@ -30,15 +39,14 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: 
     """
     right = int(truth or rng.choice(RATINGS)) - LO
     building = draw_building(rng, language, rng.sample(NAMED, FACTS))
-    relations = shuffled(rng, list(building.facts))
     said = {}
-    for number, relation in enumerate(relations):
+    for number, relation in enumerate(shuffled(rng, building.facts)):
         value = building.facts[relation]
         if number < right:
             said[relation] = value
         elif (wrong and rng.random() < 0.5) or (number == FACTS - 1 and not said):  # noqa: PLR2004 - one in two
             said[relation] = other_value(rng, language, relation, value)
-    spoken = {one: said[one] for one in shuffled(rng, list(said))}
+    spoken = {one: said[one] for one in shuffled(rng, said)}
     values = {
         "criterion": words(language).criterion,
         "question": ask(building, building.facts),

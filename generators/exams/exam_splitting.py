@@ -11,9 +11,20 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, shuffled
-from generators.exams.words import NAMED, words
-from generators.exams.world import LANGUAGES, Building, draw_building, join, phrase, sentence, state, surfaces
+from generators.exams.world import (
+    LANGUAGES,
+    NAMED,
+    Building,
+    draw_building,
+    examine,
+    join,
+    phrase,
+    sentence,
+    shuffled,
+    state,
+    surfaces,
+    words,
+)
 
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"facts": 3, "joined": 0},
@@ -34,22 +45,15 @@ def facts_of(building: Building, relations: Iterable[str]) -> list[dict[str, Any
 def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     """Draw a text of so many facts, so many pairs of them joined in a sentence."""
     building = draw_building(rng, language, rng.sample(NAMED, facts))
-    listed = shuffled(rng, list(building.facts))
+    listed = shuffled(rng, building.facts)
     said = [
         phrase(building, relation, building.facts[relation], 0 if n == 0 else 2)
         for n, relation in enumerate(listed)
     ]
-    sentences, place = [], 0
-    pairs = set(rng.sample(range(facts // 2), joined))
-    while place < facts:
-        if place // 2 in pairs and place % 2 == 0 and place + 1 < facts:
-            both = words(language).forms["both"].format(one=said[place], two=said[place + 1])
-            sentences.append(sentence(language, both))
-            place += 2
-        else:
-            sentences.append(sentence(language, said[place]))
-            place += 1
-    values = {"text": join(language, sentences), "question": ""}
+    for pair in sorted(rng.sample(range(facts // 2), joined), reverse=True):
+        one, two = said[2 * pair : 2 * pair + 2]
+        said[2 * pair : 2 * pair + 2] = [words(language).forms["both"].format(one=one, two=two)]
+    values = {"text": join(language, [sentence(language, one) for one in said]), "question": ""}
     return examine(
         "split",
         "claims/split",

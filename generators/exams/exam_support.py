@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators.exams.base import examine, in_turn
 from generators.exams.exam_entailment import EASY, MEDIUM
 from generators.exams.world import (
     CONTRADICTED,
@@ -18,6 +17,8 @@ from generators.exams.world import (
     NEUTRAL,
     SUPPORTED,
     draw_claim,
+    examine,
+    in_turn,
     join,
     tell_two,
 )

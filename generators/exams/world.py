@@ -1,19 +1,85 @@
-"""Worlds of the exam: buildings with facts of one value each, told in sentences; and claims about them.
+"""Worlds of the exam: buildings with facts of one value each, told in sentences; claims about them; and its items.
 
 A claim is kept as what it says (`form`, `relation`, `value`, `subject`), beside its words, so that its truth can be
-proved from the facts by rules of one's own.
+proved from the facts by rules of one's own. `metrics.exam` marks the replies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from generators.exams.words import RELATIONS, words
+from data.draw import canonical
+from data.exam import EXAM, KIND, QUESTIONS, TRUTH
+from data.records import Item
+from generators._texts import read
+from prompts import render
 
 Value = int | str | list[int]
-FULL_STOP = {"zh": "。"}
+Values = Mapping[str, Any]
 LANGUAGES = ("en", "ru", "zh")
+RELATIONS = ("founded", "city", "height", "visitors", "architect", "holiday", "material", "rooms", "cause")
+NAMED = RELATIONS[:7]
+"""The relations whose value can be recognised in a sentence by itself."""
+MARK = "exam"
+"""The code of the fences in an item's own prompt; what a judge is asked has one of its own."""
+
+
+def examine(
+    exam: str, template: str, language: str, questions: Mapping[str, Values], truth: Any, **facts: Any
+) -> Item:
+    """Make an item of questions with a known truth: its prompt is the judge's own, of all its questions."""
+    prompts = [render(template, language, **values, mark=MARK) for values in questions.values()]
+    listed = [{"key": key, "values": dict(values)} for key, values in questions.items()]
+    return Item(
+        prompt="\n\n".join(dict.fromkeys(prompts)),
+        answer=truth if isinstance(truth, str) else canonical(truth),
+        facts={EXAM: exam, QUESTIONS: listed, TRUTH: truth, "response": "", **facts},
+        template=str(facts[KIND]),
+    )
+
+
+def in_turn(*truths: str) -> Callable[[Mapping[str, Any], int], list[dict[str, str]]]:
+    """Return a family's `balanced`: each truth n times, in turn; more questions begin with the same."""
+    return lambda _, n: [{"truth": truth} for _ in range(n) for truth in truths]
+
+
+def shuffled(rng: Random, listed: Iterable[Any]) -> list[Any]:
+    """Return a list in random order."""
+    given = list(listed)
+    return rng.sample(given, len(given))
+
+
+@dataclass(frozen=True, slots=True)
+class BuildingWords:
+    """A language's words; its file says what stands for what.
+
+    `kinds` are nominative, genitive, pronoun and possessive of each kind of building; `heights` those of n metres,
+    as they are, in centimetres, and in a wrong unit; `sayings`, by relation, and `rooms`, by how many are heated,
+    have three wordings each, of which the last is about a building just named; `forms` make claims of statements;
+    `common` is what is true and stands in no text; `answers` are what is put around an answer, or in its place;
+    `criterion` is that of ratings, `preferred` that of comparisons in which nothing but facts may count.
+    """
+
+    kinds: Mapping[str, tuple[str, str, str, str]]
+    syllables: tuple[str, ...]
+    values: Mapping[str, tuple[str, ...]]
+    heights: tuple[str, str, str]
+    questions: Mapping[str, str]
+    sayings: Mapping[str, tuple[str, str, str]]
+    rooms: Mapping[str, tuple[str, str, str]]
+    forms: Mapping[str, str]
+    common: tuple[str, ...]
+    answers: Mapping[str, str]
+    criterion: str
+    preferred: str
+
+
+@cache
+def words(language: str) -> BuildingWords:
+    """Return a language's words."""
+    return read(BuildingWords, "exam", language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +94,8 @@ class Building:
     @property
     def forms(self) -> dict[str, str]:
         """What fills a template: nominative, genitive, pronoun, possessive."""
-        keys = ("s", "g", "he", "his")
-        forms = words(self.language).kinds[self.kind]
-        return {key: form.format(name=self.name) for key, form in zip(keys, forms, strict=True)}
+        forms = zip(("s", "g", "he", "his"), words(self.language).kinds[self.kind], strict=True)
+        return {key: form.format(name=self.name) for key, form in forms}
 
     def as_dict(self) -> dict[str, Any]:
         """Return the building as JSON."""
@@ -88,20 +153,14 @@ def far_value(rng: Random, language: str, relation: str, value: Value) -> Value:
         if isinstance(found, list) and isinstance(value, list):
             far = found[1] != value[1]
         elif isinstance(found, int) and isinstance(value, int):
-            far = abs(found - value) >= _FAR[relation]
+            far = abs(found - value) >= {"founded": 20, "height": 15, "visitors": 1000}[relation]
         elif relation == "architect":
-            far = not _parts(language, found) & _parts(language, value)
+            one, other = ({*str(name)} if language == "zh" else {*str(name).split()} for name in (found, value))
+            far = not one & other
         else:
             far = found != value
         if far:
             return found
-
-
-_FAR: Mapping[str, int] = {"founded": 20, "height": 15, "visitors": 1000}
-
-
-def _parts(language: str, name: Value) -> set[str]:
-    return {*str(name)} if language == "zh" else {*str(name).split()}
 
 
 def surface(language: str, relation: str, value: Value, unit: int = 0) -> str:
@@ -143,7 +202,7 @@ def phrase(building: Building, relation: str, value: Value, style: int = 0, unit
 
 def sentence(language: str, text: str) -> str:
     """Return a statement as a sentence."""
-    return text[:1].upper() + text[1:] + FULL_STOP.get(language, ".")
+    return text[:1].upper() + text[1:] + ("。" if language == "zh" else ".")
 
 
 def join(language: str, sentences: Sequence[str]) -> str:
@@ -166,9 +225,8 @@ def ask(building: Building, relations: Iterable[str]) -> str:
 
 def tell(rng: Random, building: Building, *, pronouns: bool) -> list[str]:
     """Return the building's facts as sentences in random order, with pronouns after the first where wanted."""
-    relations = list(building.facts)
+    relations, told = list(building.facts), []
     rng.shuffle(relations)
-    told = []
     for number, relation in enumerate(relations):
         style = 2 if pronouns and number and rng.random() < 0.7 else rng.randrange(2)  # noqa: PLR2004 - most
         told.append(sentence(building.language, phrase(building, relation, building.facts[relation], style)))
@@ -188,25 +246,40 @@ def tell_two(
 
 
 SUPPORTED, CONTRADICTED, NEUTRAL = "SUPPORTED", "CONTRADICTED", "NEUTRAL"
-CHANGES: Mapping[str, str] = {
-    "same": SUPPORTED,
-    "paraphrase": SUPPORTED,
-    "unit": SUPPORTED,
-    "not_other": SUPPORTED,
-    "double": SUPPORTED,
-    "weaker": SUPPORTED,
-    "changed": CONTRADICTED,
-    "swapped": CONTRADICTED,
-    "wrong_unit": CONTRADICTED,
-    "not": CONTRADICTED,
-    "double_other": CONTRADICTED,
-    "reversed": CONTRADICTED,
-    "unstated": NEUTRAL,
-    "partial": NEUTRAL,
-    "common": NEUTRAL,
-    "not_unstated": NEUTRAL,
+
+
+class Change(NamedTuple):
+    """A way to make a claim from a fact: what it makes of it, and in which form.
+
+    `only` is the one relation that it can be made with; `other`: it gives the relation another value; `unit`: that
+    of a height (see `surface`).
+    """
+
+    truth: str
+    form: str = "plain"
+    only: str = ""
+    other: bool = False
+    unit: int = 0
+
+
+CHANGES: Mapping[str, Change] = {
+    "same": Change(SUPPORTED),
+    "paraphrase": Change(SUPPORTED),
+    "unit": Change(SUPPORTED, "unit", only="height", unit=1),
+    "not_other": Change(SUPPORTED, "not", other=True),
+    "double": Change(SUPPORTED, "double"),
+    "weaker": Change(SUPPORTED, only="rooms"),
+    "changed": Change(CONTRADICTED, other=True),
+    "swapped": Change(CONTRADICTED),
+    "wrong_unit": Change(CONTRADICTED, "wrong_unit", only="height", unit=2),
+    "not": Change(CONTRADICTED, "not"),
+    "double_other": Change(CONTRADICTED, "double", other=True),
+    "reversed": Change(CONTRADICTED, "reversed", only="cause"),
+    "unstated": Change(NEUTRAL),
+    "partial": Change(NEUTRAL, "both"),
+    "common": Change(NEUTRAL, "common"),
+    "not_unstated": Change(NEUTRAL, "not"),
 }
-"""Ways to make a claim from a fact, and what they make of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,70 +292,58 @@ class Claim:
     truth: str
 
 
-def claim(rng: Random, building: Building, change: str, *, rival: Building | None = None) -> Claim | None:
-    """Make a claim about a building in one of the ways; None where this building has no fact for it."""
-    language, truth = building.language, CHANGES[change]
-    if change == "common":
-        text = rng.choice(words(language).common)
-        return Claim(sentence(language, text), {"form": "common", "text": text}, change, truth)
-    possible = _relations(building, change, rival)
-    if not possible:
-        return None
-    relation = rng.choice(possible)
-    value = _claimed(rng, building, change, relation, rival)
-    form = _FORMS.get(change, "plain")
+def draw_claim(
+    rng: Random, building: Building, changes: Sequence[str], *, rival: Building | None = None, wanted: str = ""
+) -> Claim:
+    """Make a claim by a random one of the changes; `wanted` is the truth that it is to have."""
+    while True:
+        change = rng.choice([one for one in changes if not wanted or CHANGES[one].truth == wanted])
+        if change == "common":
+            text = rng.choice(words(building.language).common)
+            says: dict[str, Any] = {"form": "common", "text": text}
+        elif possible := _relations(building, change, rival):
+            text, says = _claim(rng, building, change, rng.choice(possible), rival)
+        else:
+            continue
+        return Claim(sentence(building.language, text), says, change, CHANGES[change].truth)
+
+
+def _claim(
+    rng: Random, building: Building, change: str, relation: str, rival: Building | None
+) -> tuple[str, dict[str, Any]]:
+    """Return a claim about a relation of a building, and what it says."""
+    language, form = building.language, CHANGES[change].form
+    value = building.facts.get(relation, "any")
+    if change == "weaker":
+        value = "any"
+    elif change == "swapped" and rival is not None:
+        value = rival.facts[relation]
+    elif relation not in building.facts:
+        value = draw_value(rng, language, relation)
+    elif CHANGES[change].other:
+        value = other_value(rng, language, relation, value)
     says: dict[str, Any] = {"subject": building.name, "relation": relation, "value": value, "form": form}
-    text = phrase(building, relation, value, rng.randrange(2), _UNITS.get(change, 0))
+    text = phrase(building, relation, value, rng.randrange(2), CHANGES[change].unit)
     forms = words(language).forms
     if form in {"not", "double"}:
         text = forms[form].format(one=text)
-    if form == "reversed":
+    elif form == "reversed":
         text = forms[form].format(**building.forms, v=surface(language, relation, value))
-    if form == "both":
+    elif form == "both":
         missing = rng.choice(_missing(building))
         also = draw_value(rng, language, missing)
         text = forms[form].format(one=text, two=phrase(building, missing, also))
         says["also"] = {"relation": missing, "value": also}
-    return Claim(sentence(language, text), says, change, truth)
-
-
-_UNITS: Mapping[str, int] = {"unit": 1, "wrong_unit": 2}
-_FORMS: Mapping[str, str] = {
-    "unit": "unit",
-    "wrong_unit": "wrong_unit",
-    "not": "not",
-    "not_other": "not",
-    "not_unstated": "not",
-    "double": "double",
-    "double_other": "double",
-    "reversed": "reversed",
-    "partial": "both",
-}
+    return text, says
 
 
 def _missing(building: Building) -> list[str]:
     return [one for one in RELATIONS if one not in building.facts]
 
 
-def _claimed(rng: Random, building: Building, change: str, relation: str, rival: Building | None) -> Value:
-    """Return the value that a claim is to give a relation."""
-    if change == "weaker":
-        return "any"
-    if change == "swapped" and rival is not None:
-        return rival.facts[relation]
-    if relation not in building.facts:
-        return draw_value(rng, building.language, relation)
-    fact = building.facts[relation]
-    return other_value(rng, building.language, relation, fact) if change in _OTHER else fact
-
-
-_OTHER = frozenset({"changed", "not_other", "double_other"})
-_ONLY: Mapping[str, str] = {"unit": "height", "wrong_unit": "height", "weaker": "rooms", "reversed": "cause"}
-
-
 def _relations(building: Building, change: str, rival: Building | None) -> list[str]:
     """Return the relations that a change can be made with."""
-    known = list(building.facts)
+    known, only = list(building.facts), CHANGES[change].only
     if change in {"unstated", "not_unstated"}:
         return _missing(building)
     if change == "swapped":
@@ -290,17 +351,7 @@ def _relations(building: Building, change: str, rival: Building | None) -> list[
         return [one for one in known if one in theirs and theirs[one] != building.facts[one]]
     if change == "partial" and not _missing(building):
         return []
-    if only := _ONLY.get(change):
+    if only:
         bare = change == "weaker" and building.facts.get(only) == "none"
         return [only] if only in known and not bare else []
     return known
-
-
-def draw_claim(
-    rng: Random, building: Building, changes: Sequence[str], *, rival: Building | None = None, wanted: str = ""
-) -> Claim:
-    """Make a claim by a random one of the changes; `wanted` is the truth that it is to have."""
-    while True:
-        change = rng.choice([one for one in changes if not wanted or CHANGES[one] == wanted])
-        if made := claim(rng, building, change, rival=rival):
-            return made
