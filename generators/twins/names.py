@@ -16,7 +16,6 @@ from generators._texts import read
 from generators.simple_logic.people import cases, genders
 from generators.twins.base import Refused, Renewed
 
-VERSION = 1
 LANGUAGES = ("en", "ru")
 _CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-zа-яё][a-zа-яё]+(?![^\W_])")
 _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Miss|Dr)\.?\s\Z")

@@ -6,23 +6,338 @@ number on which more may hang than is calculated stays.
 Source: SPEC 17.
 """
 
+import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
-from operator import ne
+from itertools import groupby, pairwise
+from operator import add, itemgetter, mul, ne, sub, truediv
 from random import Random
 
 from generators.twins.base import Refused, Renewed
-from generators.twins.quantities import NUMBER, Mention, lowest_terms, mentions, number, quantities, written
-from generators.twins.replay import ANSWER, TWO_SOURCES, Solution, Values, calculations, in_order
-from generators.twins.wording import whole, wording
+from generators.twins.quantities import (
+    NUMBER,
+    SMALL,
+    Mention,
+    Quantity,
+    Wording,
+    kind,
+    lowest_terms,
+    mentions,
+    number,
+    places,
+    quantities,
+    whole,
+    wording,
+    written,
+)
 
-VERSION = 1
+_ANNOTATED = re.compile(r"<<([^<>\n]*)>>")
+LONGEST = 200
+"""Characters of an annotation that is read."""
+_LITERAL = "x"
+_SIGNS = re.compile(rf"[-+*/() {_LITERAL}]+")
+_EQUAL = re.compile(r"[=＝≈]\s*[$€£]?\s*\Z")
+ANSWER = "####"
+ROUNDED = "a result that is rounded or wrong"
+TWO_SOURCES = "a number with two sources"
+OTHER = "an equation without annotation"
+UNREAD = "an annotation that cannot be read"
 DRAWS = 2000
 """Draws after which an item is taken to have no fitting numbers."""
 FEWEST = 0.5
 """The share of an item's numbers that change; where no draw of so many fits, one of `DRAWS` more suffices."""
+
+Values = Sequence[Fraction]
+"""The values of a question's quantities, and after them the results of the calculations, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a literal comes from: a place among the values (times `factor`), or a constant."""
+
+    place: int = -1
+    factor: Fraction = Fraction(1)
+    constant: Fraction = Fraction(0)
+
+    def of(self, values: Values) -> Fraction:
+        """Return the literal's value."""
+        if self.place < 0:
+            return self.constant
+        value = values[self.place]
+        return value if self.factor == 1 else value * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation: its left side as text and as a tree, its literals and result, and its line."""
+
+    left: str
+    tree: ast.expr
+    literals: tuple[str, ...]
+    result: str
+    line: int
+
+    def calculate(self, literals: Values) -> Fraction | None:
+        """Return the value of the left side; None where it divides by nothing.
+
+        Raises:
+            Refused: it is no calculation by + - * / alone.
+        """
+        try:
+            return _value(self.tree, iter(literals))
+        except ZeroDivisionError:
+            return None
+
+
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: add,
+    ast.Sub: sub,
+    ast.Mult: mul,
+    ast.Div: truediv,
+}
+
+
+def _value(node: ast.expr, literals: Iterator[Fraction]) -> Fraction:
+    match node:
+        case ast.Name(id="x"):
+            return next(literals)
+        case ast.BinOp(left, sign, right) if type(sign) in _OPERATIONS:
+            return _OPERATIONS[type(sign)](_value(left, literals), _value(right, literals))
+    raise Refused(UNREAD)
+
+
+def calculations(lines: Sequence[str]) -> list[Annotation]:
+    """Read the annotations of a solution's lines.
+
+    Raises:
+        Refused: there is none, one cannot be read, or an equation stands outside of them.
+    """
+    found = []
+    for at, line in enumerate(lines):
+        rest, end = "", 0
+        for match in _ANNOTATED.finditer(line):
+            one = _read(match, at)
+            rest += _without_form(line[end : match.start()], one)
+            end = match.end()
+            found.append(one)
+            again = NUMBER.match(line, end)
+            if again and number(again[0]) != number(one.result):
+                raise Refused(ROUNDED)
+        if re.search(r"[=＝≈<>]", rest + line[end:]):
+            raise Refused(OTHER)
+    if not found:
+        raise Refused("a reference without annotations")
+    return found
+
+
+def _without_form(text: str, calculation: Annotation) -> str:
+    """Return the text before an annotation without its own form in the text, and a label that stands before this.
+
+    Raises:
+        Refused: the text calculates something else.
+    """
+    left = _EQUAL.sub("", text)
+    literals = {number(one) for one in calculation.literals}
+    stated = {number(one) for one in NUMBER.findall(left)}
+    if left != text:
+        parts = {one / 100 for one in stated} | {Fraction(100), Fraction(1, 100)}
+        if len(calculation.literals) == 1 or not literals <= stated | parts:
+            raise Refused(OTHER)
+    label, sign, form = left.rpartition("=")
+    if sign and not NUMBER.search(label) and {number(one) for one in NUMBER.findall(form)} <= literals:
+        return f"{label} {form}"
+    return left
+
+
+def _read(match: re.Match[str], line: int) -> Annotation:
+    left, sign, result = map(str.strip, match[1].replace("$", "").partition("="))
+    named = NUMBER.sub(_LITERAL, left)  # Python reads no number, and nothing else than these signs
+    if not sign or not NUMBER.fullmatch(result) or len(left) > LONGEST or not _SIGNS.fullmatch(named):
+        raise Refused(UNREAD)
+    try:
+        tree = ast.parse(named, mode="eval").body
+    except (SyntaxError, RecursionError, MemoryError):
+        raise Refused(UNREAD) from None
+    return Annotation(left, tree, tuple(NUMBER.findall(left)), result, line)
+
+
+Sources = tuple[Source, ...]
+"""All that a literal may come from: where these have different values, it is not known which one is meant."""
+
+
+def value_of(sources: Sources, values: Values) -> Fraction | None:
+    """Return the value that all sources agree on; None where they part."""
+    if len(sources) == 1:
+        return sources[0].of(values)
+    found = {source.of(values) for source in sources}
+    return found.pop() if len(found) == 1 else None
+
+
+Order = list[tuple[list[int], list[int]]]
+
+
+def in_order(after: Values, order: Order) -> bool:
+    """Say whether all values are smaller than those that they were smaller than."""
+    return all(max(after[n] for n in low) < min(after[n] for n in high) for low, high in order)
+
+
+class Solution:
+    """A worked solution, traced: its calculations with the sources of their literals, and all values in order."""
+
+    def __init__(self, question: str, lines: Sequence[str], given: Sequence[Quantity], words: Wording) -> None:
+        self.question = question
+        self.lines = lines
+        self.quantities = given
+        self.words = words
+        self.values: list[Fraction] = [one.value for one in given]
+        self.traced: list[tuple[Annotation, tuple[Sources, ...]]] = []
+        self._doubtful: set[int] = set()
+        self._formulas: list[object] = [("given", place) for place in range(len(given))]
+        self._uses = [0] * len(given)
+        self._hidden = words.counted(question)
+        self._most = words.highest(question)
+
+    def trace(self, found: Sequence[Annotation]) -> None:
+        """Trace every literal.
+
+        Raises:
+            Refused: a literal has no source, a quantity is not used, or a result is rounded.
+        """
+        for calculation in found:
+            line = self.lines[calculation.line]
+            own = tuple(self._sources(number(literal), line) for literal in calculation.literals)
+            result = calculation.calculate([one[0].of(self.values) for one in own])
+            if result is None or result != number(calculation.result):
+                raise Refused(ROUNDED)
+            formula = (ast.dump(calculation.tree), tuple(tuple(map(self._formula, one)) for one in own))
+            self._count(calculation, own, again=formula in self._formulas)
+            self.traced.append((calculation, own))
+            self.values.append(result)
+            self._formulas.append(formula)
+        told = zip(self.quantities, self._uses, strict=True)
+        if any(uses < len(one.mentions) and one.value != 1 for one, uses in told):
+            raise Refused("a quantity that the solution does not use")
+
+    def _count(self, calculation: Annotation, literals: Sequence[Sources], *, again: bool) -> None:
+        """Note which quantities a calculation uses, and which of them a constant may be as well.
+
+        Raises:
+            Refused: a number is divided by itself, or taken off itself: two that are equal by chance.
+        """
+        for sources in literals:
+            given = [one.place for one in sources if 0 <= one.place < len(self._uses)]
+            for place in given:
+                self._uses[place] += not again or not self._uses[place]
+            if any(one.place < 0 for one in sources):
+                self._doubtful.update(given)
+            times = literals.count(sources)
+            if times > 1 and {"/", "-"} & {*calculation.left} and sources[0].place >= 0:
+                raise Refused(TWO_SOURCES)
+            self._doubtful.update(place for place, one in enumerate(self.quantities) if 1 < times == one.value)
+
+    def stays(self, place: int) -> bool:
+        """Say whether more may hang on a quantity than is calculated: it is a constant, or counts what is named."""
+        one = self.quantities[place]
+        counts = one.value <= SMALL and self._uses[place] > len(one.mentions)
+        return counts or place in self._doubtful or one.value in {0, 1} or any(told.fact for told in one.mentions)
+
+    def _formula(self, source: Source) -> object:
+        if source.place < 0:
+            return ("constant", source.constant)
+        return (self._formulas[source.place], source.factor)
+
+    def _sources(self, value: Fraction, line: str, *, percent: bool = False) -> Sources:
+        """Return all that a number in a line of the solution may come from.
+
+        Raises:
+            Refused: it has no source but, perhaps, a number word.
+        """
+        if value in self._hidden:
+            raise Refused("a number word that hides a quantity")
+        found = {repr(self._formula(source)): source for source in self._candidates(value, line, percent=percent)}
+        if not found:
+            raise Refused("a number without a source")
+        return tuple(found.values())
+
+    def _candidates(self, value: Fraction, line: str, *, percent: bool) -> Iterator[Source]:
+        for place, known in enumerate(self.values):
+            given = self.quantities[place] if place < len(self.quantities) else None
+            if known == value:
+                yield Source(place)
+            elif given is not None and given.scale == "percent" and known == value * 100:
+                yield Source(place, Fraction(1, 100))
+            elif percent and given is None and known * 100 == value:
+                yield Source(place, Fraction(100))
+        beside = self.words.constants.get(value)
+        if beside and any(map(whole(beside).search, (self.question, line))):
+            yield Source(constant=value)
+
+    def replay(self, given: Values) -> list[Fraction] | None:
+        """Calculate the solution with other quantities: these, then all results.
+
+        None where one has no value, or the sources of a literal part.
+        """
+        found = [*given]
+        for calculation, sources in self.traced:
+            literals = [value for one in sources if (value := value_of(one, found)) is not None]
+            result = calculation.calculate(literals) if len(literals) == len(sources) else None
+            if result is None:
+                return None
+            found.append(result)
+        return found
+
+    def same_kind(self, after: Values) -> bool:
+        """Say whether every result is of its original's kind, and has no more decimals.
+
+        None exceeds what a text can have (`Wording.highest`) unless it did before.
+        """
+        first = len(self.quantities)
+        return all(
+            kind(old) == kind(new)
+            and places(new) <= places(old)
+            and (not self._most or new <= self._most or new <= old)
+            for old, new in zip(self.values[first:], after[first:], strict=True)
+        )
+
+    def order(self, count: int) -> Order:
+        """Return the places of the first `count` values, equal ones together, each beside those of the next larger.
+
+        What was larger still is: a solution's cases, rests and comparisons hang on it (`in_order`).
+        """
+        scales = [one.scale for one in self.quantities] + [""] * (count - len(self.quantities))
+        told = sorted(zip(scales, self.values[:count], range(count), strict=True))
+        groups = [[place for *_, place in group] for _, group in groupby(told, key=itemgetter(0, 1))]
+        return [(a, b) for a, b in pairwise(groups) if scales[a[0]] == scales[b[0]]]
+
+    def rewritten(self, after: Values) -> list[str]:
+        """Write the solution's lines with the new numbers, in the annotations and in the text around them.
+
+        Raises:
+            Refused: a number of the text has no source, or several that part.
+        """
+        return [self._line(at, line, after) for at, line in enumerate(self.lines)]
+
+    def _line(self, at: int, line: str, after: Values) -> str:
+        known: dict[Fraction, Sources] = {}  # by the line's own calculations: a number may come from all of these
+        for place, (one, sources) in enumerate(self.traced, len(self.quantities)):
+            if one.line == at:
+                for text, own in zip((*one.literals, one.result), (*sources, (Source(place),)), strict=True):
+                    known[number(text)] = (*known.get(number(text), ()), *own)
+
+        def renewed(match: re.Match[str]) -> str:
+            value = number(match[0])
+            if value == 1 and value not in known:  # one foot, one of them: it stays
+                return match[0]
+            sources = known.get(value) or self._sources(value, line, percent=line[match.end() :][:1] == "%")
+            new = value_of(sources, after)
+            if new is None:
+                raise Refused(TWO_SOURCES)
+            return written(new, match[0])
+
+        return NUMBER.sub(renewed, line)
 
 
 def renew(

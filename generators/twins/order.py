@@ -12,7 +12,6 @@ from typing import Any
 
 from generators.twins.base import Refused, Renewed
 
-VERSION = 1
 LETTERS = "ABCDEFGHIJ"
 COLUMNS = ("options", "choices")
 """The columns that options stand in."""

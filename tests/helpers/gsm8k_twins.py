@@ -8,8 +8,7 @@ import polars as pl
 
 from data.draw import source
 from generators.twins.base import Refused, Renewed
-from generators.twins.numbers import renew
-from generators.twins.replay import OTHER
+from generators.twins.numbers import OTHER, renew
 from metrics.cot.chain import annotate
 
 Renewal = tuple[str, str, Renewed | str]
