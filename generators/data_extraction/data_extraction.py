@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Mapping
+from functools import cache, partial
 from itertools import islice
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from generators.data_extraction.entities import (
     COMPACT,
     DATE,
     EMAIL,
+    KINDS,
     LONGEST,
     PHONE,
     clean,
@@ -22,9 +23,8 @@ from generators.data_extraction.entities import (
     read_email,
     read_phone,
 )
-from generators.data_extraction.entity_objects import last_first, named_object, strings
-from generators.data_extraction.letters import KINDS, LetterDraft
-from generators.data_extraction.objects import find
+from generators.data_extraction.letters import LetterDraft
+from generators.data_extraction.objects import find, last_first, named_object, strings
 from prompts import render
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
@@ -58,11 +58,6 @@ def _frame(language: str, region: str) -> tuple[str, str]:
     return before, after.rstrip("\n")
 
 
-def _listed(values: Sequence[str]) -> str:
-    """Write a JSON list of normal forms: they hold nothing to escape, and json.dumps takes four times as long."""
-    return '["' + '", "'.join(values) + '"]' if values else "[]"
-
-
 def generate(
     rng: Random, *, language: str, least: int, most: int, distractors: int, twists: bool, drawn: str = ""
 ) -> Item:
@@ -86,9 +81,11 @@ def generate(
     text = draft.text()
     before, after = _frame(language, draft.region)
     emails, phones, dates = map(sorted, draft.found)
+    # They hold nothing to escape, and json.dumps takes four times as long.
+    listed = ['["' + '", "'.join(values) + '"]' if values else "[]" for values in (emails, phones, dates)]
     return Item(
         prompt=f"{before}{text}{after}",
-        answer=f'{{"emails": {_listed(emails)}, "phones": {_listed(phones)}, "dates": {_listed(dates)}}}',
+        answer='{{"emails": {}, "phones": {}, "dates": {}}}'.format(*listed),
         facts={
             "emails": emails,
             "phones": phones,
@@ -149,54 +146,42 @@ class _Reading:
         return value
 
     def add(self, kind: str, written: str) -> None:
+        """Add a value, or those that it lists: each of its parts is one, or it is none of them."""
         if written.strip().lower() in _NOTHING:
             return
         if normal := self.normal(kind, written):
             self.values[kind].setdefault(normal, written)
             return
-        several = self._joined(kind, written) if len(written) <= _LONGEST_LINE else {}
-        self.values[kind].update(several or {written: written})
-
-    def _joined(self, kind: str, written: str) -> dict[str, str]:
-        """Read a value that lists several: each of its parts is one, or it is none of them."""
-        for joint in _JOINTS:
+        for joint in _JOINTS if len(written) <= _LONGEST_LINE else ():
             parts = joint.split(written)
-            normals = [self.normal(kind, part) for part in parts] if 1 < len(parts) <= MOST else [None]
-            if all(normals):
-                return {normal: part for normal, part in zip(normals, parts, strict=True) if normal}
-        return {}
+            normals = {self.normal(kind, part): part for part in parts} if 1 < len(parts) <= MOST else {}
+            if normals and all(normals):
+                self.values[kind] |= {normal: part for normal, part in normals.items() if normal}
+                return
+        self.values[kind][written] = written
 
 
-def _read_object(reply: str, reading: _Reading) -> str | None:
-    """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or None for none."""
+def _read_object(reply: str, reading: _Reading) -> str:
+    """Read the last object: 'object', 'wrong key' for one without our keys, 'cut off', or '' for none."""
     if "{" not in reply and "[" not in reply:
-        return None
+        return ""
     found = find(reply)
     if found.cut:
         return "cut off"
-    there = False
-    for value in islice(last_first(found.values), ATTEMPTS):
-        there = True
-        if (named := named_object(value)) is not None:
-            _add_all(named, reading)
-            return "object"
-    return "wrong key" if there else "cut off" if found.broken else None
-
-
-def _add_all(named: Mapping[str, Any], reading: _Reading) -> None:
-    """Add the values of an object; what stands under another key counts too: it is part of what was extracted."""
+    values = [*islice(last_first(found.values), ATTEMPTS)]
+    named = next((named for value in values if (named := named_object(value)) is not None), None)
+    if named is None:
+        return "wrong key" if values else "cut off" if found.broken else ""
     for kind in KINDS:
         for written in islice(strings(named.get(kind)), MOST):
             reading.add(kind, written)
+    # What stands under another key counts too: it is part of what was extracted.
     others = (part for key, parts in named.items() if key not in KINDS for part in islice(strings(parts), MOST))
     for written in islice(others, MOST):
         for kind in KINDS[:2]:
-            if (normal := reading.normal(kind, written)) and (kind == "emails" or _is_phone(written)):
+            if (normal := reading.normal(kind, written)) and (kind == "emails" or PHONE.fullmatch(written.strip())):
                 reading.values[kind].setdefault(normal, written)
-
-
-def _is_phone(written: str) -> bool:
-    return PHONE.fullmatch(written.strip()) is not None
+    return "object"
 
 
 _BULLET = pattern(r"\s*(?:[-*•–|+→▪◦‣]|\d{1,2}[.)])\s+")
@@ -233,10 +218,8 @@ def _read_line(line: str, reading: _Reading) -> bool:
         found.append((kind, normal, written))
         return " "
 
-    rest = EMAIL.sub(lambda match: take("emails", match), rest)
-    rest = DATE.sub(lambda match: take("dates", match), rest)
-    rest = COMPACT.sub(lambda match: take("dates", match), rest)
-    rest = PHONE.sub(lambda match: take("phones", match), rest)
+    for kind, form in (("emails", EMAIL), ("dates", DATE), ("dates", COMPACT), ("phones", PHONE)):
+        rest = form.sub(partial(take, kind), rest)
     if not bullet and _LETTER.search(_JOINT.sub(" ", rest)):
         return False  # prose
     if not found and _COUNT.fullmatch(rest):
@@ -246,11 +229,6 @@ def _read_line(line: str, reading: _Reading) -> bool:
     if _SIGN.search(rest):  # a number, a handle, half a date: listed, but no entity
         reading.values["emails" if "@" in rest else "dates"].setdefault(rest.strip(), rest.strip())
     return bool(found) or bool(_SIGN.search(rest))
-
-
-def _printable(values: Sequence[str]) -> list[str]:
-    """Cut long values short and replace what UTF-8 cannot carry (a lone surrogate from a JSON escape)."""
-    return [value[:LONGEST].encode("utf-8", "replace").decode() for value in values[:10]]
 
 
 def _stands_in(part: str, text: str) -> bool:
@@ -294,12 +272,14 @@ def verify(item: Item, reply: str) -> Verdict:
         for kind in KINDS
     }
     given = sum(map(len, reading.values.values()))
+    listed = sorted(raw for kind in KINDS for raw in extra[kind].values())[:10]
     hits = given - sum(map(len, extra.values()))
     details = {
         "precision": round(hits / given, 4) if given else 0.0,
         "recall": round(hits / sum(map(len, reading.expected.values())), 4),
         "missing": sorted(value for kind in KINDS for value in missing[kind]),
-        "extra": _printable(sorted(raw for kind in KINDS for raw in extra[kind].values())),
+        # UTF-8 cannot carry a lone surrogate from a JSON escape
+        "extra": [value[:LONGEST].encode("utf-8", "replace").decode() for value in listed],
         "read": where,
     }
     if _echoes(facts, reply):

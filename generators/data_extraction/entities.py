@@ -14,6 +14,7 @@ from typing import Any
 
 from data.patterns import pattern
 
+KINDS = ("emails", "phones", "dates")
 MONTHS = {
     "en": (
         "January", "February", "March", "April", "May", "June",
@@ -40,17 +41,8 @@ MONTH_NUMBERS = {name.lower().rstrip("."): number for names in _TABLES for numbe
     "ноя": 11,
 }
 
-_ORDINALS = (
-    "",
-    "1st",
-    "2nd",
-    "3rd",
-    *(f"{d}th" for d in range(4, 21)),
-    "21st",
-    "22nd",
-    "23rd",
-    *(f"{d}th" for d in range(24, 29)),
-)
+_ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
+_ORDINALS = [f"{day}{_ENDINGS.get(day, 'th')}" for day in range(29)]
 # {0} year, {1} month, {2} day, {3} the month's name, {4} its short form, {5} the day as an ordinal.
 _ENGLISH = ("{2} {3} {0}", "{3} {2}, {0}", "{0}-{1:02d}-{2:02d}", "{2} {4} {0}")
 # Day and month in digits, with no year before them, are read two ways unless the day is past 12; only with dots
@@ -243,7 +235,15 @@ def read_date(text: str, region: str, language: str, *, slowly: bool = False) ->
         return date_of(match, region)
     if match := COMPACT.fullmatch(text):
         return _calendar(*map(int, match.group("y1", "m1", "d1")))
-    return _parse_date(text, region, language) if slowly else None
+    # But for a time there must be two numbers, a day and a year, and a word.
+    numbers = _NUMBER.findall(_CLOCK.sub("", text))
+    if not slowly or not _MONTH_WORD.search(text) or sorted(map(len, numbers)) not in ([1, 4], [2, 4]):
+        return None
+    try:
+        moment = _date_parser(region, language).get_date_data(text).date_obj
+    except Exception:  # noqa: BLE001 - a third-party parser on a model's text: whatever it raises, there is no date
+        return None
+    return moment.date().isoformat() if moment else None
 
 
 @cache
@@ -259,18 +259,6 @@ def _date_parser(region: str, language: str) -> Any:
             "TIMEZONE": "UTC",
         },
     )
-
-
-def _parse_date(text: str, region: str, language: str) -> str | None:
-    """Ask dateparser, about text that has a word and, but for a time, two numbers: a day and a year."""
-    numbers = _NUMBER.findall(_CLOCK.sub("", text))
-    if not _MONTH_WORD.search(text) or sorted(map(len, numbers)) not in ([1, 4], [2, 4]):
-        return None
-    try:
-        moment = _date_parser(region, language).get_date_data(text).date_obj
-    except Exception:  # noqa: BLE001 - a third-party parser on a model's text: whatever it raises, there is no date
-        return None
-    return moment.date().isoformat() if moment else None
 
 
 def read_phone(text: str, region: str, expected: Container[str] = ()) -> str | None:
@@ -289,7 +277,13 @@ def read_phone(text: str, region: str, expected: Container[str] = ()) -> str | N
         quick = _e164(text, digits, region)
         if quick in expected:
             return quick
-    return _parse_phone(text, region)
+    import phonenumbers
+
+    try:
+        number = phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def _e164(text: str, digits: str, region: str) -> str:
@@ -301,13 +295,3 @@ def _e164(text: str, digits: str, region: str) -> str:
         len(digits) == _NATIONAL_DIGITS + 1 and digits[0] in ("78" if region == "RU" else "1")
     )
     return CODES[region] + digits[-_NATIONAL_DIGITS:] if national else ""
-
-
-def _parse_phone(text: str, region: str) -> str | None:
-    import phonenumbers
-
-    try:
-        number = phonenumbers.parse(text, region)
-    except phonenumbers.NumberParseException:
-        return None
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)

@@ -1,13 +1,17 @@
 """Write e-mails, memos, notes and notices around entities that are drawn on the way."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
+from itertools import product
 from random import Random
-from typing import NamedTuple
+from typing import Any
 
-from generators.data_extraction.correspondence import Language, Person, Scenario, correspondence, people
+from generators._texts import read
 from generators.data_extraction.entities import (
     ABROAD,
     CODES,
+    KINDS,
     MONTHS,
     PHONE_FORMS,
     draw_date,
@@ -16,7 +20,6 @@ from generators.data_extraction.entities import (
     write_date,
 )
 
-KINDS = ("emails", "phones", "dates")
 _EMAILS, _PHONES = 0, 1
 _SIGNS = {"US": "$", "GB": "£", "RU": "RUB "}
 _ROUBLES = {"US": "долл.", "GB": "ф. ст.", "RU": "руб."}
@@ -26,41 +29,101 @@ _OTHER_FORM = 0.4
 """How far, of all forms, a second notation of a date lies from the first."""
 
 
-class EntitySentence(NamedTuple):
-    """A sentence around an entity; `person` says that it names somebody too."""
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person: full name in the cases that the sentences use, given name, verb ending, name in Latin letters."""
 
-    before: str
-    after: str
-    person: bool
+    n: str
+    d: str
+    i: str
+    given: str
+    a: str
+    latin: tuple[str, str]
 
 
-def _split(sentences: tuple[str, ...]) -> tuple[EntitySentence, ...]:
-    parts = (sentence.partition("{e}") for sentence in sentences)
-    return tuple(EntitySentence(before, after, "{" in before + after) for before, _, after in parts)
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What a text is about: its subject line, openings, and sentences that hold a date."""
+
+    name: str
+    subject: str
+    openings: tuple[str, ...]
+    dates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Language:
+    """All that a text in one language is drawn from; its file says what stands for what."""
+
+    names: Mapping[str, Any]
+    scenarios: tuple[Scenario, ...]
+    emails: tuple[str, ...]
+    phones: tuple[str, ...]
+    closings: tuple[str, ...]
+    again: Mapping[str, str]
+    distractors: Mapping[str, tuple[str, ...]]
+    forms: tuple[str, ...]
+    signs: tuple[str, ...]
 
 
 @cache
-def _sentences(language: str, scenario: str) -> tuple[tuple[EntitySentence, ...], ...]:
-    """Return the sentences for each kind of entity, cut at the entity: joining is faster than formatting."""
+def correspondence(language: str) -> Language:
+    """Return what a language's texts are drawn from."""
+    return read(Language, "data_extraction", language)
+
+
+@cache
+def people(drawn: str, language: str) -> tuple[Person, ...]:
+    """Return everybody whom a language's texts name, each given name with each surname, worded in a language."""
+    names = correspondence(drawn).names
+    if "given" in names:  # the language has no cases
+        latin = [(given.lower(), family.lower()) for given, family in product(names["given"], names["families"])]
+        return tuple(map(_in_russian if language == "ru" else _in_english, latin))
+    every = [
+        Person(f"{n} {f}{a}", f"{d} {f}{to}", f"{i} {f}{by}", n, a, (latin, family + ("a" if a else "")))
+        for group, a, to, by in (("women", "а", "ой", "ой"), ("men", "", "у", "ым"))
+        for (n, d, i, latin), (f, family) in product(names[group], names["families"])
+    ]
+    return tuple(every if language == "ru" else (_in_english(one.latin) for one in every))
+
+
+def _in_english(latin: tuple[str, str]) -> Person:
+    """Return a person whose name has no cases."""
+    given, family = map(str.title, latin)
+    full = f"{given} {family}"
+    return Person(full, full, full, given, "", latin)
+
+
+def _in_russian(latin: tuple[str, str]) -> Person:
+    """Return an English name in Russian: surnames that end in a consonant have cases, of men."""
+    abroad = correspondence("ru").names["abroad"]
+    n, d, i, ending = abroad["given"][latin[0]]
+    family = abroad["families"][latin[1]]
+    cases = ("", "") if ending or family[-1] in "аиоуэюяы" else ("у", "ом")
+    return Person(f"{n} {family}", f"{d} {family}{cases[0]}", f"{i} {family}{cases[1]}", n, ending, latin)
+
+
+@cache
+def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]]:
+    """Return the sentences for each kind of entity: before it, after it, and whether they name somebody too.
+
+    They are cut at the entity since joining is faster than formatting.
+    """
     words = correspondence(language)
     dates = next(one.dates for one in words.scenarios if one.name == scenario)
-    return _split(words.emails), _split(words.phones), _split(dates)
+    parts = [[one.partition("{e}") for one in listed] for listed in (words.emails, words.phones, dates)]
+    return [[(before, after, "{" in before + after) for before, _, after in listed] for listed in parts]
 
 
 class LetterDraft:
     """A text in the making: its sentences, and the entities that they hold, by kind in the order of `KINDS`."""
-
-    __slots__ = (
-        "again", "dates", "found", "language", "lines", "people", "region", "rng", "scenario", "sentences", "turn",
-        "twists", "words", "written",
-    )  # fmt: skip
 
     def __init__(self, rng: Random, language: str, drawn: str, *, twists: bool) -> None:
         """Begin a text in a language, drawn as one in the language `drawn` is: its region, people and entities."""
         draw = rng.random
         self.rng = rng
         self.language = language
-        self.words: Language = correspondence(language)
+        self.words = correspondence(language)
         self.twists = twists
         self.people = people(drawn, language)
         self.region = "RU" if drawn == "ru" else ("US", "GB")[int(draw() * 2)]
@@ -69,7 +132,7 @@ class LetterDraft:
         self.written: list[str] = []
         self.lines: list[str] = []
         self.again: list[tuple[str, str]] = []
-        self.scenario: Scenario = self.words.scenarios[int(draw() * len(self.words.scenarios))]
+        self.scenario = self.words.scenarios[int(draw() * len(self.words.scenarios))]
         self.sentences = _sentences(language, self.scenario.name)
         self.turn = int(draw() * 8)
 
@@ -82,13 +145,10 @@ class LetterDraft:
         before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn: none comes twice
         person = self._person() if named or kind == _EMAILS else None
         while True:
-            written, other, normal = (
-                self._email(person)
-                if person and kind == _EMAILS
-                else self._phone()
-                if kind == _PHONES
-                else self._date()
-            )
+            if person and kind == _EMAILS:
+                written, other, normal = self._email(person)
+            else:
+                written, other, normal = self._phone() if kind == _PHONES else self._date()
             if normal not in found:
                 break
         found.append(normal)
@@ -137,11 +197,10 @@ class LetterDraft:
         """Put in sentences with `count` things that are no entities; written form → what it is."""
         distractors: dict[str, str] = {}
         draw = self.rng.random
-        kinds = tuple(self.words.distractors)
+        kinds = tuple(self.words.distractors.items())
         turn = int(draw() * len(kinds))
         for step in range(count):
-            kind = kinds[(turn + step) % len(kinds)]
-            sentences = self.words.distractors[kind]
+            kind, sentences = kinds[(turn + step) % len(kinds)]
             written = self._distractor(kind)
             distractors[written] = kind
             sentence = sentences[int(draw() * len(sentences))].format(x=written)
@@ -154,11 +213,8 @@ class LetterDraft:
         if kind == "an order number":
             return f"{number}-{int(draw() * 90) + 10}"  # six digits: a seventh would make a local US number
         if kind == "a price":
-            thousands, rest = divmod(number, 1000)
-            form = (
-                "{} {:03d} " + _ROUBLES[self.region] if self.language == "ru" else _SIGNS[self.region] + "{},{:03d}"
-            )
-            return form.format(thousands, rest)
+            russian = f"{number:,} {_ROUBLES[self.region]}".replace(",", " ")
+            return russian if self.language == "ru" else f"{_SIGNS[self.region]}{number:,}"
         if kind == "a time":
             return f"{number % 12 + 8}:{number % 4 * 15:02d}"
         if kind == "a handle":

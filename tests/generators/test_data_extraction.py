@@ -13,13 +13,13 @@ import pytest
 
 from data.draw import draw
 from data.records import Item, Verdict
-from generators.data_extraction.correspondence import correspondence
 from generators.data_extraction.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
 from generators.data_extraction.entities import (
     ABROAD,
     AREAS,
     CODES,
     DATE_FORMS,
+    KINDS,
     PHONE_FORMS,
     clean,
     draw_phone,
@@ -27,7 +27,7 @@ from generators.data_extraction.entities import (
     read_phone,
     write_date,
 )
-from generators.data_extraction.letters import KINDS
+from generators.data_extraction.letters import correspondence
 from tests.helpers.parity import entities
 
 TEXT = (
