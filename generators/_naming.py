@@ -30,13 +30,12 @@ _DENYING_PHRASE = pattern(
 # 'anyone but Vera' and the like become one word of denial, so that a comma in them parts nothing.
 ALL_BUT = pattern(r"(?<![^\W_])(?:(?:any|every)(?:one|body|thing)|all),? but(?![^\W_])")
 IDIOM = pattern(
-    r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?"
-    r"(?:no|any|without(?: an?y?)?) (?:shadow of a )?doubts?(?: about it| whatsoever)?|do(?:es)?(?:n['’]t|"
-    r" not) doubt"
-    r"|no question(?: about it)?|un?doubted(?:ly)?|none other than|no(?: one|body) (?:else|other)(?: than| but)?"
-    r"|(?:не|нет|без|никаких|вне) (?:всяк(?:их|ого) )?сомнени[йяе]|не (?:вызывает|подлежит) сомнени[йяю]"
-    r"|(?:not|n['’]t) mistaken|не ошиб(?:аюсь|аемся|ся|лась)"
-    r"|не сомнева(?:юсь|емся|йтесь)|(?:не|ни)кто ин(?:ой|ая)(?=,? как)|никто другой|больше никто)(?![^\W_])"
+    r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?(?:no|"
+    r"any|without(?: an?y?)?) (?:shadow of a )?doubts?(?: about it| whatsoever)?|do(?:es)?(?:n['’]t| not) doubt|"
+    r"no question(?: about it)?|un?doubted(?:ly)?|none other than|no(?: one|body) (?:else|other)(?: than| but)?|"
+    r"(?:не|нет|без|никаких|вне) (?:всяк(?:их|ого) )?сомнени[йяе]|не (?:вызывает|подлежит) сомнени[йяю]|(?:not|"
+    r"n['’]t) mistaken|не ошиб(?:аюсь|аемся|ся|лась)|не сомнева(?:юсь|емся|йтесь)|(?:не|ни)кто ин(?:ой|"
+    r"ая)(?=,? как)|никто другой|больше никто)(?![^\W_])"
 )
 # 'Nancy, not Felix': what is set against the name before it.
 _AGAINST = pattern(
@@ -63,10 +62,9 @@ _CUT = pattern(
 )
 _END = pattern(r"(?<![.!?…。！？])[.!?…。！？]++(?![^\s*_\"'`»”)\]}])|\n")
 _COMPARED = pattern(
-    r"(?<![^\W_])(?:than|above|below|ahead|behind|after|before|more|less|чем|перед|за|после|над|под|(?:tall|"
-    r"short|old|"
-    r"young|fast|slow|strong|weak|heav|light|rich|poor|happ|sad|tid|mess|high|low)d?i?er|"
-    r"(?!даже|тоже|также|раньше|позже|лучше|вообще)[^\W\d_]{2,14}(?:ше|же|че|ее|ле))(?![^\W_])"
+    r"(?<![^\W_])(?:than|above|below|ahead|behind|after|before|more|less|чем|перед|за|после|над|под|(?:tall|short|"
+    r"old|young|fast|slow|strong|weak|heav|light|rich|poor|happ|sad|tid|mess|high|low)d?i?er|(?!даже|тоже|также|"
+    r"раньше|позже|лучше|вообще)[^\W\d_]{2,14}(?:ше|же|че|ее|ле))(?![^\W_])"
 )
 _EITHER = pattern(
     r"(?<![^\W_])(?:or|either|as well as|just as|так же,? как|или|либо|and (?:some|an)?other|and some(?:one|body)|"
@@ -82,9 +80,8 @@ _POSSIBLE = pattern(
 )
 WHAT = pattern(r"\W*(?:что|будто|чтобы|that)(?![^\W_])")
 _VERB_DENIAL = pattern(
-    r"\W*(?:(?:is|was|can|could|does|did|has|will)(?:n['’]t| not)|not|never|не|никак|"
-    r"(?:(?:is|was|это) )?(?:wrong|incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|"
-    r"ошибочн[^\W_]+))(?![^\W_])"
+    r"\W*(?:(?:is|was|can|could|does|did|has|will)(?:n['’]t| not)|not|never|не|никак|(?:(?:is|was|это) )?(?:wrong|"
+    r"incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+))(?![^\W_])"
 )
 _JUST_NO = frozenset({"no", "nope", "нет"})
 _LAST_WORDS = (

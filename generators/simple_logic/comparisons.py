@@ -65,19 +65,15 @@ def adjective(masculine: str) -> tuple[str, str, str, str, str, str]:
 def _worded(words: Mapping[Gender, Mapping[str, str]], distinct: str, language: str) -> Property:
     """Fill a property's words into all sentences and questions."""
 
-    def fill(text: str, gender: Gender) -> str:
+    def filled(listed: Sequence[str], gender: Gender) -> tuple[str, ...]:
         for slot, word in words[gender].items():
-            text = text.replace(f"{{{slot}}}", word)
-        return text
+            listed = [text.replace(f"{{{slot}}}", word) for text in listed]
+        return tuple(listed)
 
     known = texts(language)
-    both: tuple[Gender, ...] = ("f", "m")
     return Property(
-        {
-            gender: {kind: tuple(fill(text, gender) for text in listed) for kind, listed in known.sentences.items()}
-            for gender in both
-        },
-        {gender: QuestionWordings(*(fill(text, gender) for text in known.questions)) for gender in both},
+        {sex: {kind: filled(listed, sex) for kind, listed in known.sentences.items()} for sex in words},
+        {sex: QuestionWordings(*filled(known.questions, sex)) for sex in words},
         distinct,
     )
 

@@ -4,7 +4,7 @@ The people of a puzzle are numbered by their true place, 0 at the top: names are
 nothing is lost by it. An ordering is a tuple that gives each person's place.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations
 from types import MappingProxyType
@@ -84,19 +84,15 @@ def puzzles(size: int, count: int, kinds: tuple[str, ...], places: tuple[int, ..
     """
     orderings = tuple(permutations(range(size)))
 
-    def mask(holds: Callable[[Places], bool]) -> int:
-        return sum(1 << bit for bit, at in enumerate(orderings) if holds(at))
-
-    def marked(fact: Fact) -> Marked:
-        return fact, mask(lambda at: HOLDS[fact[0]](at, fact[1]))
-
-    def standing(who: int, place: int) -> int:
-        return mask(lambda at: at[who] == place)
+    def mask(holds: Iterable[bool]) -> int:
+        return sum(1 << bit for bit, there in enumerate(holds) if there)
 
     facts = [
-        marked(fact) for fact in _candidates(size) if fact[0] in kinds and HOLDS[fact[0]](orderings[0], fact[1])
+        ((kind, who), mask(HOLDS[kind](at, who) for at in orderings))
+        for kind, who in _candidates(size)
+        if kind in kinds and HOLDS[kind](orderings[0], who)
     ]
-    at_place = {place: tuple(standing(who, place) for who in range(size)) for place in places}
+    at_place = {place: tuple(mask(at[who] == place for at in orderings) for who in range(size)) for place in places}
     return tuple(
         Puzzle(size, tuple(fact for fact, _ in chosen), place)
         for left, chosen in _independent(facts, count, (1 << len(orderings)) - 1)

@@ -14,12 +14,10 @@ from generators.simple_logic.comparisons import Property, ask, listed, propertie
 from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
 from generators.simple_logic.people import cases, names, renamed
 from generators.simple_logic.statements import (
-    asked_words,
     breaks_off,
     concluded,
     final_statement,
     marked,
-    question_words,
     statements,
     without_place,
 )
@@ -81,8 +79,10 @@ def generate(
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
     order = renamed(rng.sample(names(drawn), size), drawn, language)
-    told = [_word_fact(rng, asked, fact, order, language) for fact in puzzle.facts]
-    told += [_aside(rng, by, order, language) for by in aside]
+    told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
+    for by in aside:  # never 'not taller', the third wording: nothing says that no two are equal there
+        pair = order if rng.random() < _EVEN else order[::-1]
+        told.append(_told(rng, by, ("above", (0, 1)), pair, language, most=2))
     rng.shuffle(told)
     shown = order.copy()
     rng.shuffle(shown)
@@ -96,37 +96,26 @@ def generate(
     )
     facts = {
         "names": shown,
-        "relations": [[kind, *_named(kind, who, order)] for kind, who in puzzle.facts],
+        # the number of `count_above` stays one
+        "relations": [
+            [kind, order[who[0]], *(who[1:] if kind == "count_above" else [order[one] for one in who[1:]])]
+            for kind, who in puzzle.facts
+        ],
         "place": puzzle.place,
     }
-    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=_template(puzzle))
+    template = f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
+    return Item(prompt=prompt, answer=order[puzzle.place], facts=facts, template=template)
 
 
-def _named(kind: str, who: Sequence[int], order: Sequence[str]) -> list[str | int]:
-    """Return a fact's persons by name; the number of `count_above` stays one."""
-    return [order[who[0]], who[1]] if kind == "count_above" else [order[person] for person in who]
-
-
-def _word_fact(rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str) -> str:
-    """Word a fact about the property that is asked for."""
+def _told(
+    rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str, *, most: int | None = None
+) -> str:
+    """Word a fact by a property, in one of the first `most` wordings."""
     kind, who = fact
-    first = order[who[0]]
-    sentence = rng.choice(wordings(by, kind, first, language))
+    sentence = rng.choice(wordings(by, kind, order[who[0]], language)[:most])
     if kind == "count_above":
-        return state(sentence, (first,), language, count=who[1])
+        return state(sentence, (order[who[0]],), language, count=who[1])
     return state(sentence, [order[person] for person in who], language)
-
-
-def _aside(rng: Random, by: Property, order: Sequence[str], language: str) -> str:
-    """Word a comparison by another property; never 'not taller', since nothing says that no two are equal there."""
-    pair = order if rng.random() < _EVEN else order[::-1]
-    return state(rng.choice(wordings(by, "above", pair[0], language)[:2]), pair, language)
-
-
-@cache
-def _template(puzzle: Puzzle) -> str:
-    """Name the kind of puzzle: its size, its facts' kinds and the place asked for."""
-    return f"{puzzle.size}:{'+'.join(sorted(kind for kind, _ in puzzle.facts))}:{puzzle.place}"
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -149,18 +138,15 @@ def verify(item: Item, reply: str) -> Verdict:
         return _judge_passage(item, without_place(said, forms), forms, listed)
     statement = final_statement(text, forms)
     if statement is None:
-        statement = concluded(text, forms, asked_words(fold(item.prompt)))
-    if statement is not None:
-        return _judge_passage(item, statement, forms)
-    return _judge_whole(item, text, forms)
+        statement = concluded(text, forms, fold(item.prompt))
+    return _judge_whole(item, text, forms) if statement is None else _judge_passage(item, statement, forms)
 
 
 def _judge(item: Item, stated: Collection[str]) -> Verdict:
     if len(stated) > 1:
         return Verdict(correct=False, reason="names several of them")
-    if item.answer in stated:
-        return Verdict(correct=True, reason="right")
-    return Verdict(correct=False, reason="names another one")
+    right = item.answer in stated
+    return Verdict(correct=right, reason="right" if right else "names another one")
 
 
 def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
@@ -190,7 +176,7 @@ def _judge_whole(item: Item, text: str, forms: Forms) -> Verdict:
         reason = "denies the one it names"
     elif not stated and any(reading.asked for reading in readings):
         reason = "asks a question"
-    elif not stated or breaks_off(text, forms, question_words(fold(item.prompt))):
+    elif not stated or breaks_off(text, forms, fold(item.prompt)):
         reason = "breaks off"
     elif any(reading.vague for reading in readings):
         reason = "names several of them"

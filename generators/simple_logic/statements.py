@@ -10,9 +10,8 @@ from data.patterns import pattern
 from generators._naming import ALL_BUT, WORD, Forms, is_unfinished, named, sentences
 
 _LEADS = (
-    r"so|thus|hence|therefore|and|my|the|your|our|final|correct|right|short|full|answer|"
-    r"итак|значит|следовательно|таким|образом|поэтому|мой|наш|итоговый|окончательный|правильный|верный|финальный|"
-    r"краткий|полный"
+    r"so|thus|hence|therefore|and|my|the|your|our|final|correct|right|short|full|answer|итак|значит|следовательно|"
+    r"таким|образом|поэтому|мой|наш|итоговый|окончательный|правильный|верный|финальный|краткий|полный"
 )
 _MARKUP = r"[*_\"'`«»“”(\[{<\\ \t]"
 # {"reasoning": "…", "answer": "Nancy"}; <answer>Nancy</answer>; a line that begins with ANSWER.
@@ -57,40 +56,31 @@ _IF = pattern(
 )
 _EXPLAINS = pattern(
     r"\W*(?:because|since|as|this|that|the reason|reason|explanation|why|here|she|he|we|it|they|given|from|note|"
-    r"step|"
-    r"потому|так как|поскольку|ведь|это|объяснение|обоснование|пояснение|почему|она|он|мы|из)(?![^\W_])"
+    r"step|потому|так как|поскольку|ведь|это|объяснение|обоснование|пояснение|почему|она|он|мы|из)(?![^\W_])"
 )
 _TURNS = pattern(
     r"(?<![^\W_])(?:wait|actually|hmm+|no|however|but|instead|correction|oops|sorry|стоп|подожди(?:те)?|"
-    r"погоди(?:те)?|"
-    r"нет|однако|хотя|но|вернее|точнее|ошиб[^\W_]{1,6})(?![^\W_])"
+    r"погоди(?:те)?|нет|однако|хотя|но|вернее|точнее|ошиб[^\W_]{1,6})(?![^\W_])"
 )
 _CLOSING = pattern(
     r"\W*(?:please )?(?:let me know|i hope|hope|feel free|if you|happy to|glad|i['’]?m (?:happy|glad|here)|"
-    r"would you|"
-    r"do you|is there anything|can i|good luck|have a|thank|you['’]?re welcome|want me|shall i|надеюсь|"
-    r"если (?:у вас|"
-    r"вам|нужн|хотите|что|остал|возник)|обращ|дайте знать|рад|готов|могу|хотите|пишите|спрашивайте|удачи|спасибо|"
-    r"нужн|"
-    r"буду рад)"
+    r"would you|do you|is there anything|can i|good luck|have a|thank|you['’]?re welcome|want me|shall i|надеюсь|"
+    r"если (?:у вас|вам|нужн|хотите|что|остал|возник)|обращ|дайте знать|рад|готов|могу|хотите|пишите|спрашивайте|"
+    r"удачи|спасибо|нужн|буду рад)"
 )
 _BOLD_LINE = pattern(r"[\s>#-]*(?:\*\*\*?|__)([^*\n]{1,300}?)(?:\*\*\*?|__)[.!\s]*")
 _BOLD = pattern(r"(?:\*\*|__)([^*_\n]{1,100})(?:\*\*|__)")
 _STEP = pattern(r"\W*(?:\d{1,2}[.):]|(?:step|fact|statement|premise|clue|шаг|факт|утверждение|условие)(?![^\W_]))")
 _PLANS = pattern(
-    r"\W*(?:(?:first|second|now|next|then|ok|okay|well|so|alright|сначала|теперь|далее|итак)\W+)?"
-    r"(?:let(?:['’]?s| us| me)|consider|suppose|assume|start|begin|compare|if(?! i(?:['’]m| am) not)|"
-    r"(?:we|i) (?:need|have to|must|start|begin|"
-    r"should|will|can|are)|to (?:find|determine|solve|answer|see|figure)|давайте|рассмотрим|предположим|допустим|"
-    r"пусть|"
-    r"начн[^\W_]+|если|сравним|посмотрим|нам|нужно|необходимо|чтобы|для того)(?![^\W_])"
+    r"\W*(?:(?:first|second|now|next|then|ok|okay|well|so|alright|сначала|теперь|далее|итак)\W+)?(?:let(?:['’]?s|"
+    r" us| me)|consider|suppose|assume|start|begin|compare|if(?! i(?:['’]m| am) not)|(?:we|i) (?:need|have to|must|"
+    r"start|begin|should|will|can|are)|to (?:find|determine|solve|answer|see|figure)|давайте|рассмотрим|"
+    r"предположим|допустим|пусть|начн[^\W_]+|если|сравним|посмотрим|нам|нужно|необходимо|чтобы|для того)(?![^\W_])"
 )
 _STARTS = pattern(
     r"\W*(?:since|because|given|as|when|while|from|according|first|firstly|next|now|then|also|we|know|knowing|"
-    r"so that|"
-    r"is|are|was|could|can|might|may|would|does|should|"
-    r"так как|поскольку|потому|согласно|известно|дано|во-первых|сначала|далее|затем|мы|раз|когда|разве|"
-    r"неужели)(?![^\W_])"
+    r"so that|is|are|was|could|can|might|may|would|does|should|так как|поскольку|потому|согласно|известно|дано|"
+    r"во-первых|сначала|далее|затем|мы|раз|когда|разве|неужели)(?![^\W_])"
 )
 _NAMES_NOW = pattern(
     r"(?:(?<![^\W_])(?:is|it['’]s|its|be|это|является|будет|зовут|say|name|имя|и это)|[::=→—–]|"
@@ -216,10 +206,10 @@ def final_statement(text: str, forms: Forms) -> str | None:
     return None
 
 
-def concluded(text: str, forms: Forms, question: frozenset[str]) -> str | None:
+def concluded(text: str, forms: Forms, prompt: str) -> str | None:
     """Return the clause that ends a reply, where it gives a name: `so it must be Vera`, `Vera is the tallest`.
 
-    The second form has all words of the question that tell what is asked.
+    The second form has all words of the folded prompt's last clause that asks, those that tell what is to be found.
     """
     *_, (sentence, sign) = [*sentences(_without_closing(text)[-_ASIDE:])] or [("", "")]
     if "?" in sign or _STEP.match(sentence) or not named(sentence, forms):
@@ -229,8 +219,10 @@ def concluded(text: str, forms: Forms, question: frozenset[str]) -> str | None:
         begin = given.start()
     else:
         begin = max((part.end() for part in _THEN.finditer(sentence)), default=0)
-        wanted = set(map(_ending, question - {*_SMALL.split(), *_FILLING.split(), *forms}))
-        said = set(map(_ending, WORD.findall(sentence[begin:])))
+        *_, asks = prompt.rpartition("?")[0].split("\n")
+        question = set(WORD.findall(_ASKS.split(asks)[-1]))
+        wanted = set(map(_stem, question - {*_SMALL.split(), *_FILLING.split(), *forms}))
+        said = set(map(_stem, WORD.findall(sentence[begin:])))
         if not sign or not wanted or not wanted <= said or _PLANS.match(sentence) or _IF.search(sentence):
             return None
     lead, clause = sentence[:begin], sentence[begin:]
@@ -240,7 +232,7 @@ def concluded(text: str, forms: Forms, question: frozenset[str]) -> str | None:
     return clause if aside else sentence
 
 
-def _ending(word: str) -> str:
+def _stem(word: str) -> str:
     """Return a word without what Russian inflects."""
     return word if word.isascii() else word[:_STEM]
 
@@ -298,11 +290,11 @@ def statements(text: str, forms: Forms) -> list[str]:
     ]
 
 
-def breaks_off(text: str, forms: Forms, question: Collection[str]) -> bool:
+def breaks_off(text: str, forms: Forms, prompt: str) -> bool:
     """Tell whether a reply with one name in it stops before its end.
 
     Without a final full stop it must end in a name that is being given ('It is Vera'), in nothing but a name, or in
-    a word of the question ('Vera is the tallest').
+    a word of the folded prompt's sentences that ask ('Vera is the tallest').
     """
     text = _without_closing(text)
     tail = text[-300:].rstrip(_WRAPPING)
@@ -316,7 +308,9 @@ def breaks_off(text: str, forms: Forms, question: Collection[str]) -> bool:
     if not named(last, forms):
         return WORD.search(last) is not None
     told = [sentence for sentence, sign in before if "?" not in sign]  # a question that is restated plans nothing
-    return not _is_whole(last, told[-1] if told else "", text[text.rfind("\n") + 1 :], forms, question)
+    asked = " ".join(part for line in prompt.splitlines() for part in line.split("?")[:-1])
+    line = text[text.rfind("\n") + 1 :]
+    return not _is_whole(last, told[-1] if told else "", line, forms, frozenset(WORD.findall(asked)))
 
 
 def _is_whole(sentence: str, before: str, line: str, forms: Forms, question: Collection[str]) -> bool:
@@ -330,15 +324,3 @@ def _is_whole(sentence: str, before: str, line: str, forms: Forms, question: Col
         return not (before and re.match(r"\W*[-*•]\s", line))
     stems = {word[:_STEM] for word in question if len(word) >= _STEM}
     return words[-2][:_STEM] in stems or bool(_NAMES_NOW.search(sentence[: sentence.rindex(words[-1])][-40:]))
-
-
-def question_words(prompt: str) -> frozenset[str]:
-    """Return the words of a folded prompt's sentences that ask."""
-    asked = [part for line in prompt.splitlines() for part in line.split("?")[:-1]]
-    return frozenset(word for part in asked for word in WORD.findall(part))
-
-
-def asked_words(prompt: str) -> frozenset[str]:
-    """Return the words of the last clause that asks in a folded prompt: what is to be found."""
-    *_, last = prompt.rpartition("?")[0].split("\n")
-    return frozenset(WORD.findall(_ASKS.split(last)[-1]))
