@@ -6,13 +6,14 @@ Source: seed 001, category 2; the commands beyond its four, and the names of mis
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from random import Random
 from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators.instructions.sentences import sentence
+from generators._texts import read
 from prompts import render
 
 BASIC = ("reverse", "count_vowels", "wrap", "upper")
@@ -27,6 +28,7 @@ SCALE = Scale(
     unit={"en": "commands", "ru": "команд"},
     rungs={n: {"commands": (n, n), "pool": ALL, "code": True, "place": True} for n in range(1, 9)},
 )
+_CODE_LETTERS = {"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"}
 VOWELS = MappingProxyType({"en": "aeiou", "ru": "аеёиоуыэюя"})
 
 _DIGIT = pattern(r"[0-9]")
@@ -67,6 +69,62 @@ _SLIGHT = 2
 _WRAPPED = 120
 """Characters that a label, a fence and marks may add."""
 _LONGEST = 1_000
+
+Word = TypeVar("Word")
+
+
+class SentenceWords(NamedTuple):
+    """A language's words, by their part in a sentence; each person with the verbs that agree, each thing ready."""
+
+    who: Sequence[tuple[str, Sequence[str]]]
+    what: Sequence[str]
+    where: Sequence[str]
+    mark: Sequence[str]
+
+
+def parts(language: str) -> dict[str, list[str]]:
+    """Return a language's words by their part in a sentence."""
+    return read(dict[str, list[str]], "sentences", language)
+
+
+@cache
+def words(language: str) -> SentenceWords:
+    """Join adjectives and nouns, and make verbs agree."""
+    part = parts(language)
+    did = part["did"]
+    if language == "ru":
+        near, women = "возле", [f"{verb}а" for verb in did]
+        who = [(f"{mood}ый {man}".capitalize(), did) for mood, man in product(part["mood"], part["who_m"])]
+        who += [(f"{mood}ая {one}".capitalize(), women) for mood, one in product(part["mood"], part["who_f"])]
+        what = [f"{look}ый {thing}" for look, thing in product(part["look"], part["what_m"])]
+        what += [f"{look}ую {thing}" for look, thing in product(part["look"], part["what_f"])]
+    else:
+        near = "near the"
+        who = [(f"The {mood} {person}", did) for mood, person in product(part["mood"], part["who"])]
+        what = [f"the {look} {thing}" for look, thing in product(part["look"], part["what"])]
+    for_whom = "для" if language == "ru" else "for"
+    where, mark = [f"{near} {one}" for one in part["where"]], [f"{for_whom} {one}" for one in part["mark"]]
+    return SentenceWords(who, what, where, mark)
+
+
+def sentence(rng: Random, language: str, *, code: bool, place: bool, drawn: str = "") -> str:
+    """Draw a sentence; its digits, if it has any, stand in a code such as K27, never as a word of their own.
+
+    `drawn`: the language whose lists the words are drawn from; they stand at about the same places of this one's.
+    """
+    known, there = words(language), words(drawn or language)
+
+    def one(of: Sequence[Word], own: Sequence[Word]) -> Word:
+        return own[rng.randrange(len(of)) * len(own) // len(of)]
+
+    who, verbs = one(there.who, known.who)
+    parts = [who, one(there.who[0][1], verbs), one(there.what, known.what)]
+    if code:
+        letters = _CODE_LETTERS[language]
+        parts += [one(there.mark, known.mark), f"{rng.choice(letters)}{rng.randint(10, 99)}"]
+    if place:
+        parts.append(one(there.where, known.where))
+    return f"{' '.join(parts)}."
 
 
 def count_vowels(text: str, language: str) -> int:
@@ -209,13 +267,10 @@ def _slip_of_the_pen(given: str, expected: str, commands: Sequence[str]) -> str:
         return "letter case differs"
     if "count_vowels" in commands and _DIGIT.sub("", given) == _DIGIT.sub("", expected):
         return "another number of vowels"
-    return "differs in a character or two" if _differ_slightly(given, expected) else "differs"
-
-
-def _differ_slightly(one: str, other: str) -> bool:
     from rapidfuzz.distance import Levenshtein
 
-    return Levenshtein.distance(one, other, score_cutoff=_SLIGHT) <= _SLIGHT
+    slight = Levenshtein.distance(given, expected, score_cutoff=_SLIGHT) <= _SLIGHT
+    return "differs in a character or two" if slight else "differs"
 
 
 def _may_be_reordered(given: str, expected: str, loose: re.Pattern[str]) -> bool:

@@ -3,16 +3,15 @@
 Source: seed 001, category 5 ('extractive summarization'); the texts and the rules of acceptance: ours (SPEC 2).
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._naming import ALL_BUT, IDIOM, WHAT, denies
-from generators.summarization.topics import Topic, texts
+from generators._texts import read
 from prompts import render
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
@@ -56,19 +55,40 @@ _DENIED_AFTER = pattern(
 _WORD = pattern(r"\w+")
 
 
+class Topic(NamedTuple):
+    """Sentences that stand on their own in any order: only `key` says what the whole paragraph comes to.
+
+    `details` fill in how, when, where and for how much; `example` tells of one case; `aside` leads away from the
+    matter; `loud` ones sound weighty, but about something small.
+    """
+
+    name: str
+    key: str
+    details: tuple[str, str, str]
+    example: str
+    aside: str
+    loud: tuple[str, str]
+
+
+class TopicTexts(NamedTuple):
+    """A language's topics, and what fills their sentences: towns and months, in the cases that the language has."""
+
+    towns: tuple[Mapping[str, str], ...]
+    months: tuple[Mapping[str, str], ...]
+    topics: tuple[Topic, ...]
+
+
+@cache
+def texts(language: str) -> TopicTexts:
+    """Return a language's texts."""
+    return read(TopicTexts, "summarization", language)
+
+
 @cache
 def _frame(language: str) -> tuple[str, str]:
     """Return the prompt before and after the text: rendered once, since the text is all that changes."""
     before, after = render("summarization/task", language, text=_SLOT).split(_SLOT)
     return before, after.rstrip("\n")
-
-
-def _slots(rng: Random, language: str) -> dict[str, Any]:
-    draw = rng.random
-    # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
-    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
-    towns, months, _ = texts(language)
-    return {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
 
 
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
@@ -93,13 +113,16 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
 
     The key sentence's place is drawn evenly.
     """
-    topics = texts(language).topics
-    topic = topics[int(rng.random() * len(topics))]
-    count = least + int(rng.random() * (most - least + 1))
+    draw, (towns, months, topics) = rng.random, texts(language)
+    topic = topics[int(draw() * len(topics))]
+    count = least + int(draw() * (most - least + 1))
     parts = _others(rng, topic, count - 1, loud)
-    place = int(rng.random() * count)
+    place = int(draw() * count)
     parts.insert(place, ("key", topic.key))
-    text = "\n".join([sentence for _, sentence in parts]).format_map(_slots(rng, language))
+    # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
+    numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
+    slots = {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
+    text = "\n".join([sentence for _, sentence in parts]).format_map(slots)
     sentences = text.split("\n")
     before, after = _frame(language)
     return Item(
@@ -113,31 +136,19 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
 def normalise(text: str) -> str:
     """Make white space single, quotation marks and apostrophes alike, ё е; read JSON's escapes; ends trimmed."""
     if "\\" in text:
-        text = _ESCAPE.sub(_unescaped, text)
+        text = _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if one[1] else " " if one[2] else one[3], text)
     if "\u0308" in text or "\u0306" in text:
         text = text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й")
-    text = text.replace("'", '"').replace("`", '"') if text.isascii() else _FOLDED.sub(_folded, text)
+    if not text.isascii():
+        text = _FOLDED.sub(lambda sign: _FOLDS.get(sign[0], ""), text)
+    text = text.replace("'", '"').replace("`", '"')
     return " ".join(text.split())
-
-
-def _unescaped(escape: re.Match[str]) -> str:
-    code, space, sign = escape.groups()
-    return chr(int(code, 16)) if code else " " if space else str(sign)
-
-
-def _folded(sign: re.Match[str]) -> str:
-    return _FOLDS.get(sign[0], "")
 
 
 @lru_cache(maxsize=4096)
 def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
     """Normalise a paragraph's sentences, without final punctuation; once for all models that are asked for it."""
     return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
-
-
-def _plain(text: str) -> str:
-    """Normalise a text without its marks of emphasis."""
-    return normalise(_EMPHASIS.sub("", text.replace("\\n", "\n")))
 
 
 def _holds(text: str, sentence: str) -> bool:
@@ -181,14 +192,10 @@ def _denied(text: str, start: int, end: int) -> bool:
     ]
     if len(clauses) > 1 and (WHAT.match(clauses[-1]) or _AGAINST.match(clauses[-1])):
         del clauses[-1]
-    if clauses and _refuses(clauses[-1], announced=lead.rstrip('"*_ ').endswith(":")):
+    announced = lead.rstrip('"*_ ').endswith(":")  # such a clause denies where it speaks of the choice
+    if clauses and (_AVOIDED.search(clauses[-1]) or (denies(clauses[-1]) and not announced)):
         return True
     return _DENIED_AFTER.match(text, end) is not None
-
-
-def _refuses(clause: str, *, announced: bool) -> bool:
-    """Tell whether a clause before a sentence denies it; one that announces it, where it speaks of the choice."""
-    return _AVOIDED.search(clause) is not None or (denies(clause) and not announced)
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -211,9 +218,10 @@ def verify(item: Item, reply: str) -> Verdict:
     if right and len(said) < len(key) + min(map(len, sentences)):
         return Verdict(correct=True, reason="the key sentence", details=details)
     # Marks of emphasis close a sentence ('**…** is the point'), but hide none.
-    texts = {said, plain} if _MARKED.search(reply) and (plain := _plain(reply)) else {said}
-    right = right or any(_holds_whole(text, key) for text in texts)
-    lower = [text.lower() for text in texts]  # a copy in other letters is a copy
+    plain = normalise(_EMPHASIS.sub("", reply.replace("\\n", "\n"))) if _MARKED.search(reply) else ""
+    forms = {said, plain or said}
+    right = right or any(_holds_whole(text, key) for text in forms)
+    lower = [text.lower() for text in forms]  # a copy in other letters is a copy
     others = [
         role
         for sentence, role in zip(sentences, facts["roles"], strict=True)

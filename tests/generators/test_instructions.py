@@ -6,8 +6,7 @@ import pytest
 
 from data.draw import draw
 from data.records import Item
-from generators.instructions.instructions import UNIT, carry_out, count_vowels, verify
-from generators.instructions.sentences import parts
+from generators.instructions.instructions import UNIT, carry_out, count_vowels, parts, verify
 
 
 def item(text: str, commands: list[str], answer: str, language: str = "en") -> Item:

@@ -14,8 +14,7 @@ from rapidfuzz.distance import Indel
 
 from data.draw import draw
 from data.records import Item
-from generators.summarization.summarization import LEVELS, UNIT, near_misses, normalise, verify
-from generators.summarization.topics import Topic, texts
+from generators.summarization.summarization import LEVELS, UNIT, Topic, near_misses, normalise, texts, verify
 
 KEY = "The town will close its “old” bridge from May."
 SENTENCES = [
