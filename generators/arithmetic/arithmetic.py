@@ -66,12 +66,11 @@ def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int,
         parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
         while len(parts) > 1:
             at = rng.randrange(len(parts) - 1)
-            operator = rng.choice("+-*")
-            joined = join(parts[at], operator, parts[at + 1])
+            joined = join(parts[at], rng.choice("+-*"), parts[at + 1])
             if abs(joined.value) > limit:
                 joined = join(parts[at], "-", parts[at + 1])
             parts[at : at + 2] = [joined]
-        whole = parts[0]
+        (whole,) = parts
         if abs(whole.value) not in leaves:
             break
     operators = "".join(symbol for symbol in whole.text if symbol in "+-*")
@@ -88,13 +87,12 @@ def verify(item: Item, reply: str) -> Verdict:
     given, rule, wrong = _given(reply)
     if given is None:
         return Verdict(correct=None, reason="no number")
-    details = {"rule": rule}
-    if wrong:
-        return Verdict(correct=False, reason=wrong, details=details)
-    expected = _expected(item.answer)
-    if _equal(given, expected):
-        return Verdict(correct=True, reason="right", details=details)
-    return Verdict(correct=False, reason=_mistake(item.facts["expression"], given, expected), details=details)
+    # It is nearly always a whole number, with which it is much faster to calculate.
+    expected = int(item.answer) if item.answer.removeprefix("-").isdecimal() else Fraction(item.answer)
+    near = 0 if isinstance(expected, int) else abs(expected) * TOLERANCE
+    right = not wrong and abs(given - expected) <= near
+    reason = "right" if right else wrong or _mistake(item.facts["expression"], given, expected)
+    return Verdict(correct=right, reason=reason, details={"rule": rule})
 
 
 def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
@@ -117,24 +115,13 @@ def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
     return given, found.rule, fault(text, start, end, given)
 
 
-def _expected(answer: str) -> Fraction | int:
-    """Return the expected value; nearly always a whole number, with which it is much faster to calculate."""
-    return int(answer) if answer.removeprefix("-").isdecimal() else Fraction(answer)
-
-
-def _equal(given: Fraction | int, expected: Fraction | int) -> bool:
-    if isinstance(expected, int):
-        return given == expected
-    return abs(given - expected) <= abs(expected) * TOLERANCE
-
-
 def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
     """Name the kind of mistake that leads to a value."""
     if given == -expected:
         return "wrong sign"
-    difference = given - expected
+    off = given - expected
     kind = slips(expression).get(given)  # a Fraction finds the int it equals
-    return kind or ("off by one" if abs(difference) == 1 else "other number" if difference % 10 else "off by tens")
+    return kind or ("off by one" if abs(off) == 1 else "other number" if off % 10 else "off by tens")
 
 
 @lru_cache(maxsize=4096)

@@ -20,10 +20,9 @@ _TEXT = pattern(r"\\(?:text|mathrm|mathbf|textbf)\s?\{")
 
 # Where the words that bear on a number begin: the last of these before it.
 _PART = pattern(
-    r"[.!?;:…](?=[\s*_\"»”)]|$)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))"
-    r"|\d[*_$`)]*\s*(?=[—–]|(?:it|this|that|это)(?![^\W_]))"
-    r"|(?<![^\W_])(?:(?<!not )so|but|and|because|since|as|therefore|thus|hence|then|а|но|и|ибо|поэтому|значит|"
-    r"следовательно|итак|получаем)(?![^\W_])"
+    r"[.!?;:…](?=[\s*_\"»”)]|$)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))|\d[*_$`)]*\s*(?=[—–]|(?:it|this|that|"
+    r"это)(?![^\W_]))|(?<![^\W_])(?:(?<!not )so|but|and|because|since|as|therefore|thus|hence|then|а|но|и|ибо|"
+    r"поэтому|значит|следовательно|итак|получаем)(?![^\W_])"
 )
 _UNEQUAL = pattern(r"[≠≉≢]|!=|=/=|/=|<>|\\not(?![a-z])|\\neq?(?![a-z])")
 _EXCEPT = pattern(
@@ -182,7 +181,7 @@ def contrasted(text: str, start: int) -> tuple[int, int] | None:
     """Return where the number stands that the one at `start` is set against: 5 in '5, not 7'; None without one."""
     begin = max(0, start - _SHORT)
     found = _AGAINST.search(text[begin:start])
-    return None if found is None else (begin + found.start("number"), begin + found.end("number"))
+    return found and (begin + found.start("number"), begin + found.end("number"))
 
 
 def _differs(number: str, value: Fraction | int) -> bool:

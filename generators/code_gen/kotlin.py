@@ -41,9 +41,10 @@ def find_kotlin(reply: str, function: str) -> str | None:
     source = _search(text, declares, function)
     if source is None:
         lines = [line for line in spans(text, declares.pattern.removeprefix(r"\b")) if "=" in line or "{" in line]
-        source = lines[-1] if lines else _other_code(fenced(text)[0][-BLOCKS_CAP:])
-    if source is None:
-        return None
+        lines = lines or [one.text for one in fenced(text)[0][-BLOCKS_CAP:] if _is_code(one)]
+        if not lines:
+            return None
+        source = lines[-1]
     source = _PACKAGE.sub("", _declarations(source))
     if heads := "".join(line.strip() + "\n" for line in _FILE.findall(source)):  # they may only stand first
         source = heads + _FILE.sub("", source)
@@ -128,10 +129,7 @@ def _declarations(source: str) -> str:
     return "\n".join(kept)
 
 
-def _other_code(blocks: Sequence[Block]) -> str | None:
-    """Return code that does not declare the function: an answer all the same, and a wrong one."""
-    for block in reversed(blocks):
-        small = len(block.text) <= SOURCE_CAP and block.text.strip()
-        if small and block.tag in TAGS and (block.tag or _ANY_CODE.search(block.text)):
-            return block.text
-    return None
+def _is_code(block: Block) -> bool:
+    """Tell whether a block is code: without the function it is a wrong answer, but an answer all the same."""
+    small = len(block.text) <= SOURCE_CAP and block.text.strip() != ""
+    return small and block.tag in TAGS and (block.tag != "" or _ANY_CODE.search(block.text) is not None)

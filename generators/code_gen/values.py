@@ -1,6 +1,6 @@
 """Values of calls and results: tagged JSON for facts, and Kotlin's literals for prompts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from data.values import ExpectedException
@@ -14,20 +14,16 @@ def encode(value: Any) -> Any:
     if kind in _PLAIN:
         return value
     if kind is list:
-        return _plain(value)
+        return [encode(item) for item in value]
     if kind is tuple:
-        return {"tuple": _plain(value)}
+        return {"tuple": [encode(item) for item in value]}
     if kind is set:
-        return {"set": _plain(sorted(value))}
+        return {"set": [encode(item) for item in sorted(value)]}
     if kind is dict:
-        return {"dict": [_plain(pair) for pair in value.items()]}
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
     if kind is ExpectedException:
         return {"raises": value.error}
     raise TypeError(f"a value of type {kind.__name__} cannot stand in facts")
-
-
-def _plain(values: Iterable[Any]) -> list[Any]:
-    return [item if type(item) in _PLAIN else encode(item) for item in values]
 
 
 def decode(value: Any) -> Any:
@@ -51,13 +47,10 @@ def decode(value: Any) -> Any:
 def kotlin_literal(value: Any, notation: str) -> str:
     """Return Kotlin source for a value of a type in Python notation."""
     if isinstance(value, str):
-        return _kotlin_string(value)
-    if isinstance(value, tuple | dict | list | set):
-        return _kotlin_collection(value, *split_type(notation))
-    return _KOTLIN_WORDS.get(repr(value), repr(value))
-
-
-def _kotlin_collection(value: Any, head: str, inner: list[str]) -> str:
+        return f'"{value.translate(_KOTLIN_ESCAPES)}"'
+    if not isinstance(value, tuple | dict | list | set):
+        return _KOTLIN_WORDS.get(repr(value), repr(value))
+    head, inner = split_type(notation)
     if isinstance(value, tuple):
         parts = ", ".join(map(kotlin_literal, value, inner))
         return f"{'Pair' if len(value) == PAIR else 'Triple'}({parts})"
@@ -70,12 +63,8 @@ def _kotlin_collection(value: Any, head: str, inner: list[str]) -> str:
     return f"{head}Of({', '.join([kotlin_literal(item, inner[0]) for item in items])})"
 
 
-def _kotlin_string(text: str) -> str:
-    escapes = {'"': '\\"', "\\": "\\\\", "$": "\\$", "\n": "\\n", "\t": "\\t"}
-    return f'"{"".join(escapes.get(c, c) for c in text)}"'
-
-
 PAIR = 2
+_KOTLIN_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "$": "\\$", "\n": "\\n", "\t": "\\t"})
 _KOTLIN_WORDS = {"None": "null", "True": "true", "False": "false"}
 _KOTLIN = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean"}
 
