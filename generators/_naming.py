@@ -89,8 +89,6 @@ _LAST_WORDS = (
     "also both then чем и или но а не что если так как потому поскольку это же для от к в во с со из по у о"
 )
 _HANGING = frozenset(_LAST_WORDS.split())
-
-
 _CLAUSE = 120
 _NAME_AND_VERB = 2
 
@@ -106,6 +104,7 @@ class NamedPeople(NamedTuple):
 
 class _Clause(NamedTuple):
     text: str
+    names: set[str]
     opener: str  # the group of _CUT that parted it from the one before
     sentence: int
     asked: bool
@@ -153,49 +152,44 @@ def _without_contrast(passage: str, forms: Forms) -> str:
     return _AGAINST.sub(drop, passage)
 
 
-def _clauses(passage: str) -> list[_Clause]:
+def _clauses(passage: str, forms: Forms) -> list[_Clause]:
     """Cut a passage at the ends of sentences, at commas and brackets, and before reasons and conclusions."""
-    found: list[tuple[str, str]] = []
-    ends: list[tuple[int, bool]] = []  # how many clauses there were at a sentence's end, and whether it asks
+    found: list[tuple[str, str, int]] = []
+    asks: list[bool] = []  # of each sentence
     at, opener = 0, "end"
     for match in _CUT.finditer(passage):
-        found.append((passage[at : match.start()], opener))
+        found.append((passage[at : match.start()], opener, len(asks)))
         at, opener = match.end(), str(match.lastgroup)
         if opener == "end":
-            ends.append((len(found), "?" in match[0] or "？" in match[0]))
-    found.append((passage[at:], opener))
-    ends.append((len(found), False))
-    clauses, start = [], 0
-    for number, (end, asked) in enumerate(ends):
-        clauses += [_Clause(text, how, number, asked) for text, how in found[start:end]]
-        start = end
-    return clauses
+            asks.append("?" in match[0] or "？" in match[0])
+    found.append((passage[at:], opener, len(asks)))
+    asks.append(False)
+    return [_Clause(text, named(text, forms), how, number, asks[number]) for text, how, number in found]
 
 
-def _denied_clauses(clauses: list[_Clause], who: list[set[str]]) -> list[bool]:
+def _denied(clauses: list[_Clause]) -> list[bool]:
     """Tell of each clause with a name whether it, or a nameless clause beside it, denies the name."""
-    denied = [bool(names) and denies(clause.text) for clause, names in zip(clauses, who, strict=True)]
+    denied = [bool(clause.names) and denies(clause.text) for clause in clauses]
     last = -1
-    for at, (clause, names) in enumerate(zip(clauses, who, strict=True)):
+    for at, clause in enumerate(clauses):
         if clause.opener == "end":
             last = -1
-        if names:
+        if clause.names:
             last = at
-            denied[at] |= _denied_before(clauses, who, at)
+            denied[at] |= clause.opener == "soft" and _denied_before(clauses, at - 1)
         elif last >= 0 and clause.opener == "soft" and _VERB_DENIAL.match(clause.text):
             denied[last] = True
     return denied
 
 
-def _denied_before(clauses: list[_Clause], who: list[set[str]], at: int) -> bool:
+def _denied_before(clauses: list[_Clause], at: int) -> bool:
     """Tell whether the nameless clause before a name denies it, or one that governs that ('Неверно, что …, —')."""
-    before = at - 1
-    if clauses[at].opener != "soft" or before < 0 or who[before]:
+    if clauses[at].names:
         return False
-    while before and clauses[before].opener == "soft" and not who[before - 1] and WHAT.match(clauses[before].text):
-        before -= 1
-    text = clauses[before].text
-    return denies(text) and set(WORD.findall(text)) - _JUST_NO != set()
+    while at and clauses[at].opener == "soft" and not clauses[at - 1].names and WHAT.match(clauses[at].text):
+        at -= 1
+    text = clauses[at].text
+    return denies(text) and not _JUST_NO.issuperset(WORD.findall(text))
 
 
 def read(passage: str, forms: Forms) -> NamedPeople:
@@ -204,44 +198,37 @@ def read(passage: str, forms: Forms) -> NamedPeople:
     A further name counts unless it stands in a reason or in a comparison after the first one: 'Nancy, since she is
     taller than Felix' states Nancy, 'Nancy, Felix' both. `vague`: with an 'or' beside the name.
     """
-    bare = ALL_BUT.sub(" not ", IDIOM.sub(" ", passage))
-    bare = _without_contrast(bare, forms)
-    clauses = _clauses(bare)
-    who = [named(clause.text, forms) for clause in clauses]
+    clauses = _clauses(_without_contrast(ALL_BUT.sub(" not ", IDIOM.sub(" ", passage)), forms), forms)
     denied, asked = set[str](), set[str]()
-    stated: list[tuple[_Clause, set[str]]] = []
-    for clause, names, no in zip(clauses, who, _denied_clauses(clauses, who), strict=True):
-        if not names:
-            continue
+    stated: list[_Clause] = []
+    for clause, no in zip(clauses, _denied(clauses), strict=True):
         if clause.asked:
-            asked |= names
+            asked |= clause.names
         elif no:
-            denied |= names
-        else:
-            stated.append((clause, names))
+            denied |= clause.names
+        elif clause.names:
+            stated.append(clause)
     chosen = _chosen(stated)
     vague = any(
-        _EITHER.search(clause.text) for clause, names in stated if names & chosen and clause.opener != "why"
-    )
-    vague |= any(
-        names - chosen and _ALIKE.search(clause.text) and _POSSIBLE.search(clause.text) for clause, names in stated
-    )
-    vague |= any(_EITHER.match(clause.text.lstrip()) for clause in clauses if clause.opener == "soft")
+        (one.names & chosen and one.opener != "why" and _EITHER.search(one.text))
+        or (one.names - chosen and _ALIKE.search(one.text) and _POSSIBLE.search(one.text))
+        for one in stated
+    ) or any(one.opener == "soft" and _EITHER.match(one.text.lstrip()) for one in clauses)
     return NamedPeople(frozenset(chosen), frozenset(denied), frozenset(asked), vague)
 
 
-def _chosen(stated: list[tuple[_Clause, set[str]]]) -> set[str]:
+def _chosen(stated: list[_Clause]) -> set[str]:
     """Return the names that count among those of the clauses that state some."""
     chosen, explained = set[str](), -1
-    for clause, names in stated:
+    for clause in stated:
         if clause.opener == "why":
             explained = clause.sentence if chosen else explained
         elif not chosen or not (clause.sentence == explained or _COMPARED.search(clause.text)):
-            chosen |= names
+            chosen |= clause.names
     if not chosen:
-        return set[str]().union(*(names for _, names in stated))
-    if len(chosen) > 1 and stated[-1][0].opener == "so":
-        return stated[-1][1]  # Felix is shorter than Nancy, so Nancy
+        return set[str]().union(*(clause.names for clause in stated))
+    if len(chosen) > 1 and stated[-1].opener == "so":
+        return stated[-1].names  # Felix is shorter than Nancy, so Nancy
     return chosen
 
 
