@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from data.patterns import pattern
 
-Forms = Mapping[str, str]
-"""Folded form of a name -> the name."""
+Forms = Mapping[str, str]  # folded form of a name -> the name
 
 WORD = pattern(r"[^\W_]+")
 _INVISIBLE = pattern("[\u0301\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")

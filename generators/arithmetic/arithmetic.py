@@ -29,8 +29,7 @@ SCALE = Scale(
     },
 )
 MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
-TOLERANCE = Fraction(1, 1_000_000)
-"""Relative, where the expected value is not a whole number."""
+TOLERANCE = Fraction(1, 1_000_000)  # relative, where the expected value is not a whole number
 
 _OPERATIONS = {"+": add, "-": sub, "*": mul}
 _RANK = {"+": 1, "-": 1, "*": 2}
@@ -116,7 +115,6 @@ def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
 
 
 def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
-    """Name the kind of mistake that leads to a value."""
     if given == -expected:
         return "wrong sign"
     off = given - expected

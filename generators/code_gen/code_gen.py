@@ -30,15 +30,12 @@ from generators.code_gen.function import (
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}
-"""The functions of each level."""
+FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}  # the functions of each level
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
 LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in FILES}
-LEAST, MOST = 3, 5
-"""Hidden tests of an item."""
+LEAST, MOST = 3, 5  # hidden tests of an item
 
-DRAWS = 200
-"""Draws of an item's tests that may leave a mutant alive before the template is called wrong."""
+DRAWS = 200  # draws of an item's tests that may leave a mutant alive before the template is called wrong
 
 _KOTLIN_ERRORS: Mapping[str, frozenset[str]] = {
     "ValueError": frozenset({"IllegalArgumentException", "NumberFormatException"}),

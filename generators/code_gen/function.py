@@ -137,7 +137,6 @@ def _shape(function: FunctionTemplate, form: Mapping[str, str]) -> Shape:
 
 
 def _constants(python: str) -> list[str]:
-    """Return the names of a source's constants."""
     return [name for name in dict.fromkeys(_CONSTANT.findall(python)) if name != "NAME"]
 
 

@@ -13,8 +13,7 @@ from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunk
 from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
-DEEP, WRAPPED = 2, 32
-"""Wrappings within wrappings that are taken off, and pieces of one text that are tried."""
+DEEP, WRAPPED = 2, 32  # wrappings within wrappings that are taken off, and pieces of one text that are tried
 
 _MODIFIERS = (
     r"(?:(?:private|public|internal|inline|tailrec|operator|infix|suspend|data|sealed|enum|open|abstract|const|value)"

@@ -3,13 +3,14 @@
 import json
 import re
 from collections.abc import Collection, Mapping
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from random import Random
 from typing import Any
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
+from generators._texts import SLOT, frame
 from generators.data_extraction.entities import (
     COMPACT,
     DATE,
@@ -25,19 +26,13 @@ from generators.data_extraction.entities import (
 )
 from generators.data_extraction.letters import LetterDraft
 from generators.data_extraction.objects import find, last_first, named_object, strings
-from prompts import render
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
-RUN = 8
-"""Words of the source in a row, with no entity between them, that make an echo."""
-MOST = 64
-"""Values of a reply that are read, of each kind and of list lines; the rest count as wrong all the same."""
-ATTEMPTS = 12
-"""Objects that are looked at, from the reply's end."""
-SLOW_READS = 3
-"""Values of a reply that dateparser is asked about."""
+RUN = 8  # words of the source in a row, with no entity between them, that make an echo
+MOST = 64  # values of a reply that are read, of each kind and of list lines; the rest count as wrong all the same
+ATTEMPTS = 12  # objects that are looked at, from the reply's end
+SLOW_READS = 3  # values of a reply that dateparser is asked about
 _LONGEST_LINE = 300
-_SLOT = "\x00"
 _COUNTRIES = {
     "en": {"US": "US", "GB": "UK", "RU": "Russian"},
     "ru": {"US": "американские", "GB": "британские", "RU": "российские"},
@@ -48,14 +43,6 @@ _NOTHING = frozenset(
 )
 _LINK = pattern(r"\[([^\]]+)\]\([^)]*\)")
 _JOINTS = (re.compile(r"[;\n]|\band\b|\bи\b"), re.compile(r"[,;\n]|\band\b|\bи\b"))
-
-
-@cache
-def _frame(language: str, region: str) -> tuple[str, str]:
-    """Return the prompt before and after the text: rendered once, since the text is all that changes."""
-    prompt = render("data_extraction/task", language, text=_SLOT, country=_COUNTRIES[language][region])
-    before, after = prompt.split(_SLOT)
-    return before, after.rstrip("\n")
 
 
 def generate(
@@ -79,7 +66,7 @@ def generate(
         draft.repeat()
     traps = draft.distract(distractors) if distractors else {}
     text = draft.text()
-    before, after = _frame(language, draft.region)
+    before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
     emails, phones, dates = map(sorted, draft.found)
     # They hold nothing to escape, and json.dumps takes four times as long.
     listed = ['["' + '", "'.join(values) + '"]' if values else "[]" for values in (emails, phones, dates)]
@@ -110,8 +97,8 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
         return False
     text: str = facts["text"]
     for written in facts["written"]:
-        text = text.replace(written, _SLOT)
-    source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(_SLOT))
+        text = text.replace(written, SLOT)
+    source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(SLOT))
     known = frozenset(source.split())
     length = 0  # of the words in a row that the source has somewhere
     for end, word in enumerate(words, 1):

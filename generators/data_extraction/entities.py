@@ -183,8 +183,7 @@ _CLOCK = pattern(r"\d{1,2}:\d{2}(?::\d{2})?")
 
 _MONTH_WORD = pattern(r"[^\W\d_]{3}")
 
-LONGEST = 120
-"""Characters of an entity as a reply writes it; anything longer is none."""
+LONGEST = 120  # characters of an entity as a reply writes it; anything longer is none
 _E164_DIGITS = 15
 _NATIONAL_DIGITS = 10
 _CENTURY = 2000

@@ -23,10 +23,8 @@ from generators.data_extraction.entities import (
 _EMAILS, _PHONES = 0, 1
 _SIGNS = {"US": "$", "GB": "£", "RU": "RUB "}
 _ROUBLES = {"US": "долл.", "GB": "ф. ст.", "RU": "руб."}
-_FROM_ABROAD = 0.25
-"""Share of numbers that are from abroad, where a level has twists."""
-_OTHER_FORM = 0.4
-"""How far, of all forms, a second notation of a date lies from the first."""
+_FROM_ABROAD = 0.25  # share of numbers that are from abroad, where a level has twists
+_OTHER_FORM = 0.4  # how far, of all forms, a second notation of a date lies from the first
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from data.json_reply import Grammar, NotJson
 from data.patterns import pattern
 from generators.data_extraction.entities import KINDS
 
-DEPTH = 32
-"""How deep objects and lists may nest."""
+DEPTH = 32  # how deep objects and lists may nest
 
 TRIES = 1_000
 """Braces and brackets that may turn out to begin nothing; with more of them, a reply counts as cut off."""

@@ -48,8 +48,7 @@ from generators.exams.world import (
 )
 
 LEVELS: dict[str, dict[str, Any]] = {"easy": {"facts": 3}, "medium": {"facts": 4}, "hard": {"facts": 5}}
-STYLED = ("length", "confidence", "markup")
-"""The probes of whatever is graded as a whole."""
+STYLED = ("length", "confidence", "markup")  # the probes of whatever is graded as a whole
 
 Drawn = tuple[Mapping[str, Values], Any, dict[str, Any]]
 """A question in its forms, its truth, and facts of the item: `wanted` is what each probe speaks for."""
@@ -104,7 +103,6 @@ def _says(building: Building, relation: str, value: Value) -> dict[str, Any]:
 
 
 def _entails(rng: Random, building: Building, _truth: str) -> Drawn:
-    """Ask of a claim of each truth."""
     source = join(building.language, tell(rng, building, pronouns=False))
     drawn = _claims(rng, building)
     truths = {str(n): truth for n, truth in enumerate(rng.sample([*drawn], len(drawn)), 1)}

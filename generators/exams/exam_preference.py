@@ -47,10 +47,7 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
         "preference",
         "preference/compare",
         language,
-        {
-            "ab": {**shared, "first": first, "second": second},
-            "ba": {**shared, "first": second, "second": first},
-        },
+        {"ab": {**shared, "first": first, "second": second}, "ba": {**shared, "first": second, "second": first}},
         truth,
         kind=kind,
         world=[building.as_dict()],

@@ -37,14 +37,7 @@ LABELS = {SUPPORTED: "ENTAILMENT", CONTRADICTED: "CONTRADICTION", NEUTRAL: "NEUT
 
 
 def generate(
-    rng: Random,
-    *,
-    language: str,
-    facts: int,
-    changes: Sequence[str],
-    rival: bool,
-    pronouns: bool,
-    truth: str = "",
+    rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool, truth: str = ""
 ) -> Item:
     """Draw a passage and a claim about it, of a truth that may be given."""
     truth = truth or rng.choice(tuple(LABELS))

@@ -20,10 +20,8 @@ Value = int | str | list[int]
 Values = Mapping[str, Any]
 LANGUAGES = ("en", "ru", "zh")
 RELATIONS = ("founded", "city", "height", "visitors", "architect", "holiday", "material", "rooms", "cause")
-NAMED = RELATIONS[:7]
-"""The relations whose value can be recognised in a sentence by itself."""
-MARK = "exam"
-"""The code of the fences in an item's own prompt; what a judge is asked has one of its own."""
+NAMED = RELATIONS[:7]  # the relations whose value can be recognised in a sentence by itself
+MARK = "exam"  # the code of the fences in an item's own prompt; what a judge is asked has one of its own
 
 
 def examine(
@@ -342,7 +340,6 @@ def _missing(building: Building) -> list[str]:
 
 
 def _relations(building: Building, change: str, rival: Building | None) -> list[str]:
-    """Return the relations that a change can be made with."""
     known, only = list(building.facts), CHANGES[change].only
     if change in {"unstated", "not_unstated"}:
         return _missing(building)

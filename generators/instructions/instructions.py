@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations, permutations, product
 from random import Random
-from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from data.patterns import pattern
@@ -29,7 +28,7 @@ SCALE = Scale(
     rungs={n: {"commands": (n, n), "pool": ALL, "code": True, "place": True} for n in range(1, 9)},
 )
 _CODE_LETTERS = {"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"}
-VOWELS = MappingProxyType({"en": "aeiou", "ru": "аеёиоуыэюя"})
+VOWELS: Mapping[str, str] = {"en": "aeiou", "ru": "аеёиоуыэюя"}
 
 _DIGIT = pattern(r"[0-9]")
 _LOOSE = {language: re.compile(rf"[-0-9\s{vowels}]+") for language, vowels in VOWELS.items()}
@@ -66,8 +65,7 @@ _WRAPPINGS = tuple(
 _EVERY_ORDER = 4
 """Up to so many commands, a reply is compared with every order of them; beyond, with every exchange of two."""
 _SLIGHT = 2
-_WRAPPED = 120
-"""Characters that a label, a fence and marks may add."""
+_WRAPPED = 120  # characters that a label, a fence and marks may add
 _LONGEST = 1_000
 
 Word = TypeVar("Word")
@@ -140,20 +138,18 @@ def _swap_ends(text: str) -> str:
     return " ".join(words)
 
 
-COMMANDS: Mapping[str, Callable[[str, str], str]] = MappingProxyType(
-    {
-        "reverse": lambda text, _: text[::-1],
-        "count_vowels": lambda text, language: f"{text} {count_vowels(text, language)}",
-        "wrap": lambda text, _: f"<data>{text}</data>",
-        "upper": lambda text, _: text.upper(),
-        "remove_digits": lambda text, _: _DIGIT.sub("", text),
-        "swap_ends": lambda text, _: _swap_ends(text),
-        "hyphens": lambda text, _: text.replace(" ", "-"),
-        "double_vowels": lambda text, language: text.translate(_DOUBLED[language]),
-        "reverse_words": lambda text, _: " ".join(text.split(" ")[::-1]),
-        "swap_case": lambda text, _: text.swapcase(),
-    }
-)
+COMMANDS: Mapping[str, Callable[[str, str], str]] = {
+    "reverse": lambda text, _: text[::-1],
+    "count_vowels": lambda text, language: f"{text} {count_vowels(text, language)}",
+    "wrap": lambda text, _: f"<data>{text}</data>",
+    "upper": lambda text, _: text.upper(),
+    "remove_digits": lambda text, _: _DIGIT.sub("", text),
+    "swap_ends": lambda text, _: _swap_ends(text),
+    "hyphens": lambda text, _: text.replace(" ", "-"),
+    "double_vowels": lambda text, language: text.translate(_DOUBLED[language]),
+    "reverse_words": lambda text, _: " ".join(text.split(" ")[::-1]),
+    "swap_case": lambda text, _: text.swapcase(),
+}
 """What each command makes of a text, in a language."""
 
 
@@ -208,8 +204,7 @@ def generate(
     )
 
 
-_MARK = "\ufeff"
-"""What some servers and files put before a text: the mark of its byte order."""
+_MARK = "\ufeff"  # what some servers and files put before a text: the mark of its byte order
 
 
 def normalise(text: str) -> str:
@@ -316,7 +311,6 @@ def reference(item: Item) -> str:
 
 
 def _miscounted(item: Item, off: int) -> str:
-    """Return what comes out if the vowels are counted wrongly."""
     text: str = item.facts["text"]
     for command in item.facts["commands"]:
         counted = f"{text} {count_vowels(text, item.language) + off}"

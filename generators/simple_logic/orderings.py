@@ -7,14 +7,12 @@ nothing is lost by it. An ordering is a tuple that gives each person's place.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 Fact = tuple[str, tuple[int, ...]]
 """A kind of fact, and the persons that it is about (`count_above`: a person and a number)."""
 
-Marked = tuple[Fact, int]
-"""A fact and the set of orderings in which it holds, a bit for each ordering."""
+Marked = tuple[Fact, int]  # A fact and the set of orderings in which it holds, a bit for each ordering
 
 Places = tuple[int, ...]
 
@@ -27,18 +25,16 @@ class Puzzle(NamedTuple):
     place: int
 
 
-HOLDS: Mapping[str, Callable[[Places, tuple[int, ...]], bool]] = MappingProxyType(
-    {
-        "above": lambda at, who: at[who[0]] < at[who[1]],
-        "not_top": lambda at, who: at[who[0]] > 0,
-        "not_bottom": lambda at, who: at[who[0]] < len(at) - 1,
-        "inner": lambda at, who: 0 < at[who[0]] < len(at) - 1,
-        "between": lambda at, who: at[who[1]] < at[who[0]] < at[who[2]],
-        "only_above": lambda at, who: at[who[0]] == 0 and at[who[1]] == 1,
-        "only_below": lambda at, who: at[who[0]] == len(at) - 1 and at[who[1]] == len(at) - 2,
-        "count_above": lambda at, who: at[who[0]] == who[1],
-    }
-)
+HOLDS: Mapping[str, Callable[[Places, tuple[int, ...]], bool]] = {
+    "above": lambda at, who: at[who[0]] < at[who[1]],
+    "not_top": lambda at, who: at[who[0]] > 0,
+    "not_bottom": lambda at, who: at[who[0]] < len(at) - 1,
+    "inner": lambda at, who: 0 < at[who[0]] < len(at) - 1,
+    "between": lambda at, who: at[who[1]] < at[who[0]] < at[who[2]],
+    "only_above": lambda at, who: at[who[0]] == 0 and at[who[1]] == 1,
+    "only_below": lambda at, who: at[who[0]] == len(at) - 1 and at[who[1]] == len(at) - 2,
+    "count_above": lambda at, who: at[who[0]] == who[1],
+}
 DIRECT = ("above", "not_top", "not_bottom")
 INDIRECT = (*DIRECT, "inner", "between", "only_above", "only_below", "count_above")
 

@@ -1,8 +1,7 @@
 """First names with their gender and, in Russian, their case forms."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Literal
 
 from generators._texts import read
@@ -21,14 +20,14 @@ _ENDINGS = (
     ("ь", ("я", "ю", "я", "ем", "е")),
     ("", ("а", "у", "а", "ом", "е")),
 )
-_STEMS = MappingProxyType({"Павел": "Павл", "Пётр": "Петр"})
+_STEMS = {"Павел": "Павл", "Пётр": "Петр"}
 
 
 @cache
-def genders(language: str) -> MappingProxyType[str, Gender]:
+def genders(language: str) -> Mapping[str, Gender]:
     """Return the names of a language, each with its gender."""
     by_gender = read(dict[Gender, list[str]], "names", language)
-    return MappingProxyType({name: gender for gender, listed in by_gender.items() for name in listed})
+    return {name: gender for gender, listed in by_gender.items() for name in listed}
 
 
 @cache

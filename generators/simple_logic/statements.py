@@ -100,14 +100,12 @@ _PLACED = pattern(
     r"\((?=[^()]*(?<![^\W_])(?:next|second|third|last|behind|after|follow(?:s|ed)|runner|втор[^\W_]{2,3}|трет[^\W_]{2,3}|"
     r"следу[^\W_]{2,5}|идет|стоит|после|последн[^\W_]{2,3})(?![^\W_]))[^()\n]{1,80}\)"
 )
-_ASIDE = 2000
-"""Characters at a reply's end in which its last sentence stands."""
+_ASIDE = 2000  # characters at a reply's end in which its last sentence stands
 _ALL = frozenset({"all", "everyone", "everybody", "others", "anyone", "group", "всех", "остальных", "других"})
 _TURNING = frozenset({"but", "no", "wait", "oh", "и", "а", "но", "нет", "ах"})
 _FILLING = "place stands them окажется месте них самый самая который которая"
 _SMALL = "who is the a an if from to in of and everyone кто из в и если все по"
-_STEM = 5
-"""Letters that the inflected forms of a word share."""
+_STEM = 5  # letters that the inflected forms of a word share
 _WRAPPING = " \t\n*_`\"'»”)]}>$"
 
 
@@ -172,7 +170,6 @@ def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
 
 
 def _without_closing(text: str) -> str:
-    """Take off the friendly sentences at the end."""
     kept = text.rstrip()
     for _ in range(4):
         at = max(kept.rfind(sign, 0, len(kept) - 1) for sign in (". ", "! ", "? ", "\n"))
@@ -233,7 +230,6 @@ def concluded(text: str, forms: Forms, prompt: str) -> str | None:
 
 
 def _stem(word: str) -> str:
-    """Return a word without what Russian inflects."""
     return word if word.isascii() else word[:_STEM]
 
 

@@ -11,16 +11,12 @@ from typing import Any, NamedTuple
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._naming import ALL_BUT, IDIOM, WHAT, denies
-from generators._texts import read
-from prompts import render
+from generators._texts import frame, read
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
-NEAR = 0.8
-"""Similarity from which on a reply is that sentence, changed."""
-SHARED = 0.5
-"""Share of the key sentence's words that makes a reply a paraphrase of it."""
+NEAR = 0.8  # similarity from which on a reply is that sentence, changed
+SHARED = 0.5  # share of the key sentence's words that makes a reply a paraphrase of it
 _SHORTEST_CUT = 12
-_SLOT = "\x00"
 _FINAL = ".!?… \"'"
 
 _FOLDED = pattern("[«»“”„‟″‘’‚‛‹›ʼ′`'ёЁ\u0301\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -32,8 +28,7 @@ _EMPHASIS = pattern(
 _MARKED = pattern(r"[*~=_`<>\\]")  # what has none of these has no emphasis
 _GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
 _GOES_ON_ALOUD = pattern(r",? [^\W_]|-\w")
-_NEAR = 160
-"""Characters before a sentence in which a denial of it is sought."""
+_NEAR = 160  # characters before a sentence in which a denial of it is sought
 _ENDED = pattern(r"[.!?…][\"*_)\]]* |\n")
 _CLAUSES = pattern(r"[,;:()—–]| - ")
 _AGAINST = pattern(r"\W*(?:and |а |и |но )?(?:not|не|rather than|instead of|as opposed to|вместо) [^\W_]")
@@ -84,13 +79,6 @@ def texts(language: str) -> TopicTexts:
     return read(TopicTexts, "summarization", language)
 
 
-@cache
-def _frame(language: str) -> tuple[str, str]:
-    """Return the prompt before and after the text: rendered once, since the text is all that changes."""
-    before, after = render("summarization/task", language, text=_SLOT).split(_SLOT)
-    return before, after.rstrip("\n")
-
-
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
     """Shuffle in place; `Random.shuffle` takes three times as long."""
     draw = rng.random
@@ -124,7 +112,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
     slots = {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
     text = "\n".join([sentence for _, sentence in parts]).format_map(slots)
     sentences = text.split("\n")
-    before, after = _frame(language)
+    before, after = frame("summarization/task", language)
     return Item(
         prompt=f"{before}{text.replace(chr(10), ' ')}{after}",
         answer=sentences[place],

@@ -35,8 +35,7 @@ from generators.twins.quantities import (
 )
 
 _ANNOTATED = re.compile(r"<<([^<>\n]*)>>")
-LONGEST = 200
-"""Characters of an annotation that is read."""
+LONGEST = 200  # characters of an annotation that is read
 _LITERAL = "x"
 _SIGNS = re.compile(rf"[-+*/() {_LITERAL}]+")
 _EQUAL = re.compile(r"[=＝≈]\s*[$€£]?\s*\Z")
@@ -45,8 +44,7 @@ ROUNDED = "a result that is rounded or wrong"
 TWO_SOURCES = "a number with two sources"
 OTHER = "an equation without annotation"
 UNREAD = "an annotation that cannot be read"
-DRAWS = 2000
-"""Draws after which an item is taken to have no fitting numbers."""
+DRAWS = 2000  # draws after which an item is taken to have no fitting numbers
 FEWEST = 0.5
 """The share of an item's numbers that change; where no draw of so many fits, one of `DRAWS` more suffices."""
 
@@ -417,7 +415,6 @@ def _drawn(
 
 
 def _question(text: str, new: Mapping[Fraction, Fraction]) -> str:
-    """Write the question with the new numbers."""
 
     def one(match: re.Match[str]) -> str:
         value = written(new[number(match[0])], match[0])

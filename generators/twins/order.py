@@ -13,8 +13,7 @@ from typing import Any
 from generators.twins.base import Refused, Renewed
 
 LETTERS = "ABCDEFGHIJ"
-COLUMNS = ("options", "choices")
-"""The columns that options stand in."""
+COLUMNS = ("options", "choices")  # the columns that options stand in
 _ABOUT_OPTIONS = re.compile(
     r"\b(?:above|below|both|neither|either|none of|all of|any of|options? [A-J]|[A-J] (?:and|or|и|или) [A-J]"
     r"|выше|ниже|оба|обе|все|ни один|ни одно)\b",

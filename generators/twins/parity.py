@@ -15,8 +15,7 @@ from data.options import options_of
 from data.records import Family, Item
 from generators.twins.base import Refused
 
-ATTEMPTS = 100
-"""Draws of one item that were tried again since their prompts had been there."""
+ATTEMPTS = 100  # draws of one item that were tried again since their prompts had been there
 _COMMAND = re.compile(r"[a-z_]+")
 
 
@@ -38,25 +37,25 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
             if carried:
                 given["drawn"] = item["language"]
             other: Item = unit.generate(source(*own), **given, language=language)
-            if drawn.template == other.template if carried else alike(drawn, other):
+            same = drawn.template == other.template if carried else _shape(drawn) == _shape(other)
+            if same:
                 return other
             break
     raise Refused("another item in the other language")
 
 
-def alike(one: Item, other: Item) -> bool:
-    """Say whether two items have the same facts and answer, but for words."""
-    return bool(_shape([one.facts, one.answer], {}) == _shape([other.facts, other.answer], {}))
+def _shape(item: Item) -> Any:
+    """Return an item's facts and answer but for words: with the place of its first occurrence for each text."""
+    seen: dict[str, int] = {}
 
+    def shape(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            given = value.items()
+            return {key: shape(one) for key, one in given if key != "language" or one not in {"en", "ru"}}
+        if isinstance(value, list | tuple):
+            return [shape(one) for one in value]
+        if not isinstance(value, str) or _COMMAND.fullmatch(value):
+            return value
+        return re.findall(r"[0-9]+", value), seen.setdefault(value, len(seen))
 
-def _shape(value: Any, seen: dict[str, int]) -> Any:
-    """Return a value with the place of its first occurrence for each text; digits and commands stay."""
-    if isinstance(value, Mapping):
-        return {
-            key: _shape(one, seen) for key, one in value.items() if key != "language" or one not in {"en", "ru"}
-        }
-    if isinstance(value, list | tuple):
-        return [_shape(one, seen) for one in value]
-    if not isinstance(value, str) or _COMMAND.fullmatch(value):
-        return value
-    return re.findall(r"[0-9]+", value), seen.setdefault(value, len(seen))
+    return shape([item.facts, item.answer])

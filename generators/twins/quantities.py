@@ -14,8 +14,7 @@ from generators._texts import read
 from generators.twins.base import Refused
 
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
-LONGEST = 9
-"""Digits of the longest number that is renewed."""
+LONGEST = 9  # digits of the longest number that is renewed
 FORM = "a number in a form that is not renewed"
 DATE = "a date or a time of day"
 _YEAR = re.compile(r"[0-9]{4}")
@@ -30,12 +29,10 @@ _OVER = re.compile(r"[0-9]+/\Z")
 _UNDER = re.compile(r"/[0-9]+")
 _PERCENT = re.compile(r" ?(?:%|percent\b|процент)")
 _MONEY = "$€£¥₽"
-SMALL = 12
-"""Up to here a number of a calculation may as well count what the text names: sides, people, days."""
+SMALL = 12  # up to here a number of a calculation may as well count what the text names: sides, people, days
 
 
-LANGUAGES = ("en", "ru")
-"""The languages in which numbers are renewed."""
+LANGUAGES = ("en", "ru")  # the languages in which numbers are renewed
 
 Words = tuple[str, ...]
 Exact = Annotated[Fraction, PlainValidator(lambda value: Fraction(str(value)))]
