@@ -132,8 +132,8 @@ def _draw_examples(rng: Random, shape: Shape, constants: Constants, hidden: Sequ
         call = shape.example(rng, **constants)
         if call not in hidden and call not in found:
             found.append(call)
-            if len(found) == wanted:
-                break
+        if len(found) == wanted:
+            break
     return found
 
 
@@ -205,9 +205,8 @@ def _wrong(expected: Any, found: Outcome) -> str:
         return "syntax error" if found.kind == "syntax" else found.kind
     if isinstance(expected, ExpectedException):
         return f"no {expected.error} raised"
-    if equal(expected, found.value):
-        return ""
-    return "wrong value" if same_type(expected, found.value) else "wrong type"
+    wrong = "wrong value" if same_type(expected, found.value) else "wrong type"
+    return "" if equal(expected, found.value) else wrong
 
 
 def _is_a(found: Outcome, expected: str) -> bool:

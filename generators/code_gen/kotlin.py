@@ -98,10 +98,9 @@ def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
     if not own:
         return None
     others = [code for code in pieces if not declares.search(code)]
-    imports = [code for code in others if code.startswith("import")]
-    files = [code for code in others if code.startswith("@file:")]
-    rest = [code for code in others if code not in imports and code not in files]
-    return "\n".join([*files, *imports, _completed(own[-1], rest)])
+    heads = [code for first in ("@file:", "import") for code in others if code.startswith(first)]
+    rest = [code for code in others if not code.startswith(("@file:", "import"))]
+    return "\n".join([*heads, _completed(own[-1], rest)])
 
 
 def _completed(source: str, others: Sequence[str]) -> str:
