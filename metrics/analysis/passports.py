@@ -165,13 +165,13 @@ def passports(results: Iterable[ExamResult]) -> list[Passport]:
 def _passport(judge: str, domain: str, exam: str, language: str, results: Sequence[ExamResult]) -> Passport:
     labels = SETS[domain].labels if domain else LABELS[exam]
     read = [one for one in results if one.status == "scored"]
-    answers = {
-        f"{one.item_id}.{place}": (truth, said)
+    answers = [
+        (f"{one.item_id}.{place}", (truth, said))
         for one in read
         for place, (truth, said) in enumerate(one.details.get("pairs", ()))
         if {truth, said} <= {*labels}
-    }
-    pairs = [*answers.values()]
+    ]
+    pairs = [pair for _, pair in answers]  # an item that was answered twice counts twice
     counts = Counter(pairs)
     table = tuple(tuple(counts[truth, said] for said in labels) for truth in labels)
     marks: Counter[str] = Counter()
@@ -203,7 +203,7 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         reworded=_flipped(read, REWORDED),
         probes=tuple(Probe(name, _flipped(read, name), _more(read, name)) for name in names),
         marks=dict(marks),
-        answers=answers,
+        answers=dict(answers),
         domain=domain,
     )
 
