@@ -116,7 +116,8 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
 
     A suite's outcome comes from the first of these rules (`_rules`) that applies:
 
-    1. The model replied to most rows, and no judge of the replies counts: undecided (`none` without a threshold).
+    1. The model replied to `MIN_COVERAGE` of its rows, and no judge of these counts: undecided (`none` without a
+       threshold).
     2. Nothing is scored, or a component of its score is missing: error.
     3. Less than `MIN_COVERAGE` of its applicable rows is scored: error.
     4. Its score is withheld: undecided (`none` without a threshold).
@@ -126,9 +127,9 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Undecided too
        if the score corrected by its judges' exam comes to another outcome.
 
-    Two things go before these rules: a suite whose requests wait in batches is undecided while rows are not scored,
-    and one gated on twins goes through the rules again with the share of originals that are right in all of them,
-    unless it ended in an error or was withheld. The rules of a model's overall score are `_overall`'s.
+    Two things override what the rules say (`_suite`): a suite gated on twins goes through them again with the share
+    of originals that are right in all of them, unless it ended in an error or was withheld; and one whose requests
+    wait in batches is undecided while rows are not scored. The rules of a model's overall score are `_overall`'s.
     """
     models = tuple(_model(model, policy, results) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()

@@ -39,7 +39,8 @@ def model_columns(language: str) -> list[Column]:
     """Return the columns of a model as a whole, of a `VerdictRow` whose `part` has its score.
 
     Another column is one line here. A value that the results (docs/results.md) do not hold yet is first a field of
-    `SuiteScore` (`metrics/analysis/scores.py`).
+    `SuiteScore` (`metrics/analysis/scores.py`); one that needs single answers is counted in `build_interim`
+    (`metrics/analysis/results.py`), as failures are. `spent` is of a model by all its prompts, a row of one.
     """
     return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 

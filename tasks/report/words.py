@@ -1,5 +1,6 @@
 """What reports say in words: phrases, why a suite or a model has its outcome, what calls cost."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -131,7 +132,8 @@ def money(value: float | None, currency: str, language: str) -> str:
     """Write a sum of money with enough decimals to say something; without a price it says so."""
     if value is None:
         return shared("no_price", language)
-    amount = grouped(value, 2 if value >= 1 or value == 0 else 4)
+    exponent = math.floor(math.log10(value)) if value > 0 else 0
+    amount = grouped(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # what costs little is not free
     return f"{amount} {currency}" if currency else amount
 
 

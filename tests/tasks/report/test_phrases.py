@@ -9,7 +9,7 @@ from metrics.analysis.failures import FailureCount, all_failed, lost
 from metrics.analysis.summary import summarise
 from prompts.phrases import translated
 from tasks.aggregate import UNSETTLED
-from tasks.report.words import why
+from tasks.report.words import money, why
 from tests.helpers.suites import declared
 from tests.helpers.tables import four
 from tests.helpers.verdicts import finalise
@@ -104,3 +104,9 @@ def test_what_is_undecided_says_how_many_answers_would_decide(language: str, sai
 def test_what_ten_times_as_many_answers_would_not_decide_is_too_close(language: str, said: str) -> None:
     part = {"reason": "", "outcome": "undecided", "n_deciding": None, "interval": {"low": 0.5, "high": 0.9}}
     assert why(part, language) == said
+
+
+def test_a_small_sum_is_not_written_as_nothing() -> None:
+    values = (0, 0.0000361, 0.00098, 0.0123, 0.5, 12.345)
+    written = [money(value, "USD", "en").partition(" ")[0] for value in values]
+    assert written == ["0.00", "0.000036", "0.00098", "0.0123", "0.5000", "12.35"]
