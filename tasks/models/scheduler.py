@@ -273,23 +273,38 @@ class _Batch:
         """
         last: CallError | None = None
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
-        retries = stamina.retry_context(
-            on=self._worth_another, attempts=None, timeout=None, wait_initial=0.25, wait_max=20.0, wait_jitter=0.5
-        )
         try:
             async with asyncio.timeout(deadline_s) as limit:
-                async for attempt in retries:
+
+                async def once() -> tuple[Reply, float]:
+                    # Waiting for a slot is our own doing, and does not count against the call.
+                    left = (limit.when() or 0.0) - loop.time()
+                    limit.reschedule(None)
+                    async with self.endpoint.slot(deadline_s):
+                        limit.reschedule(loop.time() + left)
+                        return await self._attempt(call)
+
+                try:
+                    return await once()
+                except CallError as error:
+                    last = error
+                # Only where it is needed: what counts retries leaves much garbage that refers to itself.
+                async for attempt in stamina.retry_context(
+                    on=self._worth_another,
+                    attempts=None,
+                    timeout=None,
+                    wait_initial=0.25,
+                    wait_max=20.0,
+                    wait_jitter=0.5,
+                ):
                     with attempt:
-                        # Waiting for a slot is our own doing, and does not count against the call.
-                        left = (limit.when() or 0.0) - loop.time()
-                        limit.reschedule(None)
-                        async with self.endpoint.slot(deadline_s):
-                            limit.reschedule(loop.time() + left)
-                            try:
-                                return await self._attempt(call)
-                            except CallError as error:
-                                last = error
-                                raise
+                        if attempt.num == 1:
+                            raise last  # the attempt above
+                        try:
+                            return await once()
+                        except CallError as error:
+                            last = error
+                            raise
         except TimeoutError as error:
             said = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
