@@ -81,6 +81,8 @@ def _read(file: str) -> _Table:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"prices: {file} has more than {LARGEST:,} bytes; expected a table of prices")
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if isinstance(found, dict) and "file" in found:
+            raise ValueError(f"prices: {file}: file: expected no such key in the table itself; take it out")
         return _Table.model_validate({**found, "file": file} if isinstance(found, dict) else found)
     except OSError as error:
         raise ValueError(

@@ -17,7 +17,7 @@ from metrics.analysis.means import repeated, suite_intervals
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
-from metrics.analysis.scores import Circumstances, ModelScore, model_scores, totals_of
+from metrics.analysis.scores import Circumstances, ModelScore, model_scores, right_answers, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
@@ -136,6 +136,7 @@ def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores 
         tables.summary,
         known,
         repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
+        right=right_answers(tables.scores, tables.items, known.suites),
         failures=failures(tables.scores, tables.items, known.suites),
         intervals=suite_intervals(tables.scores, tables.items, known.members),
     )

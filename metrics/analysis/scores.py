@@ -39,7 +39,8 @@ class SuiteScore:
     `score` is unrounded, in [0, 1]; None where nothing can be said (then `problem` says why). `weight` is the
     suite's share of the overall score, renormalised over the suites that the model took part in. `parts` are the
     means that the score is made of (with strata: of each family), `beside` those of other headlines. `left_out`
-    were not applicable. `n_asked` and `n_scored` count rows of all its metrics. `coverage` is the smallest share of
+    were not applicable. `n_asked` and `n_scored` count rows of all its metrics, `n_right` answers to which each of
+    them gives 1. `coverage` is the smallest share of
     applicable rows that a metric has scored, `answered` that of rows whose call brought a reply. `stopping`: the
     suite was asked until it was decided; its interval is that of the sequence, which alone decides. Of `n_failed`
     rows the call failed, of `n_unread` no judge's reply could be read: `lower` is the score were all of these wrong
@@ -61,6 +62,7 @@ class SuiteScore:
     problem: str = ""
     n_asked: int = 0
     n_scored: int = 0
+    n_right: int = 0
     coverage: float | None = None
     answered: float | None = None
     parts: Mapping[str, float | None] = field(default_factory=dict)
@@ -141,6 +143,7 @@ def model_scores(
     known: Circumstances,
     *,
     repeated: pl.DataFrame | None = None,
+    right: Mapping[tuple[str, str], int] | None = None,
     failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
 ) -> tuple[ModelScore, ...]:
@@ -150,8 +153,8 @@ def model_scores(
     its metrics' means, of those that occur in the summary and apply. Where a suite was asked until it was decided,
     its sequence's interval stands, and the overall one is that of means whose intervals hold at once. Labels of
     people stand, where they are enough, in the place of what judges said. `repeated` are the cells of suites that
-    are gated on k answers to each question: these take the place of the means, which stand beside them. `failures`
-    say, by model and suite, why calls brought nothing that could be scored.
+    are gated on k answers to each question: these take the place of the means, which stand beside them. By model
+    and suite, `right` counts right answers, and `failures` say why calls brought nothing that could be scored.
 
     `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one
     is not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of
@@ -178,7 +181,7 @@ def model_scores(
             key = model, suite.name
             causes, told = (failures or {}).get(key, ()), (intervals or {}).get(key, {})
             score = _score(summary, deciding, suite, model, known, causes=causes, intervals=told)
-            parts.append(replace(score, weight=suite.weight / share))
+            parts.append(replace(score, weight=suite.weight / share, n_right=(right or {}).get(key, 0)))
         found.append(_overall(model, tuple(parts), known.missing.get(model, "")))
     return tuple(found)
 
@@ -241,6 +244,20 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
         measured=all(suite.measured for suite in suites if suite.weight),
         **others,
     )
+
+
+def right_answers(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> dict[tuple[str, str], int]:
+    """Count, by model and suite, the answers to which every metric of the suite's score gives 1."""
+    found: dict[tuple[str, str], int] = {}
+    for suite in suites:
+        own = scores.filter(pl.col("metric").is_in(suite.scored_by), pl.col("status") != "not_applicable")
+        own = own.join(items.filter(suite=suite.name), on="item_id", how="semi")
+        answers = own.group_by("model", "item_id", "repeat").agg(
+            (pl.col("value") == 1).fill_null(value=False).all()
+        )
+        counts = answers.filter("value")["model"].value_counts()
+        found |= {(model, suite.name): n for model, n in counts.iter_rows()}
+    return found
 
 
 def put_in(suites: Sequence[SuiteScore], end: str) -> list[SuiteScore]:

@@ -99,4 +99,4 @@ def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path) -> 
     texts = [str(one.body["messages"]) for one in asked]
     assert [sum(f"City {n}" in text for text in texts) for n in range(6)] == [0, 0, 0, 0, 1, 1]
     (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
-    assert (entry["score"], entry["suites"][0]["n_scored"]) == (1.0, 6)
+    assert [entry["score"], *map(entry["suites"][0].get, ("n_scored", "n_right"))] == [1.0, 6, 6]

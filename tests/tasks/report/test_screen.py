@@ -114,6 +114,16 @@ def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
     assert ("… 25 more" in said) == (models == 30), "the best and the worst are shown"
 
 
+def test_a_mean_beside_a_score_that_no_model_has_is_left_out() -> None:
+    found = results(2, 1)
+    suites = [model["suites"][0] for model in found["final"]["models"]]
+    for means, told in (((None, None), False), ((None, 0.5), True)):
+        for suite, mean in zip(suites, means, strict=True):
+            suite["beside"] = {"sound": mean}
+        text = shown(screen(found, resolve(settings()), COUNTS, 7200.0, FILES), 120, whole=True)
+        assert ("sound" in text) is told
+
+
 def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
     made_ = screen(results(6, 4), resolve(settings()), COUNTS, 7200.0, FILES)
     said = shown(made_, 160, whole=True)
