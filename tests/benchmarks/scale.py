@@ -1,7 +1,8 @@
 """Measure runs that are large in one direction: calls in flight, calls, rows, or models, judges and suites.
 
     python -m tests.benchmarks.scale flight [256 1000]       3 000 calls of 0.5 s: the peak that the server sees
-    python -m tests.benchmarks.scale calls [100000]          calls of 5 ms, 256 in flight, and again from the cache
+    python -m tests.benchmarks.scale calls [100000]          calls of 5 ms, 256 in flight, and again from the cache,
+                                                            beside what the openai package takes alone
     python -m tests.benchmarks.scale rows [10000 100000 1000000]   rows with responses: loaded, scored, aggregated
     python -m tests.benchmarks.scale wide [10 3 4]           models x judges x suites, and again from the cache
 
@@ -9,15 +10,20 @@ CPU and memory are those of the run's whole tree of processes, as its manifest s
 CPU by rows, less what an empty run takes.
 """
 
+import asyncio
 import json
 import math
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import httpx
+from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from tests.benchmarks.street import evaluate
 from tests.servers.running import Server, serve_openai
@@ -75,6 +81,22 @@ def flight(folder: Path, *limits: int) -> None:
                   f"{100 * done['query_span_s'] / limit:.0f} % of {limit:.2f} s")  # fmt: skip
 
 
+async def bare(base_url: str, n: int = 10_000) -> float:
+    """Return the CPU milliseconds of a call by the openai package alone, its reply read as its types."""
+    numbers = iter(range(n))
+    http = DefaultAioHttpClient(limits=httpx.Limits(max_connections=QUICK_IN_FLIGHT))
+    async with AsyncOpenAI(base_url=base_url, api_key="unused", max_retries=0, http_client=http) as client:
+
+        async def ask() -> None:
+            for number in numbers:
+                text = f"What is {number} plus 1?"
+                await client.chat.completions.create(model="m", messages=[{"role": "user", "content": text}])
+
+        started = time.process_time()
+        await asyncio.gather(*(ask() for _ in range(QUICK_IN_FLIGHT)))
+    return 1000 * (time.process_time() - started) / n
+
+
 def calls(folder: Path, n: int = 100_000) -> None:
     """Print what a call costs that is quick, and one that is remembered."""
     data = questions(folder / "rows.jsonl", n)
@@ -83,6 +105,7 @@ def calls(folder: Path, n: int = 100_000) -> None:
         for title in (f"{n} calls", "again, from the cache"):
             done = run(folder, title, given)
             print(f"  {1000 * done['cpu'] / n:.2f} ms of CPU a call")
+        print(f"the openai package alone: {asyncio.run(bare(server.base_url)):.2f} ms of CPU a call")
 
 
 def rows(folder: Path, *counts: int) -> None:
