@@ -38,9 +38,11 @@ class VerdictRow:
 def model_columns(language: str) -> list[Column]:
     """Return the columns of a model as a whole, of a `VerdictRow` whose `part` has its score.
 
-    Another column is one line here. A value that the results (docs/results.md) do not hold yet is first a field of
-    `SuiteScore` (`metrics/analysis/scores.py`); one that needs single answers is counted in `build_interim`
-    (`metrics/analysis/results.py`), as failures are. `spent` is of a model by all its prompts, a row of one.
+    Another column is one line here, and its title a phrase in each `prompts/<language>/phrases.yaml`. Counts of
+    answers are in the model's suites (`row.model["suites"]`: `n_asked`, `n_scored`, `n_right`); `row.spent` has
+    `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model, where a row is of
+    one: `money` of `tasks/report/words.py` writes them. What the results (docs/results.md) do not hold is first a
+    field of `SuiteScore` (`metrics/analysis/scores.py`), counted from single answers in `build_interim`.
     """
     return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 

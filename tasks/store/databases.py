@@ -5,8 +5,10 @@ deadlock) is tried again.
 """
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -77,6 +79,9 @@ class Database:
         parsed = parse(url)
         self.url = url
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
+        # In a file one thread writes at a time: SQLite would have the others sleep and look again, in no order,
+        # for seconds.
+        self._writing = threading.Lock() if self.is_sqlite else nullcontext()
         self._listed = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
@@ -127,14 +132,15 @@ class Database:
                     raise
         raise AssertionError("unreachable: the loop ends by return or raise")
 
-    def _work(self, work: Callable[[sa.Connection], T]) -> T:
+    def _work(self, work: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
         """Do a piece of work that may be repeated.
 
         Raises:
             InputError: the database refuses, or its file is damaged.
         """
         try:
-            return self._do(work)
+            with self._writing if writes else nullcontext():
+                return self._do(work)
         except DamagedFile as error:
             raise InputError(
                 f"reply cache {shown(self.url)} is damaged ({error}). `{typed('store repair')}` saves what can be "
@@ -148,7 +154,7 @@ class Database:
         if not values.get("ids", True):
             return []
         text, given = self._asked(name, values)
-        found = self._work(lambda connection: connection.exec_driver_sql(text, given).all())
+        found = self._work(lambda connection: connection.exec_driver_sql(text, given).all(), writes=name == "claim")
         return list(map(tuple, found))
 
     def run(self, name: str, **values: Any) -> int:
