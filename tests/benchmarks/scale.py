@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
 from tests.benchmarks.street import evaluate
@@ -84,7 +84,7 @@ def flight(folder: Path, *limits: int) -> None:
 async def bare(base_url: str, n: int = 10_000) -> float:
     """Return the CPU milliseconds of a call by the openai package alone, its reply read as its types."""
     numbers = iter(range(n))
-    http = DefaultAioHttpClient(limits=httpx.Limits(max_connections=QUICK_IN_FLIGHT))
+    http = DefaultAioHttpClient(limits=httpx2.Limits(max_connections=QUICK_IN_FLIGHT))
     async with AsyncOpenAI(base_url=base_url, api_key="unused", max_retries=0, http_client=http) as client:
 
         async def ask() -> None:
