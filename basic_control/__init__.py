@@ -1,7 +1,7 @@
-"""The start of an installed Basic Control: its own modules are found first, whatever folder it is started in.
+"""Startup of an installed Basic Control: its own modules are found first, whatever the working directory.
 
-In a wheel the rooms (flows, tasks, data, …) stand inside this folder, in a checkout beside it. Plug-ins import
-the same names in both, such as `from data.records import Family`.
+In a wheel the packages (flows, tasks, data, …) are inside this folder, in a checkout beside it. Plug-ins use the
+same imports in both, such as `from data.records import Family`.
 """
 
 from basic_control.interrupts import leave_while_starting
@@ -14,20 +14,20 @@ from pathlib import Path  # noqa: E402 - likewise
 
 _HERE = Path(__file__).resolve().parent
 HOME = str(_HERE if (_HERE / "flows").is_dir() else _HERE.parent)
-"""The folder of the rooms."""
+"""The folder of the packages."""
 ROOMS = ("data", "prompts", "metrics", "generators", "config", "tasks", "flows")
 
 
 def start() -> None:
-    """Put the folder of the rooms first on the path, so that no `config.py` or `data/` is taken for ours.
+    """Put the packages' folder first on the path, so that no local `config.py` or `data/` shadows ours.
 
-    Processes that `multiprocessing` starts inherit the path; `flows.environment.modules` is for the others.
+    Processes started by `multiprocessing` inherit the path; `flows.environment.modules` is for all others.
     """
     sys.path[:] = [HOME, *(path for path in sys.path if path != HOME)]
 
 
 def hold() -> None:
-    """Start, and import every room at once: for processes whose host puts folders before ours later on."""
+    """Call `start` and import every package at once, for hosts that later put other folders before ours."""
     start()
     for room in ROOMS:
         importlib.import_module(room)

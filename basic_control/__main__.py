@@ -11,7 +11,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
     leave_at_once()
     start()
-    # Only now: the rooms are found.
+    # Only now can our packages be imported.
     from flows.cli.application import main as run
 
     return run(argv)
@@ -19,6 +19,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        # The folder that it is started in, which Python puts first for `-m` alone: as with the console script.
+        # `-m` alone puts the working directory first; remove it, as with the console script.
         del sys.path[0]
     raise SystemExit(main())

@@ -1,6 +1,6 @@
-"""The flow of an installed copy's deployments, by a name that no other package has.
+"""The flow of an installed copy's deployments, in a module name that no other package has.
 
-Prefect puts the folder that a run works in before every other when it imports a flow.
+When Prefect imports a flow, it puts the run's working directory first on the path.
 """
 
 from basic_control import hold

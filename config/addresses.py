@@ -1,4 +1,4 @@
-"""Addresses of a configuration, and parameters: what in them is a secret, and how messages show them."""
+"""Detect secrets in a configuration's addresses and parameters, and mask them in messages."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -11,22 +11,22 @@ _HOLDS_KEY = (
     r"(?:api|access|secret|private|subscription)[-_]?key|(?:access|auth|bearer)[-_]?token|authorization|password"
     r"|(?:client[-_]?)?secret"
 )
-"""Names whose value is a secret wherever they stand."""
+"""Names whose value is always a secret."""
 _NAMES = pattern(
     rf"(?:^|[^a-z])(?:(?:{_HOLDS_KEY}|(?:account|shared|function)?key|credential)s?|[a-z]*token|sig|signature|jwt|auth|"
     r"bearer|pass|passwd|pwd|code)(?:$|[^a-z])"
 )
-"""Names of a query, where shorter ones hold a secret too: requests have an `eos_token` and a `prompt_cache_key`."""
+"""Secret names in a query. In requests they would also match `eos_token` and `prompt_cache_key`."""
 _PARAMETERS = pattern(_HOLDS_KEY, re.IGNORECASE)
 _GIVEN = pattern(rf"(?<!\w)((?:{_HOLDS_KEY})['\"]?:\s*['\"]?)[^\s'\",{{}}]+", re.IGNORECASE)
 _BEGINNINGS = r"sk-|AIza|gh[pousr]_|hf_|eyJ|xox[a-z]-|AKIA"
-"""How keys of known services begin."""
+"""Prefixes of known services' keys."""
 _VALUES = pattern(rf"{_BEGINNINGS}|(?i:bearer|basic)\b")
 _KEYS = pattern(rf"(?<![\w-])(?:{_BEGINNINGS}|(?i:bearer\s+))[\w~+/=.-]{{6,}}")
 _IN_TEXT = pattern(
     rf"(?<![\w-])(?:{_BEGINNINGS}|(?i:bearer|basic)\s+)(?=[\w~+/=.-]{{0,200}}\d)(?=[\w~+/=.-]{{0,200}}[A-Za-z])[\w~+/=.-]{{16,}}"
 )
-"""What looks like a key amid words: longer than any word that begins so, and with digits in it."""
+"""What looks like a key amid words: longer than any word with that prefix, and with digits in it."""
 _SCHEME = pattern(r"\s*([A-Za-z][A-Za-z0-9+.-]*):(?!\d{1,5}(?:/|$))")
 _UUID = pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _RANDOM = pattern(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w~+/=.-]{32,}")
@@ -34,7 +34,7 @@ _USER = pattern(r"(://)[^/@\s'\"]{1,500}@|(://[^/@\s:]{0,500}:)[^@\s]{1,500}@")
 _QUERY = pattern(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+")
 
 _LEAST = 16
-"""Characters of a key: shorter values of its variable, such as EMPTY, are none."""
+"""Minimum characters of a key: shorter values of its variable, such as EMPTY, are none."""
 ADVICE = (
     "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "
     "`api_key_header`"
@@ -42,9 +42,9 @@ ADVICE = (
 
 
 def secret_part(url: str) -> str:
-    """Return the name of the part of an address's query or fragment that holds a secret; '' where none does.
+    """Return the name of the part of an address's query or fragment that holds a secret; '' if none does.
 
-    A name says so (`key`, `api-key`, `sig`, `access_token` …), or a value does that looks as keys do.
+    It is recognised by its name (`key`, `api-key`, `sig`, `access_token` …), or by a value that looks like a key.
     """
     _, mark, rest = url.replace("#", "?").partition("?")
     for part in re.split(r"[?&;]", rest) if mark else ():
@@ -57,7 +57,7 @@ def secret_part(url: str) -> str:
 
 
 def secret_parameter(given: Mapping[str, Any]) -> str:
-    """Return the dotted name of a parameter of requests, at any depth, that holds a secret; '' where none does."""
+    """Return the dotted name of a request parameter, at any depth, that holds a secret; '' if none does."""
     for name, value in given.items():
         if isinstance(value, Mapping):
             if inner := secret_parameter(value):
@@ -68,22 +68,22 @@ def secret_parameter(given: Mapping[str, Any]) -> str:
 
 
 def holds_key(text: str, known: Collection[str] = ()) -> bool:
-    """Say whether a text for models holds one of the `known` keys, or what looks like one."""
+    """Return whether a text for models contains one of the `known` keys, or what looks like a key."""
     return any(len(key) >= _LEAST and key in text for key in known) or _IN_TEXT.search(text) is not None
 
 
 def other_scheme(url: str) -> str:
-    """Return an address's scheme where it is neither http nor https (`file`, `ftp` …); else ''."""
+    """Return an address's scheme if it is neither http nor https (`file`, `ftp` …); else ''."""
     found = _SCHEME.match(url)
     return found[1] if found and found[1].lower() not in {"http", "https"} else ""
 
 
 def holds_user(url: str) -> bool:
-    """Say whether an address names a user or a password before its host."""
+    """Return whether an address has a user or a password before its host."""
     return "@" in re.split(r"[/?#]", url.partition("://")[2] or url, maxsplit=1)[0]
 
 
 def mask(text: str) -> str:
-    """Return a message without what looks like a key, and without the passwords and query values of addresses."""
+    """Return a message with keys, and addresses' passwords and query values, masked."""
     text = _GIVEN.sub(r"\1***", text)
     return _KEYS.sub("***", _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text)))

@@ -1,9 +1,8 @@
-"""Suites as a configuration names them: shipped, discovered or its own, with their sections and short keys.
+"""A configuration's suites (shipped, discovered or its own), with their sections and short keys.
 
-`suites` lists names and declarations. A declaration of a known name goes over what that name declares; so does the
-section of that name (`cot: {n_samples: 10}`), in whose short keys (`keys` of a shipped declaration) the form of
-earlier versions lives on. What results are whole declarations (`data.suites.Suite`), each key of which is known by
-where it was written.
+`suites` lists names and declarations. A declaration overrides the known one of the same name; so does the section
+of that name (`cot: {n_samples: 10}`), whose short keys (`keys` of a shipped declaration) keep the form of earlier
+versions working. The results are whole declarations (`data.suites.Suite`), with the origin of each key recorded.
 """
 
 import re
@@ -31,9 +30,9 @@ Steps = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Declaration:
-    """A suite as a file declares it, and the short keys of its section with the paths that each stands for.
+    """A suite as a file declares it, and the paths that each short key of its section stands for.
 
-    `default`: it runs where a configuration names no suites. `text` is the file's own, `origin` its name.
+    `default`: it runs if a configuration names no suites. `text` is the text of the file, `origin` its name.
     """
 
     values: Mapping[str, Any]
@@ -45,9 +44,9 @@ class Declaration:
 
 @dataclass
 class Resolved:
-    """A configuration with whole suites; `written` says of a path where its value was written.
+    """A configuration with whole suites; `written` maps a path to where its value was written.
 
-    `declared` are the declarations under which suites are known that the configuration names, by their places.
+    `declared` maps the places of suites that the configuration names to the declarations known by those names.
     """
 
     raw: dict[str, Any]
@@ -62,12 +61,12 @@ class Resolved:
         return path
 
     def source(self, path: Steps) -> Declaration | None:
-        """Return the declaration of a file that a path's value comes from; None where the configuration has it."""
+        """Return the file declaration that a path's value comes from; None if the configuration itself has it."""
         return self.declared.get(path[:2]) if self.origin(path) == path else None
 
 
 class DeclarationError(InputError):
-    """What is wrong with suites: errors in pydantic's form, with what is `allowed` where a key is unknown."""
+    """Errors about suites in pydantic's form, with the `allowed` keys if one is unknown."""
 
     def __init__(self, *errors: Mapping[str, Any]) -> None:
         super().__init__("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors))
@@ -123,18 +122,18 @@ def _registered() -> Iterator[Declaration]:
 
 
 def known() -> Mapping[str, Declaration]:
-    """Return every declared suite, by name: shipped, of plug-ins, of other distributions."""
+    """Return every declared suite by name: shipped, from plug-ins, from other distributions."""
     return _read_declarations(tuple(map(str, (*sorted(SHIPPED.glob("*.yaml")), *plugins.files(".yaml")))))
 
 
 def takes_all(name: str) -> bool:
-    """Say whether a suite is declared to take all rows of its data."""
+    """Return whether a suite is declared to take all rows of its data."""
     declared = known().get(name, Declaration({}, {})).values
     return bool(declared.get("items", {}).get("sample", {}).get("method") == "all")
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay one mapping over another; mappings in both are merged, all else is replaced."""
+    """Override one mapping with another; mappings in both are merged recursively, all else is replaced."""
     found = dict(below)
     for key, value in above.items():
         old = found.get(key)
@@ -145,7 +144,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 def _section(
     values: dict[str, Any], declared: Declaration, section: object, name: str, place: Steps
 ) -> tuple[dict[str, Any], dict[Steps, Steps]]:
-    """Lay a section over a suite; return where each of its keys went."""
+    """Apply a section to a suite; return the suite and where each of the section's keys went."""
     written: dict[Steps, Steps] = {}
     if not isinstance(section, Mapping):
         raise _wrong((name,), "", "dict_type", input=section)
@@ -164,7 +163,7 @@ def _section(
 
 
 def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
-    """Check the options of a suite's loader and metrics, and fill in their defaults; all else is pydantic's."""
+    """Check the options of a suite's loader and metrics and fill in defaults; pydantic checks the rest."""
     for name in values["metrics"] if isinstance(values.get("metrics"), Mapping | list | tuple) else ():
         try:
             metric(str(name))
@@ -201,7 +200,7 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
 
 
 def _read(prompt: str, place: Steps) -> str:
-    """Return a prompt's text, a file's where it names one: manifests and keys of caches hold the text itself."""
+    """Return a prompt's text, reading a file if it names one: manifests and cache keys contain the text itself."""
     if not PROMPT_FILE.fullmatch(prompt):
         return prompt
     try:
@@ -222,7 +221,7 @@ def _options(unit: Loader | Metric, given: Mapping[str, Any], place: Steps) -> d
 
 
 def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
-    """Refuse before anything is asked what would end as an error after every judge was paid."""
+    """Refuse before anything is asked what would fail after every judge was paid."""
     use = suite.use(name)
     if use.enabled and measure.steps and not measure.votes and (use.aggregate or suite.aggregate) == "majority":
         said = (
@@ -233,10 +232,10 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
 
 
 def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
-    """Return the suites of a run's configuration, of this version or an earlier one, as far as they can be told.
+    """Return the suites of a run's configuration, of this or an earlier version, as far as possible.
 
-    Options stay as they were written where a unit is not there any more, or has others now. The run's own plug-ins
-    are not loaded: nothing of a finished run is executed to show it.
+    Options are kept as written if their unit is gone or has others now. The run's own plug-ins are not loaded:
+    showing a finished run executes none of its code.
     """
     own = {key: value for key, value in configuration.items() if key != "plugins"}
     try:
@@ -254,12 +253,12 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
 
 
 def resolve(raw: Mapping[str, Any], *, settled: bool = True) -> Resolved:
-    """Return a configuration in which every suite is a whole declaration, and nothing else tells of suites.
+    """Return a configuration in which every suite is a whole declaration, and no other key is about suites.
 
-    Where it is not to be `settled`, options stay as they were written, and no loader or metric is imported.
+    Unless `settled`, options are kept as written, and no loader or metric is imported.
 
     Raises:
-        DeclarationError: a name that no suite has, a key that a section cannot have, an option that does not fit.
+        DeclarationError: an unknown suite, a key that a section cannot have, or an invalid option.
     """
     result = Resolved(dict(raw))
     try:
@@ -274,7 +273,7 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
     rest = result.raw
     listed = rest.get("suites", [name for name, one in known().items() if one.default])
     if not isinstance(listed, list | tuple):
-        return  # pydantic says what is wrong with it
+        return  # pydantic reports the error
     if isinstance(paths := rest.get("plugins", ()), list | tuple):
         plugins.use(map(str, paths))
     entries = [entry.model_dump() if isinstance(entry, Suite) else entry for entry in listed]
@@ -288,7 +287,7 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
     for index, entry in enumerate(entries):
         place: Steps = ("suites", index)
         if not isinstance(entry, str | Mapping):
-            suites.append(entry)  # pydantic says what is wrong with it
+            suites.append(entry)  # pydantic reports the error
             continue
         name, values = _laid(entry, place)
         declared = known().get(name, Declaration({}, {}))
@@ -300,7 +299,7 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
             values["weight"] = weights[name]
             result.written[*place, "weight"] = ("weights", name)
         suites.append(_settled(values, place) if settled else values)
-    for name, section in sections.items():  # of suites that do not run: checked all the same
+    for name, section in sections.items():  # of suites that do not run: still checked
         declared = known().get(name, Declaration({}, {}))
         values, result.written = _section(dict(declared.values), declared, section, name, ("suites", len(suites)))
         if settled:
@@ -309,12 +308,12 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
 
 
 def _laid(entry: str | Mapping[str, Any], place: Steps) -> tuple[str, dict[str, Any]]:
-    """Return the name of an entry of `suites`, and its keys laid over what is declared under that name."""
+    """Return the name of an entry of `suites`, and its keys merged over the declaration of that name."""
     if isinstance(entry, str):
         if entry not in known():
             said = f"unknown suite {entry!r}: expected one of {', '.join(known())}, or a declaration"
             raise _wrong(place, said, "unknown")
         return entry, dict(known()[entry].values)
     name = str(entry.get("name", ""))
-    complete = set(Suite.model_fields) <= set(entry)  # as a manifest holds it: it goes over nothing
+    complete = set(Suite.model_fields) <= set(entry)  # as in a manifest: it needs no other declaration
     return name, dict(entry) if complete or name not in known() else merged(known()[name].values, entry)

@@ -22,7 +22,7 @@ from data.records import Provider
 
 
 class Model(Frozen):
-    """A model under test, or a judge: where it is, how it is asked, and how hard it may be pushed."""
+    """A model under test, or a judge: its address, request settings and limits."""
 
     name: str = Field(min_length=1, description="the name in reports; unique in its list")
     provider: str = Field("ollama", description="one of the providers; plug-ins may add some")
@@ -84,7 +84,7 @@ class Model(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _gather(cls, given: Any) -> Any:
-        """Gather the keys that only the provider has into `options`, checked and with their defaults."""
+        """Move the provider's own keys into `options`, checked and with their defaults."""
         if not isinstance(given, Mapping):
             return given
         ours = set(cls.model_fields) - {"options"}
@@ -95,7 +95,7 @@ class Model(Frozen):
         try:
             unit = find(Provider, str(given.get("provider", "ollama")))
         except InputError:
-            return kept  # its keys are not known: `_there` says what is wrong
+            return kept  # its keys are unknown: `_there` reports the error
         declared = names(unit.options)
         if taken := ours & set(declared):
             raise InputError(f"provider {unit.name} declares {min(taken)!r}, which every entry has; rename it.")
@@ -111,7 +111,7 @@ class Model(Frozen):
 
     @model_serializer(mode="wrap")
     def _flat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write the provider's keys beside the others, as a configuration has them."""
+        """Put the provider's keys beside the others, as in a configuration."""
         told: dict[str, Any] = serialize(self)
         return told | told.pop("options", {})
 
@@ -164,7 +164,7 @@ class Model(Frozen):
 
     @property
     def concurrency(self) -> int:
-        """The most calls in flight; where the model runs on this machine, no more than it has room for."""
+        """The maximum of calls in flight; for a model on this machine, at most what it has room for."""
         allowed = self.unit.at_once
         return min(self.max_concurrency, allowed(self)) if allowed else self.max_concurrency
 
@@ -176,7 +176,7 @@ class Model(Frozen):
     def cost(
         self, tokens_in: float, tokens_out: float, cached: float = 0, thinking: float = 0, *, batches: bool = False
     ) -> float | None:
-        """Return what tokens cost, `cached` and `thinking` of them at their own prices; None without prices."""
+        """Return the cost of tokens, `cached` and `thinking` of them at their own prices; None without prices."""
         read, written = self.price_in, self.price_out
         if read is None or written is None:
             return None
@@ -188,7 +188,7 @@ class Model(Frozen):
 
     @property
     def key_place(self) -> str:
-        """The header or query parameter that is to carry the key; '' where that is the provider's own."""
+        """The header or query parameter for the key; '' for the provider's own."""
         return self.api_key_header or self.api_key_query
 
     @model_validator(mode="after")
@@ -207,7 +207,7 @@ class Model(Frozen):
 
 
 class Judge(Model):
-    """A judge: a model whose temperature is the metric's, unless it is given here."""
+    """A judge: a model whose temperature is the metric's unless it is set here."""
 
     system: str = Field(
         "", description="said to the judge before the metric's own system prompt; nothing unless given"

@@ -1,4 +1,4 @@
-"""The price table: what models cost, in a file of its own with its date."""
+"""The price table: what models cost, in a separate dated file."""
 
 import datetime as dt
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ LARGEST = 1_000_000
 
 
 class Prices(Frozen):
-    """Which price table holds, of which day; what it says of a model stands in the model's own keys."""
+    """The price table in use and its date; the prices themselves are in the models' own keys."""
 
     file: str = Field(description="the YAML file of the table")
     date: dt.date = Field(description="the day on which its prices were valid")
@@ -23,7 +23,7 @@ class Prices(Frozen):
     stale_after_days: int = Field(90, ge=1, description="reports point out an older table")
 
     def age(self, today: dt.date) -> int:
-        """Return the table's age in days where it is stale, else 0."""
+        """Return the table's age in days if it is stale, else 0."""
         days = (today - self.date).days
         return days if days > self.stale_after_days else 0
 
@@ -42,16 +42,16 @@ class _Table(Prices):
 
 
 KEYS = {"price_in": "input", "price_out": "output", "price_cached": "cached_input", "price_thinking": "reasoning"}
-"""An entry's prices, and what the table calls them."""
+"""A model entry's price keys, and their names in the table."""
 
 
 def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a configuration in which a price table's file is read, and each model that it names has its prices.
+    """Return a configuration with its price table's file read and the prices of each listed model filled in.
 
-    A model goes by the server's name for it, letter for letter; one with a price of its own keeps that.
+    A model is matched exactly by the server's name for it; an entry with its own price keeps that.
 
     Raises:
-        ValueError: the file cannot be read, or is no table.
+        ValueError: the file cannot be read, or is not a table.
     """
     file = raw.get("prices")
     if not isinstance(file, str) or not file:
@@ -67,7 +67,7 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
-    """Return the keys that a table has for an entry without a price of its own."""
+    """Return a table's price keys for an entry without its own price."""
     price = table.models.get(str(entry.get("model") or entry.get("name")))
     if price is None or {"price_in", "price_out"} & {*entry}:
         return {}

@@ -1,4 +1,4 @@
-"""Read a configuration: YAML, `--set` overrides, and the form that seed 001 used."""
+"""Read a configuration: YAML, `--set` overrides, and seed 001's form."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,21 +18,21 @@ from data.loading import responses_of
 SHIPPED = Path(__file__).parent
 DEFAULT = SHIPPED / "default.yaml"
 LARGEST = 1_000_000
-"""Bytes: a larger configuration file is a mistake (a data file, most likely)."""
+"""Bytes: a larger configuration file is a mistake (probably a data file)."""
 INDEX = re.compile(r"[0-9]{1,6}")
 SHOWN = 5
-"""Errors shown at once: enough to start with."""
+"""Errors shown at once."""
 SEED_KEYS = ("models_to_test", "tests_to_run", "runs_per_test")
 SEED_PATHS = {"tests_to_run": "families", "runs_per_test": "n_items"}
-"""Keys of the seed's form, and what the section of its suite calls them."""
+"""Keys of the seed's form, and their names in the suite's section."""
 SECRET = re.compile(r"api_?key|password|secret", re.IGNORECASE)
-"""A key whose value is not repeated in a message: somebody may have written the secret itself there."""
+"""A key whose value messages do not repeat: somebody may have written the secret itself there."""
 SAID = {
     "tuple_type": "expected a list",
     "dict_type": "expected `key: value` pairs",
     "model_type": "expected `key: value` pairs",
 }
-"""What pydantic says in Python's terms, in YAML's."""
+"""YAML terms for pydantic's messages in Python terms."""
 Path_ = tuple[str | int, ...]
 
 
@@ -42,7 +42,7 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, in
         seen: dict[str | int, int] = {}
         for key, value in node.value:
             here, line = (*path, str(key.value)), key.start_mark.line + 1
-            # YAML forbids it, and PyYAML silently takes the last.
+            # YAML forbids duplicates, but PyYAML silently takes the last.
             if here[-1] in seen:
                 problem = f"the key {'.'.join(map(str, here))!r} occurs twice (first on line {seen[here[-1]]})"
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
@@ -76,7 +76,7 @@ def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Path_, int]]:
 
 
 def _unquoted(text: str, error: Exception) -> str:
-    """Say that a template wants quotes, where a line that YAML stumbled over has one; '' elsewhere."""
+    """Return a hint to quote a template if YAML failed on a line with one; else ''."""
     marks = (getattr(error, name, None) for name in ("problem_mark", "context_mark"))
     lines = text.splitlines()
     for number in dict.fromkeys(mark.line for mark in marks if mark):
@@ -88,7 +88,7 @@ def _unquoted(text: str, error: Exception) -> str:
 
 
 def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
-    """Rewrite seed 001's form: its models are Ollama's, its prompts and report Russian, its level easy."""
+    """Convert seed 001's form: its models are Ollama's, its prompts and report Russian, its level easy."""
     rest = {key: value for key, value in raw.items() if key not in SEED_KEYS}
     if "models" in rest:
         raise InputError(f"{origin}: found 'models' beside {SEED_KEYS[0]!r}; use one form or the other.")
@@ -122,7 +122,7 @@ def _seed_suite() -> str:
 
 
 def _seeded(path: Path_) -> Path_:
-    """Return where a path of seed 001's form stands in ours."""
+    """Return the path in our form for a path of seed 001's form."""
     first, *rest = path
     if first == SEED_KEYS[0]:
         return ("models", *rest)
@@ -134,13 +134,13 @@ def _steps(dotted: str) -> Path_:
 
 
 def _shown(assignment: str) -> str:
-    """Return an assignment as a message may repeat it: without a secret, and not endless."""
+    """Return an assignment for a message, without secrets and shortened."""
     dotted, _, value = assignment.partition("=")
     return f"{dotted}=…" if SECRET.search(dotted) else mask(f"{dotted}={value}")[:500]
 
 
 def _assign(raw: dict[str, Any], assignment: str) -> Path_:
-    """Carry out one `path.to.key=value`; the value is read as YAML. Return the path."""
+    """Apply one `path.to.key=value`, with the value read as YAML, and return the path."""
     dotted, equals, text = assignment.partition("=")
     if not equals or not dotted.strip():
         raise InputError(
@@ -149,7 +149,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
     assignment = _shown(assignment)
     try:
         value = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a date that there is not
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
     steps = _steps(dotted.strip())
     here: Any = raw
@@ -174,7 +174,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
 
 
 def _expected(error: Mapping[str, Any], path: Path_) -> Sequence[str]:
-    """Return the keys that might stand in place of an unknown one, by the error or by the settings."""
+    """Return the keys allowed in place of an unknown one, from the error or from the settings."""
     if told := error.get("allowed") or error.get("ctx", {}).get("allowed"):
         return tuple(told)
     model: Any = Settings
@@ -188,7 +188,7 @@ def _expected(error: Mapping[str, Any], path: Path_) -> Sequence[str]:
 
 
 def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapping[Path_, str]) -> str:
-    """Say where a path of the configuration was written: in a `--set`, in a line, or somewhere in the file."""
+    """Return where a path of the configuration was written: in a `--set`, on a line, or somewhere in the file."""
     above = [path[:length] for length in range(len(path), 0, -1)]
     below = [steps for steps in set_paths if path and steps[: len(path)] == path]
     if assigned := [steps for steps in (*above, *reversed(below)) if steps in set_paths]:
@@ -199,7 +199,7 @@ def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapp
 def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     path: Path_ = tuple(error["loc"])
     message = str(error["msg"]).removeprefix("Value error, ")
-    # A check of the whole begins with the path that it is about.
+    # The message of a whole-model check begins with the path concerned.
     here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
     shown = path[:-1] if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int) else path
     dotted = ".".join(map(str, shown))
@@ -218,7 +218,7 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
 
 
 def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:
-    """Say what is wrong where it was written: in the configuration, or in a file that declares a suite."""
+    """Return an error's message and its place: in the configuration, or in a file that declares a suite."""
     path: Path_ = tuple(error["loc"])
     declared = origins.source(path)
     if declared is None:
@@ -231,7 +231,7 @@ def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[
 def parse(
     raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Sequence[str] = (), only: str = ""
 ) -> Settings:
-    """Check a configuration that was read already; `only` keeps that suite alone, also where it is not listed.
+    """Check a parsed configuration; `only` keeps that suite alone, even if it is not listed.
 
     Raises:
         InputError: it has a wrong key or value; the message names file, line, path and what is allowed.
@@ -258,10 +258,10 @@ def parse(
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
-        # A list none of whose entries is good counts as empty; the entries' own errors say it.
+        # A list without valid entries counts as empty; the entries' own errors are enough.
         errors = [e for e in errors if e["type"] != "too_short"
                   or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
-        # A secret in an address is what may be wrong with it; it need not stand in a log as well.
+        # The error may be a secret in an address, which must not be logged as well.
         if isinstance(error, DeclarationError) and error.resolved:
             origins = error.resolved
         if only and (index := _place(raw, only)) is not None:
@@ -277,7 +277,7 @@ def parse(
 
 
 def _check_keys(raw: Mapping[str, Any]) -> None:
-    """Refuse keys that no configuration has, before anything is imported for the others."""
+    """Refuse unknown top-level and section keys, before anything is imported for the others."""
     wrong: list[Path_] = [(key,) for key in raw if key not in Settings.model_fields]
     for name, field in Settings.model_fields.items():
         section, given = field.annotation, raw.get(name)
@@ -288,7 +288,7 @@ def _check_keys(raw: Mapping[str, Any]) -> None:
 
 
 def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
-    """Refuse half a price: its costs would look whole. No rule of `Model`: runs recorded before may have one."""
+    """Refuse half a price, whose costs would look complete. Not a rule of `Model`: recorded runs may have one."""
     for place, one in settings.entries():
         given = [name for name in PRICES if getattr(one, name) is not None]
         lacking = [name for name in ("price_in", "price_out") if name not in given]
@@ -300,29 +300,29 @@ def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
 
 
 def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a configuration with one suite of those that it lists, or may list."""
+    """Return a configuration with only one of the suites that it lists, or may list."""
     index = _place(raw, name)
     return {**raw, "suites": [name if index is None else raw["suites"][index]]}
 
 
 def _place(raw: Mapping[str, Any], name: str) -> int | None:
-    """Return which entry of `suites` declares the suite of that name; None where none does."""
+    """Return the index of the entry of `suites` that declares the named suite; None if none does."""
     listed = raw.get("suites")
     entries = enumerate(listed if isinstance(listed, list) else ())
     return next((n for n, one in entries if isinstance(one, Mapping) and one.get("name") == name), None)
 
 
 def fallback(file: str | Path) -> Path | None:
-    """Return the file that ships as `config/ollama.yaml`, say, where there is none of that name here."""
+    """Return the shipped file, for example `config/ollama.yaml`, if there is none of that name here."""
     name = Path(file)
     own = SHIPPED / name.name
     return own if name.parent == Path("config") and own.is_file() and not name.exists() else None
 
 
 def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "") -> Settings:
-    """Read a configuration file (the shipped default unless given) and apply `--set` assignments.
+    """Read a configuration file (by default the shipped one) and apply `--set` assignments.
 
-    A file that is here goes before one that ships under the same name.
+    A local file takes precedence over a shipped one of the same name.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
@@ -332,9 +332,9 @@ def read(file: str | Path | None = None, sets: Sequence[str] = (), only: str = "
 
 
 def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
-    """Read where a configuration keeps its runs and tables, for commands that look at finished runs.
+    """Read where a configuration keeps its runs and tables, for commands about finished runs.
 
-    Nothing else of the file is checked; `--set` may name keys of `store`.
+    Nothing else in the file is checked; `--set` may only name keys of `store`.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value there; or another key is set.
@@ -355,11 +355,11 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
 
 
 def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Path_, int]]:
-    """Return what stands in a configuration file, how messages name it, and the lines of its keys."""
+    """Return the contents of a configuration file, its name in messages, and the lines of its keys."""
     path = (fallback(file) or Path(file)) if file else DEFAULT
     origin = str(path) if file else "config/default.yaml"
     try:
-        with path.open("rb") as opened:  # a pipe or a device does not tell its size beforehand
+        with path.open("rb") as opened:  # a pipe or a device does not report its size beforehand
             content = opened.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise InputError(

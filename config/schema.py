@@ -1,7 +1,7 @@
-"""The JSON schema of a configuration, for editors that complete and check it: made from what is declared.
+"""The JSON schema of a configuration, for completion and checks in editors, generated from the declarations.
 
-It is as lenient as the reader where the two could differ, and knows the units and suites that are there: shipped,
-registered, and those of the plug-ins that it is given.
+Where the two could differ it is as lenient as the reader. It includes all available units and suites: shipped,
+registered, and those of the given plug-ins.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", s
 
 
 class OptionSchemas:
-    """The schemas of all that a configuration is made of; `defs` are the definitions that they refer to."""
+    """The schemas of all parts of a configuration; `defs` are the definitions that they refer to."""
 
     def __init__(self) -> None:
         units = (*discover(Loader).values(), *discover(Provider).values(), *metrics().values())
@@ -46,7 +46,7 @@ class OptionSchemas:
         return list(self.defs[self._refs[declared]].get("required", [])) if isinstance(declared, type) else []
 
     def shared(self) -> dict[str, Schema]:
-        """Return the definitions that schemas refer to; what is built of a model's keys stands for the model."""
+        """Return the definitions that schemas refer to, except classes that are assembled here from their keys."""
         whole = {"Options", "Settings", "Suite", "Use", "Model", "Judge"}
         built = {name for one, name in self._refs.items() if one.__name__ in whole}
         return {name: schema for name, schema in self.defs.items() if name not in built}
@@ -57,7 +57,7 @@ def _object(properties: Mapping[str, Schema], **more: Any) -> Schema:
 
 
 def _united(listed: Iterable[Mapping[str, Schema]]) -> dict[str, Schema]:
-    """Return the properties of several objects as those of one: each as any of them has it."""
+    """Merge the properties of several objects; a property with several schemas allows any of them."""
     found: dict[str, list[Schema]] = {}
     for properties in listed:
         for name, schema in properties.items():
@@ -67,7 +67,7 @@ def _united(listed: Iterable[Mapping[str, Schema]]) -> dict[str, Schema]:
 
 
 def _entry(source: OptionSchemas, model: type[Model]) -> Schema:
-    """Return the schema of an entry of `models` or `judges`, with the keys of every provider beside the others."""
+    """Return the schema of an entry of `models` or `judges`, with the keys of every provider."""
     shared = {name: one for name, one in source.of(model).items() if name != "options"}
     shared["provider"] = {**shared["provider"], "enum": [*discover(Provider)]}
     own = _united(source.of(unit.options) for unit in discover(Provider).values())
@@ -98,7 +98,7 @@ def _suite(source: OptionSchemas) -> dict[str, Schema]:
 
 
 def _at(source: OptionSchemas, declared: Declaration, steps: Iterable[str | int]) -> Schema:
-    """Return the schema of a path within a suite, which a short key stands for."""
+    """Return the schema of the path within a suite that a short key stands for."""
     first, *rest = map(str, steps)
     if first == "items":
         unit: Any = discover(Loader)[str(declared.values["items"]["loader"])]
@@ -119,7 +119,7 @@ def schema(paths: Iterable[str] = ()) -> Schema:
     """Return the JSON schema (draft 2020-12) of a configuration; `paths` are plug-ins that it may use.
 
     Raises:
-        InputError: a plug-in is not there, or cannot be loaded.
+        InputError: a plug-in does not exist or cannot be loaded.
     """
     plugins.use(paths)
     source = OptionSchemas()
@@ -137,7 +137,7 @@ def schema(paths: Iterable[str] = ()) -> Schema:
         "models": {**told["models"], "items": {"$ref": "#/$defs/model"}},
         "judges": {**told["judges"], "items": {"$ref": "#/$defs/judge"}},
         "suites": {**told["suites"], "items": named},
-        "gate": {**gate, "enum": [*gate["enum"], False]},  # what YAML reads `off` as
+        "gate": {**gate, "enum": [*gate["enum"], False]},  # YAML reads `off` as False
         **{
             name: _object({**unnamed, **{key: _at(source, one, paths[0]) for key, paths in one.keys.items()}})
             for name, one in every.items()

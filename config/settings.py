@@ -1,7 +1,7 @@
-"""The configuration: every key that a YAML file or `--set` may name, with its default and its meaning.
+"""The configuration: every key of a YAML file or `--set`, with its default and its meaning.
 
-All models are frozen and refuse unknown keys. Secrets never stand in it: only the name of an environment
-variable does (`api_key_env`).
+All models are frozen and refuse unknown keys. It never contains secrets, only the names of environment variables
+that hold them (`api_key_env`).
 """
 
 import os
@@ -25,9 +25,9 @@ __all__ = ["Judge", "Model", "Settings", "Suite"]
 
 
 _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
-"""A configuration names the file; what was read of it stands in its place afterwards."""
+"""A configuration names the file, which is later replaced by what was read from it."""
 USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
-"""Variables that keys are read from unless another is named."""
+"""Variables that keys are read from by default."""
 
 
 class Explainability(Frozen):
@@ -56,7 +56,7 @@ class StoreSettings(Frozen):
     @field_validator("cache", "root")
     @classmethod
     def _no_password(cls, value: str) -> str:
-        # The configuration stands in every manifest.
+        # The configuration is part of every manifest.
         if ("@" in value and ":" in value.partition("://")[2].rpartition("@")[0]) or secret_part(value):
             raise ValueError(
                 "it holds a password or a key; leave that out, and set it in the environment (PGPASSWORD, a "
@@ -120,11 +120,11 @@ class Report(Frozen):
 
 
 StageName = Literal["generate", "query", "verify", "judge", "score", "aggregate", "report"]
-"""The stages in the order in which they depend on each other."""
+"""The stages in dependency order."""
 
 
 class Rerun(Frozen):
-    """What of an earlier run is done again; everything else comes from the caches."""
+    """Which parts of an earlier run to repeat; everything else comes from the caches."""
 
     resume: str = Field("", description="the unfinished run to continue, in its own folder")
     rerun: StageName | Literal[""] = Field("", description="the stage to run again, with all that depends on it")
@@ -180,7 +180,7 @@ class Settings(Frozen):
 
     @property
     def title(self) -> str:
-        """The run's name, or its models and suites in a line, as lists of runs show it."""
+        """The run's name, or its models and suites in a line, for lists of runs."""
         if self.report.name:
             return self.report.name
         named, rest = [model.name for model in self.models[:3]], len(self.models) - 3
@@ -188,7 +188,7 @@ class Settings(Frozen):
 
     @property
     def currency(self) -> str:
-        """What prices are in: the price table's currency, US dollars without one."""
+        """The currency of prices: the price table's, or US dollars without one."""
         return self.prices.currency if self.prices else "USD"
 
     @property
@@ -201,7 +201,7 @@ class Settings(Frozen):
         return next(suite for suite in self.suites if suite.name == name)
 
     def waiting(self) -> Self:
-        """Return the same evaluation that waits for all it submits in batches."""
+        """Return the same evaluation, changed to wait for everything it submits in batches."""
         waits = {
             kind: tuple(m.model_copy(update={"batch": "wait"}) if m.batch == "submit" else m for m in listed)
             for kind, listed in (("models", self.models), ("judges", self.judges))
@@ -209,9 +209,9 @@ class Settings(Frozen):
         return self.model_copy(update=waits)
 
     def until_decided(self) -> Self:
-        """Return the same evaluation with every suite asked until it is decided, as it says or by default.
+        """Return the same evaluation with every suite asked until it is decided, by its own rule or the default.
 
-        A suite with twins, without a threshold, or gated on k answers is asked whole: sequences follow means.
+        A suite with twins, without a threshold, or gated on k answers is asked in full: the rule is about means.
         """
 
         def stopping(suite: Suite) -> Suite:
@@ -222,7 +222,7 @@ class Settings(Frozen):
         return self.model_copy(update={"suites": tuple(map(stopping, self.suites))})
 
     def limited(self, most: int) -> Self:
-        """Return the same evaluation with so many questions of each suite at most; of rows, chosen at random."""
+        """Return the same evaluation with at most `most` questions per suite; rows are sampled at random."""
 
         def fewer(suite: Suite) -> Suite:
             unit, source = loader(suite.loader), suite.source
@@ -243,7 +243,7 @@ class Settings(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _declared(cls, raw: object) -> object:
-        """Replace suites' names, sections and overrides by whole declarations."""
+        """Replace the names, sections and overrides of suites by whole declarations."""
         if not isinstance(raw, Mapping):
             return raw
         try:
@@ -280,7 +280,7 @@ class Settings(Frozen):
 
     @model_validator(mode="after")
     def _texts(self) -> Self:
-        """Refuse keys in what is said to models: it stands in manifests, tables and reports."""
+        """Refuse API keys in texts for models, which are copied to manifests, tables and reports."""
         named = {one.api_key_env for one in (*self.models, *self.judges)} | USUAL
         known = {os.environ.get(name, "").strip() for name in named if name}
         said: dict[str, Any] = {f"{place}.system": one.system for place, one in self.entries()}
@@ -371,19 +371,19 @@ class Settings(Frozen):
         return self
 
     def score_of(self, suite: Suite) -> str:
-        """Return what a suite's score is: the mean, pass@k or pass^k."""
+        """Return the kind of a suite's score: the mean, pass@k or pass^k."""
         sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(suite.gate_on)
         return f"pass{sign}{suite.k or self.times(suite)}" if sign else "the mean"
 
 
 def _twice(names: Iterable[str]) -> str:
-    """Return the first name that is given more than once, '' where none is."""
+    """Return the first duplicate name, '' if there is none."""
     counts = Counter(names)
     return min((name for name, n in counts.items() if n > 1), default="")
 
 
 def _lacks_for_robust(suite: Suite) -> str:
-    """Say why a suite has no robust share to gate on, '' where it has."""
+    """Return why a suite has no robust share to gate on, '' if it has one."""
     if suite.twins is None:
         return f"{suite.name}.twins is not set; set it, for example to [numbers, names]"
     if suite.threshold is None:

@@ -2,7 +2,7 @@
 
 import sys
 
-if sys.argv[:1] == ["-m"]:  # a file of flows that Prefect runs by itself finds flows/basic_control.py by that name
+if sys.argv[:1] == ["-m"]:  # Prefect runs a file of flows/ and looks for flows/basic_control.py by that name
     from basic_control.interrupts import leave_while_starting
 
     leave_while_starting()

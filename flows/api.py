@@ -1,7 +1,7 @@
-"""As much of Prefect's API as a run of ours asks for, answered from memory by Prefect's own rules and types.
+"""The part of Prefect's API that our runs use, served from memory with Prefect's own rules and types.
 
-Who has the password may ask; a route that is not here answers 501 with its name. Retries of flows, schedules and
-pauses are not here either: a server that outlasts the run decides about those.
+Requests need the password; an unknown route answers 501 with its name. Flow retries, schedules and pauses are not
+supported either: they need a server that outlasts the run.
 """
 
 import secrets
@@ -30,13 +30,13 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 UNFORCED = {StateType.PENDING, StateType.CANCELLING, StateType.RUNNING, StateType.CANCELLED}
-"""The states from which none becomes Pending, unless by force."""
+"""The states that can become Pending only by force."""
 ELSEWHERE = {StateType.SCHEDULED, StateType.PAUSED}
-"""What waits for a server to wake it."""
+"""States that need a server to end them."""
 
 
 def application(password: str) -> ASGIApp:
-    """Return the API for those who have the `user:password`."""
+    """Return the API, open to requests with the `user:password`."""
     unknown = Route("/{path:path}", _unknown, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
     inside = Starlette(
         routes=[Mount("/api", routes=[*Api().routes(), unknown])],
@@ -87,12 +87,12 @@ def _stamped(**more: Any) -> dict[str, Any]:
 
 def _state(asked: actions.StateCreate | None) -> State:
     given: dict[str, Any] = _fields(asked) if asked else {"type": StateType.PENDING}
-    details = {"deferred": False} | given.get("state_details", {})  # which the client's own type leaves open
+    details = {"deferred": False} | given.get("state_details", {})  # the client's type leaves these unset
     return State.model_validate(given | {"id": uuid4(), "timestamp": datetime.now(UTC), "state_details": details})
 
 
 class Api:
-    """The flows and runs of one process; every method answers one route."""
+    """The flows and runs of one process; each method answers one route."""
 
     def __init__(self) -> None:
         self._flows: dict[str, Flow] = {}
@@ -113,11 +113,11 @@ class Api:
         return [Route(path, answer, methods=[method]) for method, path, answer in listed]
 
     async def read_storage(self, _request: Request) -> Response:
-        """Say that results lie where the run's settings say."""
+        """Answer that results are stored where the run's settings say."""
         return _json(ServerDefaultResultStorage())
 
     async def create_flow(self, request: Request) -> Response:
-        """Return the flow of a name, made where there is none."""
+        """Return the flow with the given name, creating it if needed."""
         asked = actions.FlowCreate.model_validate_json(await request.body())
         if found := self._flows.get(asked.name):
             return _json(found)
@@ -145,9 +145,9 @@ class Api:
         return _json(self._run(request.path_params["id"]))
 
     async def find_flow_runs(self, request: Request) -> Response:
-        """Return the runs that a run's stand-in task has begun."""
+        """Return the runs started by a run's stand-in task."""
         asked = {name: value for name, value in (await request.json()).items() if value}
-        asked.pop("sort", None)  # a stand-in has begun one run
+        asked.pop("sort", None)  # a stand-in starts only one run
         asked.pop("limit", None)
         match asked:
             case {"flow_runs": {"parent_task_run_id": {"any_": list(parents)}}, **more} if not more:
@@ -156,7 +156,7 @@ class Api:
         raise _unanswered(f"POST {request.url.path} with {', '.join(asked)}")
 
     async def update_flow_run(self, request: Request) -> Response:
-        """Change what is named of a run."""
+        """Update the given fields of a run."""
         run = self._run(request.path_params["id"])
         asked = actions.FlowRunUpdate.model_validate_json(await request.body())
         for name in asked.model_fields_set:
@@ -164,7 +164,7 @@ class Api:
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def set_flow_run_state(self, request: Request) -> Response:
-        """Have a run enter a state, or say why it does not."""
+        """Move a run to a state, or answer why it is refused."""
         run = self._run(request.path_params["id"])
         body = await request.json()
         asked = _state(actions.StateCreate.model_validate(body["state"]))
@@ -177,7 +177,7 @@ class Api:
         return _json(accepted, HTTPStatus.CREATED)
 
     async def create_task_run(self, request: Request) -> Response:
-        """Return a new run of a task: of one that stands for a flow within another; the others are the client's."""
+        """Create the run of a task that stands for a subflow; the client keeps all other task runs itself."""
         asked = actions.TaskRunCreate.model_validate_json(await request.body())
         of = self._run(asked.flow_run_id)
         labels = of.labels | {"prefect.flow-run.id": str(of.id)} | asked.labels
@@ -189,7 +189,7 @@ class Api:
 
 
 def _enter(run: FlowRun | TaskRun, state: State) -> None:
-    """Have a run enter a state, with what follows from that."""
+    """Set a run's state and update the fields that depend on it."""
     details = state.state_details
     if isinstance(run, FlowRun):
         details.flow_run_id, details.task_run_id = run.id, run.parent_task_run_id or details.task_run_id
@@ -209,7 +209,7 @@ def _enter(run: FlowRun | TaskRun, state: State) -> None:
 
 
 def _refusal(run: FlowRun, asked: State) -> OrchestrationResult[Any] | None:
-    """Return why a run does not enter a state by Prefect's rules; None where it does."""
+    """Return why Prefect's rules forbid a run to enter a state; None if it may."""
     there = run.state
     if there is None:
         return None

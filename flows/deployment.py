@@ -1,10 +1,10 @@
-"""Life under a Prefect server: `basic-control serve | deploy | worker`.
+"""Runs under a Prefect server: `basic-control serve | deploy | worker`.
 
-`serve` runs one with authentication, on loopback unless told otherwise. `deploy` makes the work pool, registers
-the deployments of `prefect.yaml`, and sees to it that dead runs become Crashed. `worker` runs what is due. The
-API's password comes from the environment, or from a private file that the first of the three makes. It, Prefect's
-database, the runs and their store lie in the checkout; where the program is installed, in the folder that it is
-started in.
+`serve` runs a server with authentication, on loopback by default. `deploy` creates the work pool, registers the
+deployments of `prefect.yaml`, and adds an automation that marks dead runs as Crashed. `worker` runs what is due.
+The API password comes from the environment, or from a private file, created by the first of them that runs. The
+file, Prefect's database, the runs and their store are in the checkout, or for an installed program in the folder
+where it is started.
 """
 
 import http.client
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
 
 PLACE = TOP if CHECKOUT else Path.cwd()
-"""Where all of that lies."""
+"""The folder of all these files."""
 HERE = Path.cwd()
-"""Where the command was given: its `prefect.yaml` and configurations go before those of the place."""
+"""The working directory, whose `prefect.yaml` and configurations take precedence over those of the place."""
 PASSWORD = PLACE / ".prefect-auth"
 AUTH = ("PREFECT_SERVER_API_AUTH_STRING", "PREFECT_API_AUTH_STRING")
-"""How the environment gives a password in place of that file's."""
+"""Environment variables that give a password instead of that file."""
 DATABASE = PLACE / "artifacts" / "store" / "prefect.db"
-"""As prefect.toml has it."""
+"""As in prefect.toml."""
 VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
-"""How the environment names another one; Prefect reads both."""
+"""Environment variables that name another database; Prefect reads both."""
 POOL = "basic-control"
 SILENCE_S = 90
-"""A deployed run that is not heard for this long is dead; it is heard every 30 s (`prefect.yaml`)."""
+"""A deployed run without a heartbeat for this long is dead; one is sent every 30 s (`prefect.yaml`)."""
 
 PATIENCE = {
-    # A busy machine makes Prefect's SQLite slow: its server then answers 503, and runs would crash for no reason.
+    # On a busy machine Prefect's SQLite is slow: the server then answers 503, and runs would crash without cause.
     "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
     "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "30",
     "PREFECT_CLIENT_MAX_RETRIES": "10",
@@ -61,11 +61,11 @@ PATIENCE = {
 
 
 def describe(file: str, folder: str = "") -> dict[str, Any]:
-    """Return what `prefect.yaml` fills in: the folder of runs, that of the stage cache, and a configuration.
+    """Return the values that `prefect.yaml` fills in: the runs' folder, the stage cache's, and a configuration.
 
-    A build step: runs work in `folder`, the place's unless given. `settings` holds what the file says, checked;
-    defaults stay defaults. The keys that only a model's provider has stand in `options`, since Prefect's server
-    knows no others than the ones that every model has.
+    A build step. Runs work in `folder`, by default the place's. `settings` holds the checked contents of the file,
+    without defaults. Keys specific to a model's provider are in `options`, since Prefect's server only knows the
+    keys that every model has.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
@@ -85,12 +85,12 @@ def describe(file: str, folder: str = "") -> dict[str, Any]:
 
 
 def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> str:
-    """Return the API's `user:password`: of the environment, else of a file that only its owner may read.
+    """Return the API's `user:password` from the environment, else from a file that only its owner may read.
 
-    The file is made if it is not there.
+    A missing file is created.
 
     Raises:
-        InputError: others may read the file, or it cannot be made.
+        InputError: others may read the file, or it cannot be created.
     """
     for name in AUTH:
         if given.get(name):
@@ -117,9 +117,9 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
 
 
 def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of a server, a worker or a client of the server on a port of loopback.
+    """Return the environment for a server, worker or client of the server on a loopback port.
 
-    What the environment already says stands: with `PREFECT_API_URL` set, another server is meant.
+    Variables that are already set are kept: `PREFECT_API_URL` selects another server.
     """
     said = password(given=given)
     root = f"http://127.0.0.1:{port}"
@@ -130,24 +130,24 @@ def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, s
         "PREFECT_API_URL": f"{root}/api",
         "PREFECT_API_AUTH_STRING": said,
         "PREFECT_SERVER_API_AUTH_STRING": said,
-        # Pages of other sites have no business here.
+        # Refuse requests from pages of other sites.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": f"{root},http://localhost:{port}",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
     }
-    # A variable that is there and empty says nothing.
+    # An empty variable counts as unset.
     return {**settings, **{name: value for name, value in given.items() if value or name not in settings}}
 
 
 def dead_runs() -> "AutomationCore":
-    """Return the automation that turns runs which are no longer heard into Crashed, as Prefect documents it."""
+    """Return the automation, documented by Prefect, that marks runs without heartbeats as Crashed."""
     from prefect.client.schemas.objects import StateType
     from prefect.events.actions import ChangeFlowRunState
     from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
     from prefect.events.schemas.events import ResourceSpecification
 
     ends = ("Completed", "Failed", "Cancelled", "Crashed")
-    # Heartbeats come by a way of their own: a short run's may be told of after its end. What waits to be started (a
-    # retry) must not pay for it: it is watched from its own first heartbeat on.
+    # Heartbeats take a separate route, so a short run's may arrive after its end. A run that waits to be started (a
+    # retry) must not be marked: it is watched only from its own first heartbeat on.
     waits = ("Scheduled", "AwaitingRetry", "AwaitingConcurrencySlot", "Late", "Pending", "Submitting")
     return AutomationCore(
         name="Crash silent runs",
@@ -171,7 +171,7 @@ def dead_runs() -> "AutomationCore":
 
 
 def register() -> None:
-    """Make the process work pool and the automation, or bring them up to date."""
+    """Create or update the process work pool and the automation."""
     from prefect.client.orchestration import get_client
     from prefect.client.schemas.actions import WorkPoolCreate
     from prefect.exceptions import ObjectNotFound
@@ -192,7 +192,7 @@ def register() -> None:
 
 
 def _reach(given: Mapping[str, str]) -> None:
-    """Refuse a server that does not answer, or does not let us in."""
+    """Raise an InputError if the server does not answer or refuses our password."""
     from base64 import b64encode
 
     url = given["PREFECT_API_URL"]
@@ -215,10 +215,10 @@ def _reach(given: Mapping[str, str]) -> None:
 
 
 def deploy(port: int, file: str, cron: str) -> int:
-    """Register work pool, automation and deployments, or that of a configuration alone; return the exit code.
+    """Register work pool, automation and deployments, or only that of one configuration; return the exit code.
 
     Raises:
-        InputError: no server lets us in, or the configuration or its schedule is not good.
+        InputError: no server accepts our password, or the configuration or its schedule is invalid.
     """
     given = environment(port)
     if file:
@@ -230,7 +230,7 @@ def deploy(port: int, file: str, cron: str) -> int:
     with _declared(file, cron) as declared:
         sys.argv = ["prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(declared)]
         try:
-            # In this process, which has imported Prefect already: a second one takes seconds.
+            # In this process, which has already imported Prefect; another one would take seconds.
             runpy.run_module("prefect", run_name="__main__", alter_sys=True)
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -239,10 +239,10 @@ def deploy(port: int, file: str, cron: str) -> int:
 
 @contextmanager
 def _declared(config: str, cron: str) -> Iterator[Path]:
-    """Yield the file that declares the deployments, and say which: of this folder, of the place, or as they ship.
+    """Yield the file that declares the deployments, and print which: this folder's, the place's or the shipped one.
 
-    With `config` it is made: one deployment of that file, whose runs work in this folder, as if they were started
-    here. The flow of that, and of an installed copy, is found by its module, whatever else lies in the folder.
+    With `config`, generate a file with one deployment of that configuration, whose runs work in this folder. This
+    deployment and those of an installed copy find the flow by module name, whatever else is in the folder.
     """
     own = next((there for folder in (HERE, PLACE) if (there := folder / "prefect.yaml").is_file()), None)
     if own and not config:
@@ -264,10 +264,10 @@ def _declared(config: str, cron: str) -> Iterator[Path]:
 
 
 def scheduled(text: str, config: Path, cron: str) -> str:
-    """Return the text of a `prefect.yaml` with one deployment in place of all: a configuration at a schedule.
+    """Return the text of a `prefect.yaml` with a single deployment: a configuration on a schedule.
 
     Raises:
-        InputError: the schedule is none.
+        InputError: the schedule is invalid.
     """
     from prefect.client.schemas.schedules import CronSchedule
 
@@ -290,30 +290,30 @@ def scheduled(text: str, config: Path, cron: str) -> str:
 
 
 def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
-    """Become Prefect's own process: signals reach it as if it had been started by hand."""
+    """Replace this process with Prefect's own, so that signals reach it directly."""
     os.chdir(PLACE)
-    # A worker's runs find our modules, whatever else lies in the folder.
+    # A worker's runs must find our modules, whatever else is in the folder.
     os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, **modules()})  # noqa: S606 - our own words
 
 
 def work(port: int) -> NoReturn:
-    """Become a worker.
+    """Replace this process with a Prefect worker.
 
     Raises:
-        InputError: no server lets us in.
+        InputError: no server accepts our password.
     """
     given = environment(port)
     _reach(given)
-    # Whoever sets the port of a worker's pages wants to ask there whether it is well, as compose.yaml does.
+    # Setting the port of a worker's pages means that its health will be queried there, as compose.yaml does.
     asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
     _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
 
 
 def serve(port: int, host: str) -> NoReturn:
-    """Become the server, which listens on `host`; of its database prefect.toml says where it lies.
+    """Replace this process with the server, listening on `host`; prefect.toml says where its database is.
 
     Raises:
-        InputError: the folder of the database cannot be made.
+        InputError: the database's folder cannot be created.
     """
     given = environment(port)
     if not any(given.get(name) for name in VARIABLES):
@@ -331,7 +331,7 @@ def serve(port: int, host: str) -> NoReturn:
 
 
 def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
-    """Return how to log in to the server's pages, and where runs are found on them; without the password."""
+    """Return how to log in to the server's pages and where they show runs, without the password."""
     set_ = next((name for name in AUTH if given.get(name)), "")
     place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
     root = f"http://127.0.0.1:{port}"

@@ -1,7 +1,7 @@
-"""Earlier runs: which there are, and how they were configured; told without Prefect.
+"""Find earlier runs and their configurations, without Prefect.
 
-Prefect reads its settings once, when it is imported; those of a run from the command line are set after its
-configuration is known (`flows.environment`).
+Prefect reads its settings once, on import, and those of a command-line run are set after its configuration is
+known (`flows.environment`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ from tasks.store.inventory import RunFolder, runs_in
 
 
 def to_resume(runs: Path) -> str:
-    """Return the last run, which was broken off, or some of whose requests wait in batches.
+    """Return the name of the last run if it was interrupted or has requests waiting in batches.
 
     Raises:
-        InputError: there is no run, or the last one has ended: doing that again is not what was meant.
+        InputError: there is no run, or the last one has ended and need not be resumed.
     """
     there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
     if not there:
@@ -37,17 +37,17 @@ def to_resume(runs: Path) -> str:
 
 
 def _open(run: RunFolder) -> bool:
-    """Say whether there is something to go on with; a manifest that cannot be read says why by itself."""
+    """Return whether a run can be continued; an unreadable manifest raises its own error."""
     return bool(run.problem) or not run.finished or bool(run.manifest.get("requests", {}).get("submitted"))
 
 
 def ended(runs: str, name: str) -> bool:
-    """Say whether a run has ended and waits for nothing."""
+    """Return whether a run has ended with no requests waiting in batches."""
     return any(run.name == name and not _open(run) for run in runs_in(Path(runs)))
 
 
 def interrupted_fresh_run(runs: str, fresh: str) -> str:
-    """Return the run that was begun with a mark of `--fresh`; '' where none was."""
+    """Return the interrupted run that was started with this `--fresh` mark; '' if there is none."""
     for run in reversed(runs_in(Path(runs))):
         configuration = run.manifest.get("configuration")
         if isinstance(configuration, Mapping) and configuration.get("fresh") == fresh:
@@ -56,10 +56,10 @@ def interrupted_fresh_run(runs: str, fresh: str) -> str:
 
 
 def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -> tuple[Settings, dict[str, Any]]:
-    """Return the configuration of an earlier run, with `--set` assignments over it, and its manifest.
+    """Return an earlier run's configuration, with `--set` assignments applied, and its manifest.
 
     Raises:
-        InputError: there is no such run, or its configuration is not one of this version.
+        InputError: there is no such run, or its configuration is not valid in this version.
     """
     path = manifests.folder_of(run, Path(runs)) / "manifest.json"
     manifest = manifests.read(path.parent)
@@ -76,14 +76,14 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -
 
 
 RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
-"""Keys that earlier versions recorded, by their section: none of them decided a score."""
+"""Keys that earlier versions recorded, by section; none of them affected a score."""
 
 
 def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
-    """Return a recorded configuration without retired keys, and without a judge's temperature that nobody set.
+    """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
 
-    Before suites were declarations, every judge was recorded with the default 0.0, which was not heeded: the
-    metric's own was what judges were asked with.
+    Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
+    asked at the metric's own temperature.
     """
     kept = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
     if isinstance(report := kept.get("report"), Mapping):

@@ -1,7 +1,7 @@
-"""Prefect's settings for a run from the command line; to be set before Prefect is imported.
+"""Prefect's settings for a command-line run; they must be set before Prefect is imported.
 
-Whatever the environment already says stands. Deployed runs do not pass through here: their server and worker
-have settings of their own (`prefect.yaml`, docs/deployment.md).
+Variables that are already set are kept. Deployed runs do not use this module: their server and worker have their
+own settings (`prefect.yaml`, docs/deployment.md).
 """
 
 import os
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from config.settings import StoreSettings
 
 SERVER = {
-    # Batched ingestion: 300 tasks recorded in place of 33 when a temporary server ends (measured).
+    # Batched ingestion: 300 tasks recorded instead of 33 when a temporary server ends (measured).
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_BATCH_SIZE": "200",
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_READ_BATCH_SIZE": "100",
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
-    # A busy machine is no reason to lose a run.
+    # A busy machine must not fail a run.
     "PREFECT_API_REQUEST_TIMEOUT": "180",
 }
 PRIVACY = {"PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1", "RAY_USAGE_STATS_ENABLED": "0"}
-# Prefect logs every failure with its traceback; the command line says what failed in a message of its own.
+# Prefect logs every failure with a traceback; the command line prints its own message instead.
 QUIET = {
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
@@ -34,10 +34,10 @@ QUIET = {
 
 
 def results_of(store: "StoreSettings") -> Path:
-    """Return where a store's finished stages are remembered, beside its tables where those are local."""
+    """Return where a store's finished stages are recorded: beside its tables if those are local."""
     root = store.root
     if root.startswith(("~", "file:", "local:")):
-        # Only here, as importing it takes a while: what such words mean is the store's to say.
+        # Imported here because it is slow; the store resolves such roots.
         from tasks.store.tables import Store
 
         root = str(Store(root).local)
@@ -45,36 +45,36 @@ def results_of(store: "StoreSettings") -> Path:
 
 
 def prepare(results: Path) -> None:
-    """Set what is not set: no telemetry, fast temporary servers, results kept in `results`.
+    """Set what is unset: no telemetry, fast temporary servers, results kept in `results`.
 
-    `results` is where Prefect keeps the references that finished stages returned, beside the tables they name.
+    In `results`, beside the tables, Prefect keeps the references to tables that finished stages returned.
     """
     settings = {
         **SERVER,
         **PRIVACY,
         **QUIET,
-        # A run at a terminal is watched by whoever started it.
+        # A run at a terminal is watched by the user who started it.
         "PREFECT_FLOWS": '{"heartbeat_frequency": null}',
         "PREFECT_LOCAL_STORAGE_PATH": str(results.resolve()),
     }
     if "PREFECT_API_URL" not in os.environ:
-        # A temporary server's logs are gone with it.
+        # A temporary server's logs disappear with it.
         settings["PREFECT_LOGGING_TO_API_ENABLED"] = "false"
     for name, value in settings.items():
         os.environ.setdefault(name, value)
 
 
 def modules() -> dict[str, str]:
-    """Return the variables with which a Python process finds our modules first, wherever it is started."""
+    """Return environment variables that make any Python process find our modules first."""
     known = os.environ.get("PYTHONPATH", "")
     top = str(Path(__file__).parents[1])
     return {"PYTHONPATH": os.pathsep.join(filter(None, (top, known))), "PYTHONSAFEPATH": "1"}
 
 
 def unreached(error: BaseException) -> str:
-    """Return what to say where an error is Prefect's of not reaching its server, or of its refusing; else "".
+    """Return a message if the error means that Prefect's server was unreachable or refused us; else "".
 
-    Models' servers have errors of their own: what httpx itself raises here is Prefect's client's.
+    Errors of model servers have their own types: an httpx error here comes from Prefect's client.
     """
     import httpx
 

@@ -1,9 +1,9 @@
-"""What a run from the command line asks of Prefect, answered in its own process where no Prefect server is named.
+"""Answer a command-line run's Prefect requests in its own process when no Prefect server is configured.
 
-Flows, tasks, retries of tasks and caching are Prefect's client's. What that asks of a server is little, and is
-answered from memory (`flows.api`): on loopback, with a password that only this process knows, and no other origin
-let in. Nothing of it outlasts the run. Where a server is needed, for retries of flows or the workers of a cluster,
-Prefect's own temporary one is started.
+Flows, tasks, task retries and caching run in Prefect's client. The few requests it makes to a server are answered
+from memory (`flows.api`), on loopback, with a password known only to this process and no other origin allowed.
+Nothing outlasts the run. Where a real server is needed (flow retries, cluster workers), Prefect's own temporary
+server is started.
 """
 
 import contextlib
@@ -25,22 +25,22 @@ from data.errors import InputError
 from flows.api import application
 
 ALONE = {
-    # No browser asks here, and nobody has another version.
+    # No browser connects here, and the client's version is always ours.
     "PREFECT_CLIENT_CSRF_SUPPORT_ENABLED": "false",
     "PREFECT_CLIENT_SERVER_VERSION_CHECK_ENABLED": "false",
     "PREFECT_LOGGING_TO_API_ENABLED": "false",
 }
 PAGELESS = {"PREFECT_SERVER_UI_ENABLED": "false"}
-"""So that nothing is made for pages that are not there (`tasks.models.progress.has_pages`)."""
+"""Skip the preparation of pages that are not installed (`tasks.models.progress.has_pages`)."""
 START_S = 300
-"""A crowded machine may take minutes until Prefect's own server answers; one that ends is noticed at once."""
+"""On a crowded machine Prefect's own server may take minutes to answer; its exit is noticed at once."""
 
 
 Opened = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 def server_for(runner: str) -> Opened | None:
-    """Return what has Prefect find a server while a run on a `runner` lasts; None where its settings name one."""
+    """Return a context manager that provides a server for a run on `runner`; None if the settings name one."""
     known = get_current_settings()
     if known.api.url:
         return None
@@ -49,7 +49,7 @@ def server_for(runner: str) -> Opened | None:
 
 @contextlib.contextmanager
 def answering() -> Iterator[None]:
-    """Answer Prefect's client in this process while the block runs; what has read its settings finds it."""
+    """Answer Prefect's client in this process during the block, also if it has already read its settings."""
     password = f"run:{secrets.token_urlsafe(32)}"
     door = _door()
     url = f"http://127.0.0.1:{door.getsockname()[1]}/api"
@@ -64,31 +64,31 @@ def answering() -> Iterator[None]:
             yield
     finally:
         EventsWorker.set_client_override(None)
-        # It closes the door behind it. Nobody waits for that: it looks up every tenth of a second.
+        # It closes its socket. We need not wait for that: it checks for the exit only every tenth of a second.
         server.should_exit = server.force_exit = True
 
 
 @contextlib.contextmanager
 def started() -> Iterator[None]:
-    """Run Prefect's own temporary server while the block runs.
+    """Run Prefect's own temporary server during the block.
 
     Raises:
         InputError: it does not start.
     """
-    from prefect.server.api.server import SubprocessASGIServer  # which takes seconds
+    from prefect.server.api.server import SubprocessASGIServer  # slow to import (seconds)
 
     password = f"run:{secrets.token_urlsafe(32)}"
     with tempfile.TemporaryDirectory() as folder, _told(PAGELESS | {
         "PREFECT_API_AUTH_STRING": password,
         "PREFECT_SERVER_API_AUTH_STRING": password,
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
-        # A run's client says which blocks it needs; to offer all, every integration would be imported.
+        # A run's client registers the blocks it needs; offering all would import every integration.
         "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
         "PREFECT_SERVER_MEMOIZE_BLOCK_AUTO_REGISTRATION": "false",
         "PREFECT_SERVER_DATABASE_CONNECTION_URL": f"sqlite+aiosqlite:///{folder}/prefect.db",
     }):  # fmt: skip
         server = SubprocessASGIServer()
-        # Ctrl-C is for the run, which still reports to the server while it stops; what is blocked stays so in it.
+        # Ctrl-C is for the run, which still reports to the server while stopping; the child inherits the mask.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
             server.start(timeout=START_S)
@@ -107,9 +107,9 @@ def started() -> Iterator[None]:
 
 
 def _door() -> socket.socket:
-    """Return a socket that listens on loopback, whose connections send what they have at once.
+    """Return a socket listening on loopback whose connections have TCP_NODELAY set.
 
-    Otherwise an answer's second piece waits 40 ms for word of the first: asyncio sees to it at doors of its own.
+    Otherwise the second packet of a response waits 40 ms for an ACK; asyncio only sets it on sockets it creates.
     """
     door = socket.create_server(("127.0.0.1", 0))
     door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -118,7 +118,7 @@ def _door() -> socket.socket:
 
 @contextlib.contextmanager
 def _told(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have Prefect, which has read its settings already, go by these variables while the block runs."""
+    """Apply environment variables during the block to Prefect, which has already read its settings."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ |= variables
     known = context.GLOBAL_SETTINGS_CONTEXT

@@ -1,4 +1,4 @@
-"""One evaluation by a plan: every suite, then one summary, its gate and reports, and what Prefect shows of it."""
+"""Evaluate a plan: every suite, then one summary with its gate and reports, and its display in Prefect."""
 
 import time
 from pathlib import Path
@@ -28,14 +28,14 @@ from tasks.summary import aggregate
 
 
 def evaluate(plan: Plan, again: Rerun) -> RunResult:
-    """Do what `full_eval` does by a plan."""
+    """Run a plan as `full_eval` does."""
     clock = time.monotonic()
-    open_cache(plan.store)  # a cache that cannot be opened is said before anything is asked
+    open_cache(plan.store)  # fail on an unusable cache before anything is asked
     identities = identify_all(plan)
     known = provenance(plan, identities)
     check_baseline(plan.baseline, known)
     check_rerun(plan, again)
-    run = open_run(plan, again, clock)  # what is refused until here leaves no run behind
+    run = open_run(plan, again, clock)  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
     with run.recorded(plan) as ended:
         tables, waiting = run_suites(plan, identities)
@@ -67,18 +67,18 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
 
 
 CONCLUDED = "basic-control.run.concluded"
-_GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 """The event of a deployed run's end; its payload has the exit code and each model's outcome."""
+_GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 
 
 def rows(outcome: RunResult, plan: Plan) -> list[dict[str, str]]:
-    """Return the table of a run's screen for Prefect's pages: a row for each model, whose cells are no Markdown."""
+    """Return the table of a run's screen for Prefect's pages: one row per model, cells escaped for Markdown."""
     told = screen(outcome.results, plan, outcome.requests).table().records()
     return [{name: inert(text) for name, text in row.items()} for row in told]
 
 
 def publish(outcome: RunResult, plan: Plan) -> None:
-    """Show an ended run in Prefect's interface, and say in the log that it has ended."""
+    """Show a finished run in Prefect's interface and log its end."""
     if has_pages():
         text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
         create_markdown_artifact(text, key="report", description=outcome.run)

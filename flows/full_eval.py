@@ -3,7 +3,7 @@
 `python -m flows.full_eval [--config FILE] [--set path.to.key=value …]`
 """
 
-if __name__ == "__main__":  # before Prefect is imported: --help and errors answer at once
+if __name__ == "__main__":  # before Prefect is imported, so that --help and errors are instant
     from flows.cli.application import alias
 
     raise SystemExit(alias("flows.full_eval", ("run",))())
@@ -22,7 +22,7 @@ from tasks.plan import resolve
 def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     """Run every enabled suite on every model; aggregate, gate and report.
 
-    `again` says what of an earlier run is done again. A stage that is not cached is run; `query` asks what the
-    reply cache does not hold.
+    `again` selects what of an earlier run to repeat. A stage runs unless it is cached; `query` asks only what the
+    reply cache lacks.
     """
     return evaluate(resolve(settings), again or Rerun())

@@ -1,4 +1,4 @@
-"""The exam of judges: a suite, run like any other, and the passports that are read out of it."""
+"""The judges' exam: an ordinary suite, and the passports derived from its results."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,23 +11,23 @@ from data.exam import family_of
 from data.plugins import family
 from data.tables import ITEMS, SCORES
 
-if TYPE_CHECKING:  # Prefect is imported once the environment is set, when the run begins
+if TYPE_CHECKING:  # Prefect is imported when the run begins, after the environment is set
     from flows.runs import RunResult
     from metrics.analysis.passports import Passport
     from tasks.plan import Plan, SuitePlan
 
 SUITE = Path(__file__).stem
 LEVELS = ("easy",)
-"""Of the short form: what a judge cannot do there it cannot do elsewhere."""
+"""Of the short form: a judge that fails here fails elsewhere too."""
 Step = tuple[str, str]
 """A judged step by its exam's name, and a language."""
 
 
 def examination(settings: Settings, judges: Sequence[str]) -> Settings:
-    """Return the configuration of an exam of some judges of another configuration; all unless named.
+    """Return the configuration of an exam for the given judges of another configuration; all if none are named.
 
     Raises:
-        InputError: it has none of that name, or none at all.
+        InputError: it has no judge of that name, or no judges at all.
     """
     known = {judge.name: judge for judge in settings.judges}
     if missing := [name for name in judges if name not in known]:
@@ -52,7 +52,7 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
 
 
 def record(outcome: "RunResult", plan: "Plan") -> "list[Passport]":
-    """Keep the passports that an exam's run earned its judges, and return them."""
+    """Store the passports that the judges earned in an exam run, and return them."""
     from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store
     from tasks.store import manifest as manifests
@@ -73,10 +73,10 @@ def record(outcome: "RunResult", plan: "Plan") -> "list[Passport]":
 
 
 def short_forms(plan: "SuitePlan", lacking: Mapping[str, Collection[Step]]) -> Iterator[Settings]:
-    """Yield the short exams that a suite's judges take: one a judge and language, of the steps that it lacks.
+    """Yield the short exams for a suite's judges: one per judge and language, of the steps it lacks.
 
-    `lacking` are steps and languages without a passport, by judge. Only a judge whose `exam` says how many
-    questions of each truth takes it; they are easy ones.
+    `lacking` maps each judge to the steps and languages without a passport. Only judges whose `exam` sets a number
+    of questions per truth take it; the questions are easy.
     """
     for judge in plan.judges:
         asked = lacking.get(judge.name, ()) if judge.exam else ()

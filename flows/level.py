@@ -1,4 +1,4 @@
-"""The search for a model's level: rounds of questions, each where its answer tells most, then a report."""
+"""Search for a model's level in rounds of maximally informative questions, and report it."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tasks.summary import aggregate
 
 @flow(name="level", flow_run_name="level of {plan.title}", validate_parameters=False)
 def find_level(plan: Plan) -> tuple[LevelReport, list[Path]]:
-    """Search the level of the one model at the one suite; return what was found and the files that say so.
+    """Search for the level of the plan's one model on its one suite; return the report and the files written.
 
     Raises:
         InputError: the model cannot be asked.

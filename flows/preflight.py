@@ -1,4 +1,4 @@
-"""What can be told of a run before Prefect starts: static mistakes, and that it would be vast."""
+"""Checks before Prefect starts: static mistakes, and runs that would be huge."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -18,13 +18,13 @@ from tasks.plan import Plan, SuitePlan, check_judges, resolve, targets_of
 from tasks.report.text import duration, grouped
 
 VAST = 250_000
-"""Calls: a run of more is not begun without being told so."""
+"""Calls: a larger run needs an explicit confirmation."""
 SHOWN = 80
 """Characters of a prompt that a message quotes."""
 
 
 def check(settings: Settings) -> Plan:
-    """Refuse what could only fail: no key, file, judge or column, weights of 0, an address that refuses.
+    """Refuse runs that can only fail: missing key, file, judge or column, weights of 0, a refused connection.
 
     As in the run itself, a model that cannot be asked does not stop the others.
 
@@ -43,13 +43,13 @@ def check(settings: Settings) -> Plan:
 
 
 def check_rows(plan: Plan) -> None:
-    """Refuse data that is not there, rows without what a metric needs, prompts that no row fills, or all alike.
+    """Refuse missing data, rows without a metric's columns, and prompts that no row fills or that are all alike.
 
-    A template fits what its loader yields: one row of a language tells.
+    A template fits everything that its loader yields, so one row per language is checked.
 
     Raises:
-        InputError: no such file or column, a prompt cannot be filled, is not there in a row's language, or reads no
-            column.
+        InputError: no such file or column; or a prompt cannot be filled, is missing in a row's language, or uses
+            no column.
     """
     for one in plan.suites:
         suite, unit = one.suite, loader(one.suite.loader)
@@ -59,7 +59,7 @@ def check_rows(plan: Plan) -> None:
         written = {short: text for short, text in asked.items() if not shipped(text)}
         languages, columns, n = set[str](), dict[str, None](), 0
         for item in unit.load(offered(suite), one.required):
-            if not item.prompt:  # the loader's own goes before the suite's
+            if not item.prompt:  # the loader's prompt takes precedence over the suite's
                 n += 1
                 columns |= dict.fromkeys(item.facts)
             new = item.language not in languages
@@ -72,7 +72,7 @@ def check_rows(plan: Plan) -> None:
 
 
 def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
-    """Refuse a prompt that asks all rows one question of a model that is shown nothing else of them."""
+    """Refuse a prompt that asks the same question for all rows when the model sees nothing else of them."""
     for target in one.asked:
         unit, prompt = target.model.unit, one.suite.asked_by[target.prompt]
         if reads(prompt) - {"language"} or unit.by_item or (unit.sees and unit.sees(target.model)):
@@ -88,7 +88,7 @@ def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
 def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
     for short, prompt in asked.items():
         if item.prompt and prompt == suite.first_prompt:
-            continue  # the loader's own goes before it
+            continue  # the loader's prompt takes precedence
         try:
             fill(prompt, item.language, item.facts)
         except InputError as error:
@@ -108,7 +108,7 @@ def _judged_in(suite: Suite, item: Item) -> None:
 
 
 def unread_responses(plan: Plan) -> Iterator[str]:
-    """Yield what is to be said of suites that ask models although their data has responses, which nothing reads."""
+    """Yield warnings about suites that ask models although their data has responses, which nothing reads."""
     for one in plan.suites:
         unit = loader(one.suite.loader)
         if one.responses_of or unit.generated:
@@ -123,11 +123,11 @@ def unread_responses(plan: Plan) -> Iterator[str]:
 
 
 def too_few_connections(plan: Plan) -> str:
-    """Return what is to be said where the system allows fewer connections than calls in flight; '' elsewhere."""
+    """Return a warning if the system allows fewer connections than there are calls in flight; else ''."""
     wanted: dict[str, int] = {}
     for model in (*plan.models, *plan.judges):
         if not model.unit.at_once:
-            wanted.setdefault(endpoint_of(model), model.concurrency)  # the first who asks there bounds it
+            wanted.setdefault(endpoint_of(model), model.concurrency)  # an endpoint's first model sets the limit
     asked = sum(wanted.values())
     allowed = connections_allowed(asked)
     if allowed >= asked:
@@ -140,7 +140,7 @@ def too_few_connections(plan: Plan) -> str:
 
 
 def too_many_items(settings: Settings, language: str) -> str:
-    """Return what is to be said of a run that would draw more items than anybody asks by mistake; '' of others."""
+    """Return a warning if a run would draw so many items that it is probably a mistake; else ''."""
     calls, seconds = 0, 0.0
     for suite in settings.suites:
         unit = loader(suite.loader)

@@ -1,6 +1,6 @@
 """Where stages run: in this process, or on the workers of a Dask or Ray cluster; and parts of a run, as flows.
 
-Workers need the project's code, and a store and reply cache that all of them reach (docs/scale.md).
+Workers need the project's code, and a store and reply cache that all of them can reach (docs/scale.md).
 """
 
 import logging
@@ -20,14 +20,14 @@ from flows.environment import modules
 from tasks.plan import Runner
 
 ANSWER_S = 10.0
-"""How long a cluster has to answer."""
+"""How long a cluster may take to answer."""
 WORKERS_S = 60.0
-"""How long it has to have a worker."""
+"""How long it may take to provide a worker."""
 
 
 @contextmanager
 def running(where: Runner) -> Iterator[Any]:
-    """Yield the task runner for the suites' flows, or None for this process; a local cluster ends with it.
+    """Yield the task runner for the suites' flows, or None for this process; a local cluster ends with the block.
 
     Raises:
         InputError: the runner's extra is not installed, or no cluster answers at the address.
@@ -55,14 +55,14 @@ def _unreached(where: Runner, expected: str, error: Exception) -> InputError:
 
 @contextmanager
 def _dask(where: Runner) -> Iterator[Any]:
-    # Dask tells each step of its own at INFO, a closed connection with a traceback: here and, by the environment,
-    # in its workers.
+    # Dask logs its own steps at INFO and closed connections with a traceback; set the level here and, through the
+    # environment, in its workers.
     level = os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "error")
     import distributed
     import prefect_dask
 
-    # Neither package's types say what it exports.
-    logging.getLogger("distributed").setLevel(level.upper())  # something may have imported it before
+    # Neither package declares its exports in its types.
+    logging.getLogger("distributed").setLevel(level.upper())  # it may have been imported before
     local_cluster: Any = distributed.LocalCluster
     task_runner: Any = vars(prefect_dask)["DaskTaskRunner"]
 
@@ -91,8 +91,8 @@ def _ray(where: Runner) -> Iterator[Any]:
     from prefect_ray import RayTaskRunner
 
     if address := where.address:
-        # Where nobody listens, Ray itself would try for minutes, or end the process; what "auto" stands for the
-        # machine's own files say, found or not at once.
+        # Where nobody listens, Ray would retry for minutes or end the process. The machine's own files say at once
+        # whether "auto" finds a cluster.
         if address != "auto":
             try:
                 found = urlsplit(address if "://" in address else f"//{address}")
@@ -107,7 +107,7 @@ def _ray(where: Runner) -> Iterator[Any]:
         _node_ip_address="127.0.0.1",
         log_to_driver=False,
         configure_logging=False,
-        # Ray puts the folder that it is started in before all others, once a worker is set up.
+        # Ray puts its start folder first on the path once a worker is set up.
         runtime_env={"env_vars": modules(), "worker_process_setup_hook": "basic_control.hold"},
     )
     try:
@@ -123,7 +123,7 @@ R = TypeVar("R")
 def variant(flow: Flow[P, R], **changes: Any) -> Flow[P, R]:
     """Return the flow with other attributes.
 
-    Prefect's own `with_options` makes the schema of its parameters again: a tenth of a second for each suite.
+    Prefect's `with_options` rebuilds the parameter schema, which takes 0.1 s per suite.
     """
     made = copy(flow)
     vars(made).update(changes)
@@ -136,9 +136,9 @@ def _part() -> None:
 
 
 def part_of(work: Callable[[], R], name: str, *, run: str = "", like: Flow[..., Any] = _part) -> Flow[[], R]:
-    """Return a flow without parameters that does some work, on the workers of another; `run` names its run.
+    """Return a flow without parameters that calls `work` on the workers of the flow `like`; `run` names its run.
 
-    Of parameters Prefect would make a schema, and write them with FastAPI: a third of a second.
+    For parameters, Prefect would build a schema and write them with FastAPI, which takes 0.3 s.
     """
     changes = {"name": name, "flow_run_name": lambda: run or name, "fn": lambda: work()}  # noqa: PLW0108 - Prefect wants a function
     return cast("Flow[[], R]", variant(like, **changes))

@@ -1,4 +1,4 @@
-"""Runs: their folders, their manifests, and what of an earlier one is done again."""
+"""Runs: their folders, their manifests, and which parts of an earlier run to repeat."""
 
 import logging
 import os
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The result of a run: its folder, its reports, what was asked, its time until then, and the exit code."""
+    """The result of a run: its folder, reports, requests, elapsed time and exit code."""
 
     run: str
     folder: str
@@ -49,10 +49,10 @@ class RunResult:
 
 
 def run_folder(top: Path, started: datetime) -> Path:
-    """Make the folder of a new run, named by its start; a second run of the same second gets a suffix.
+    """Create a new run's folder, named by its start; a second run in the same second gets a suffix.
 
     Raises:
-        InputError: it cannot be made.
+        InputError: it cannot be created.
     """
     name = started.strftime("%Y%m%d_%H%M%S")
     for suffix in ("", *(f"_{n}" for n in range(2, 1000))):
@@ -70,34 +70,34 @@ def run_folder(top: Path, started: datetime) -> Path:
 
 
 def counts_of(tables: Tables) -> dict[str, int]:
-    """Return what became of all requests of a run."""
+    """Return the number of a run's requests by outcome."""
     names = ("given", "cached", "answered", "failed", "submitted", "tokens_in", "tokens_out")
     every = [*tables.asked, *tables.judged]
     return {"asked": sum(one.total for one in every)} | {n: sum(getattr(one, n) for one in every) for n in names}
 
 
 def layers_of(plan: Plan) -> dict[str, str]:
-    """Return what stands between models' programs and this machine; nothing where no family runs programs."""
+    """Return the layers that isolate model programs from this machine; empty if no family runs programs."""
     if not any(map(runs_programs, plan.declared)):
         return {}
     tools = plan.sandbox
     try:
         return sandbox.layers(tools.kotlin_compiler, tools.java)
-    except InputError as error:  # everything came from the cache, and the sandbox cannot be had any more
+    except InputError as error:  # everything came from the cache, and the sandbox is no longer available
         return {"wasm": f"off ({error})"}
 
 
 def identify_all(plan: Plan) -> Identities:
-    """Identify every model and judge that will be asked, before anything is asked or paid.
+    """Identify every model and judge that will be asked, before anything is asked or paid for.
 
-    A model that cannot be asked does not stop the others: it is missing, and its verdict an error.
+    A model that cannot be asked does not stop the others: it is listed as missing, and its verdict is an error.
 
     Raises:
         InputError: no model, or one of the judges, can be reached, or its server does not have it; or a judged
             metric has no judge.
     """
     check_judges(plan)
-    # A fresh run's requests are other requests than any remembered ones.
+    # A fresh run's requests must differ from all cached ones.
     mark = {"fresh": plan.fresh} if plan.fresh else {}
     models: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
@@ -114,7 +114,7 @@ def identify_all(plan: Plan) -> Identities:
 
 
 def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
-    """Return what of a run's manifest gives its numbers their meaning."""
+    """Return the part of a run's manifest that is needed to interpret its results."""
     makers = [unit for suite in plan.declared for unit in makers_of(suite)]
     scorers = [unit for suite in plan.declared for unit in scorers_of(suite)]
     return {
@@ -132,7 +132,7 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
 def describe(
     plan: Plan, known: Mapping[str, Any], tables: Tables, summary: Ref, identities: Identities
 ) -> dict[str, Any]:
-    """Return the manifest of a run; `known` is its `provenance`."""
+    """Return a run's manifest; `known` is its `provenance`."""
     listed = {
         "items": tables.items,
         "requests": [a.requests for a in tables.asked],
@@ -162,7 +162,7 @@ def describe(
 
 @dataclass(frozen=True, slots=True)
 class OpenedRun:
-    """A run that has begun: its folder, its start, the ledger of its stages, and when its clock was set."""
+    """A started run: its folder, its start, the ledger of its stages, and when its clock was set."""
 
     folder: Path
     started: datetime
@@ -171,19 +171,19 @@ class OpenedRun:
 
     @property
     def head(self) -> dict[str, str]:
-        """What every document of the run begins with."""
+        """The fields at the start of every document of the run."""
         return {"run": self.folder.name, "started": self.started.isoformat()}
 
     @contextmanager
     def recorded(self, plan: Plan) -> Iterator[ExitStatus]:
-        """Record and trace the stages inside, and forget at their end which calls failed."""
+        """Record and trace the stages inside; at the end, forget which calls failed."""
         ledger = self.ledger
         failures = sharing_failures(plan.store, ledger.attempt)
         with recording(ledger), failures, traced(plan.collector, ledger.run, ledger.executions) as ended:
             yield ended
 
     def taken(self) -> dict[str, Any]:
-        """Return what the run took: seconds, seconds of CPU and MB of memory of all its processes, its stages."""
+        """Return the run's resource use: seconds, CPU seconds and MB of memory of all its processes, its stages."""
         self.ledger.weigh()
         cpu = os.times()
         return {
@@ -194,13 +194,13 @@ class OpenedRun:
         }
 
     def close(self, manifest: Mapping[str, Any], reports: Sequence[str | Path]) -> None:
-        """Say in the manifest that the run has ended, and which reports it has."""
+        """Record in the manifest that the run has ended, and its reports."""
         named = [str(Path(path).relative_to(self.folder)) for path in reports]
         manifests.write(self.folder, {**manifest, "status": "completed", **self.taken(), "reports": named})
 
 
 def check_rerun(plan: Plan, again: Rerun) -> None:
-    """Refuse to do a suite or a model again that the run does not have.
+    """Refuse to repeat a suite or model that the run does not have.
 
     Raises:
         InputError: it has none of that name.
@@ -212,17 +212,17 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
 
 
 def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
-    """Begin a run, or go on with an unfinished one, and say so in its manifest; `clock`: when it was begun on.
+    """Start a run or continue an unfinished one, and record it in its manifest; `clock`: its monotonic start time.
 
     Raises:
-        InputError: the folder cannot be made, or there is no such run.
+        InputError: the folder cannot be created, or there is no such run.
     """
     kept: dict[str, Any] = {}
     if again.resume:
         folder = Path(plan.store.runs) / again.resume
         earlier = settings_of(plan.store.runs, again.resume)[1]
         started = datetime.fromisoformat(earlier["started"])
-        # Until a finished run has ended once more, prune must still see what it needs.
+        # Until the finished run has ended again, prune must still see which tables it needs.
         kept = {key: earlier[key] for key in ("tables",) if key in earlier}
     else:
         started = datetime.now(UTC).astimezone()
@@ -240,13 +240,13 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
 
 
 def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
-    """Return what says of a stage whether it is run again: those of the named part, and all that depend on them."""
+    """Return a predicate that selects the stages to rerun: those of the named part and all that depend on them."""
     due = {one.name for one in STAGES.values() if one.part == again.rerun}
     while more := {one.name for one in STAGES.values() if one.takes in {STAGES[name].part for name in due}} - due:
         due |= more
 
     def asked(stage: str, cell: Cell) -> bool:
-        # Items are drawn for all models at once, and a run is summed up whole: such a cell names none.
+        # Items are drawn for all models at once and a run is summed up as a whole: such cells name no model.
         of_suite = not again.suite or not cell.suite or cell.suite == again.suite
         of_model = not again.model or not cell.model or cell.model == again.model
         return stage in due and of_suite and of_model
@@ -255,9 +255,9 @@ def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:
 
 
 def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
-    """Put a run's answered calls back into the reply cache, from its tables; return how many there are.
+    """Put a run's answered calls back into the reply cache from its tables; return their number.
 
-    So `--only-failed` asks again what failed and nothing else, whatever has become of the cache.
+    So `--only-failed` asks only the failed calls again, whatever state the cache is in.
     """
     tables = manifest.get("tables", {})
     store, cache = open_store(place), open_cache(place)

@@ -1,4 +1,4 @@
-"""One suite, whichever it is: items → query → sources → verify, score or judge, for every target and batch."""
+"""Run one suite: items → query → sources → verify, score or judge, for every target and batch."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -59,13 +59,13 @@ def items_of(plan: SuitePlan) -> list[Ref]:
 
 
 Numbered = Mapping[int | None, Ref]
-"""Batches of items by their numbers; None for the only one."""
+"""Batches of items by number; None for the only one."""
 
 
 def ask(
     plan: SuitePlan, items: Numbered, identities: Identities, names: Collection[str]
 ) -> Iterator[tuple[Batch, QueryResult]]:
-    """Put every batch to those of the targets that are named, side by side; yield each in order."""
+    """Send every batch to the named targets concurrently; yield each in order."""
     store = plan.store
     if whose := plan.responses_of:
         for number, batch in items.items():
@@ -156,14 +156,14 @@ def evaluate(
 ) -> Tables:
     """Ask targets batches of items and score the replies by the suite's metrics.
 
-    The sources that replies cite are checked where a metric asks for it. `left_out` are the judges that do not
-    count, by metric.
+    The sources cited by replies are checked if a metric needs it. `left_out` maps metrics to the judges that do not
+    count.
     """
     tables = Tables(items=list(items.values()))
     came: Iterable[tuple[Batch, QueryResult]] = ask(plan, items, identities, names)
     others: dict[tuple[str, int | None], Batch] = {}
     if any(own.compared for own in plan.metrics):
-        came = list(came)  # whom replies are compared with may answer last
+        came = list(came)  # the opponents in comparisons may answer last
         others = {(batch.cell.model, batch.cell.batch): batch for batch, _ in came}
     citing = next(
         (one for one in plan.metrics if (wanted := metric(one.name).sources) and wanted(one.options)), None
@@ -183,7 +183,7 @@ def evaluate(
 
 
 def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
-    """Make the twins of a suite's items, numbered after its batches; say what became of each original."""
+    """Make the twins of a suite's items, numbered after its batches, and count the outcomes of the originals."""
     wanted = wanted_of(plan.suite)
     if wanted is None:
         return {}, Tables()
@@ -200,9 +200,9 @@ def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
 def examine(
     plan: SuitePlan, items: list[Ref], identities: Identities
 ) -> tuple[dict[str, LeftOut], list[QueryResult]]:
-    """Have a suite's judges take the short form of the exam, where they are to and have no passport yet.
+    """Make a suite's judges take the short exam where it is required and they have no passport yet.
 
-    Return who does not count then, by metric, before any verdict is used; and what the exam asked.
+    Return the judges that do not count, by metric, before any verdict is used; and the exam's requests.
     """
     if not plan.judged:
         return {}, []
@@ -237,12 +237,12 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     tables, names = Tables(judged=judged), plan.names
     if plan.suite.stop is None:
         rounds: list[Numbered] = [dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])]
-    else:  # one batch after another, until its verdict
+    else:  # one batch after another until the verdict is reached
         rounds = [{number: batch} for number, batch in enumerate(items)]
     for batches in rounds:
         asked = plan.with_opponents(names)
         tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
-        # What waits in a batch at a server is not there to be followed: the next run continues from here.
+        # Replies that wait in a server's batch cannot be followed yet: the next run continues from here.
         if rule is None or any(one.submitted for one in (*tables.asked, *tables.judged)):
             break
         here = Cell(plan.name, batch=len(tables.items) - 1)
@@ -257,7 +257,7 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
 
 
 def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
-    """Run one suite after another; return their tables, and how many calls of each wait in batches at a server."""
+    """Run the suites in turn; return their tables, and how many calls of each wait in batches at a server."""
     tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
     with running(plan.runner) as runner:
         ledger.distributed = runner is not None

@@ -1,4 +1,4 @@
-"""Read a passage that is to name one person: who is named, who is denied, and what is only asked.
+"""Read a passage that should name one person: who is stated, who is denied, and who is only asked about.
 
 Texts here are folded: lower case, ё as е, no invisible characters, lines ended by a line feed.
 """
@@ -26,7 +26,7 @@ _DENYING_PHRASE = pattern(
     r"n['’]t(?![^\W_])|(?<![^\W_])(?:(?:other|rather) than|instead of|(?:apart|aside) from|ruled? out|(?:is|"
     r"are) out|вместо|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+)(?![^\W_])"
 )
-# 'anyone but Vera' and the like become one word of denial, so that a comma in them parts nothing.
+# 'anyone but Vera' and the like become one word of denial, so that commas inside them do not split the clause.
 ALL_BUT = pattern(r"(?<![^\W_])(?:(?:any|every)(?:one|body|thing)|all),? but(?![^\W_])")
 IDIOM = pattern(
     r"(?<![^\W_])(?:(?:there (?:is|can be) |i have |i['’]m in |with |have |without )?(?:a |any |no |not a )?(?:no|"
@@ -36,7 +36,7 @@ IDIOM = pattern(
     r"n['’]t) mistaken|не ошиб(?:аюсь|аемся|ся|лась)|не сомнева(?:юсь|емся|йтесь)|(?:не|ни)кто ин(?:ой|"
     r"ая)(?=,? как)|никто другой|больше никто)(?![^\W_])"
 )
-# 'Nancy, not Felix': what is set against the name before it.
+# 'Nancy, not Felix': a contrast after the name.
 _AGAINST = pattern(
     r"(?:[,;(—–-] ?(?:and |but |definitely |certainly |а |но |и )?(?:not|не|никак не)|(?<![^\W_])(?:rather than|"
     r"instead of|as opposed to|and not|but not|а не|и не|но не|вместо))(?![^\W_])(?! only| только)[^,.;:!?()\n—–]*"
@@ -93,7 +93,7 @@ _NAME_AND_VERB = 2
 
 
 class NamedPeople(NamedTuple):
-    """Whom a passage names: those it states, those it denies, those it only asks about."""
+    """The people that a passage states, denies, or only asks about."""
 
     stated: frozenset[str]
     denied: frozenset[str]
@@ -104,13 +104,13 @@ class NamedPeople(NamedTuple):
 class _Clause(NamedTuple):
     text: str
     names: set[str]
-    opener: str  # the group of _CUT that parted it from the one before
+    opener: str  # the group of _CUT that separates it from the previous one
     sentence: int
     asked: bool
 
 
 def fold(text: str) -> str:
-    """Make letters lower, ё е, lines end in a line feed; drop stress marks and invisible characters."""
+    """Lower-case a text, replace ё by е, normalise line ends; drop stress marks and invisible characters."""
     if not text.isascii():
         text = _INVISIBLE.sub("", text.replace("е\u0308", "е").replace("и\u0306", "й").replace("И\u0306", "Й"))
     return text.lower().replace("ё", "е").replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n")
@@ -122,7 +122,7 @@ def named(passage: str, forms: Forms) -> set[str]:
 
 
 def is_unfinished(passage: str) -> bool:
-    """Tell whether a passage ends in a word or a sign after which something must come."""
+    """Return whether a passage ends in a word or sign that needs a continuation."""
     tail = passage[-200:].rstrip(" \t\n*_`\"'»”")
     if tail.endswith((",", "(", "—", "–", "...", "…", "-")):
         return True
@@ -131,19 +131,19 @@ def is_unfinished(passage: str) -> bool:
 
 
 def denies(clause: str) -> bool:
-    """Tell whether a folded clause has a word of denial."""
+    """Return whether a folded clause has a word of denial."""
     return not _DENIALS.isdisjoint(WORD.findall(clause)) or bool(_DENYING_PHRASE.search(clause))
 
 
 def _without_contrast(passage: str, forms: Forms) -> str:
-    """Take out what is set against the name: 'Nancy, not Felix', 'not Felix but Nancy'."""
+    """Remove contrasts to the name: 'Nancy, not Felix', 'not Felix but Nancy'."""
     passage = _NOT_BUT.sub(lambda match: " " if named(match[0], forms) else match[0], passage)
     first = next((match.start() for match in WORD.finditer(passage) if match[0] in forms), len(passage))
 
     def drop(match: re.Match[str]) -> str:
         if match.start() < first:
             return match[0]
-        # 'is the tallest, not the shortest' sets a property against another; 'Vera, not the tallest' denies her.
+        # 'is the tallest, not the shortest' contrasts two properties; 'Vera, not the tallest' denies Vera.
         said = _CUT.split(passage[max(0, match.start() - _CLAUSE) : match.start()])[-1]
         whole = match[0][0] == "," and len(WORD.findall(said)) > _NAME_AND_VERB
         return " " if whole or named(match[0], forms) else match[0]
@@ -152,9 +152,9 @@ def _without_contrast(passage: str, forms: Forms) -> str:
 
 
 def _clauses(passage: str, forms: Forms) -> list[_Clause]:
-    """Cut a passage at the ends of sentences, at commas and brackets, and before reasons and conclusions."""
+    """Split a passage at sentence ends, commas and brackets, and before reasons and conclusions."""
     found: list[tuple[str, str, int]] = []
-    asks: list[bool] = []  # of each sentence
+    asks: list[bool] = []  # one per sentence
     at, opener = 0, "end"
     for match in _CUT.finditer(passage):
         found.append((passage[at : match.start()], opener, len(asks)))
@@ -167,7 +167,7 @@ def _clauses(passage: str, forms: Forms) -> list[_Clause]:
 
 
 def _denied(clauses: list[_Clause]) -> list[bool]:
-    """Tell of each clause with a name whether it, or a nameless clause beside it, denies the name."""
+    """Return for each clause with a name whether it, or an adjacent nameless clause, denies the name."""
     denied = [bool(clause.names) and denies(clause.text) for clause in clauses]
     last = -1
     for at, clause in enumerate(clauses):
@@ -182,7 +182,7 @@ def _denied(clauses: list[_Clause]) -> list[bool]:
 
 
 def _denied_before(clauses: list[_Clause], at: int) -> bool:
-    """Tell whether the nameless clause before a name denies it, or one that governs that ('Неверно, что …, —')."""
+    """Return whether the nameless clause before a name, or one governing it ('Неверно, что …, —'), denies it."""
     if clauses[at].names:
         return False
     while at and clauses[at].opener == "soft" and not clauses[at - 1].names and WHAT.match(clauses[at].text):
@@ -192,10 +192,10 @@ def _denied_before(clauses: list[_Clause], at: int) -> bool:
 
 
 def read(passage: str, forms: Forms) -> NamedPeople:
-    """Read whom a passage states, denies and asks about.
+    """Return whom a passage states, denies and asks about.
 
-    A further name counts unless it stands in a reason or in a comparison after the first one: 'Nancy, since she is
-    taller than Felix' states Nancy, 'Nancy, Felix' both. `vague`: with an 'or' beside the name.
+    A further name counts unless it is in a reason or a comparison after the first one: 'Nancy, since she is taller
+    than Felix' states Nancy, 'Nancy, Felix' both. `vague`: there is an 'or' beside the name.
     """
     clauses = _clauses(_without_contrast(ALL_BUT.sub(" not ", IDIOM.sub(" ", passage)), forms), forms)
     denied, asked = set[str](), set[str]()
@@ -217,7 +217,7 @@ def read(passage: str, forms: Forms) -> NamedPeople:
 
 
 def _chosen(stated: list[_Clause]) -> set[str]:
-    """Return the names that count among those of the clauses that state some."""
+    """Return the names that count among the clauses that state one."""
     chosen, explained = set[str](), -1
     for clause in stated:
         if clause.opener == "why":
@@ -232,7 +232,7 @@ def _chosen(stated: list[_Clause]) -> set[str]:
 
 
 def sentences(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (sentence, the signs that end it); a line's end ends one too."""
+    """Yield (sentence, its final punctuation); a line end also ends a sentence."""
     at = 0
     for match in _END.finditer(text):
         if match.start() > at:

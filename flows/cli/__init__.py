@@ -11,10 +11,10 @@ Args:
             note: …
         \"\"\"
 
-which is `basic-control tag RUN [TAGS…] [--note TEXT]`. A command of several verbs is a file of its name: `VERBS`
-are their functions, and its docstring is the help: `runs list | tag | show`. What a function returns is the exit
-code (`data.exits.Exit`; nothing is `PASSED`). It raises `InputError` for bad input and never prints one: the
-application does. Output goes through `flows.cli.console`. What is heavy (Prefect, Polars, rich, the configuration)
-is imported inside of the function. `typing.Annotated` with `cyclopts.Parameter` says what a signature cannot
-(another name, choices, a converter); `flows/cli/options.py` has the options that commands share.
+which is `basic-control tag RUN [TAGS…] [--note TEXT]`. A command with verbs is a file of its own name: `VERBS`
+lists their functions, and its docstring is the help: `runs list | tag | show`. A function returns the exit code
+(`data.exits.Exit`; None is `PASSED`). It raises `InputError` for bad input and never prints it: the application
+does. Output goes through `flows.cli.console`. Slow imports (Prefect, Polars, rich, the configuration) go inside the
+function. `typing.Annotated` with `cyclopts.Parameter` adds what a signature cannot express (another name, choices,
+a converter); `flows/cli/options.py` has the options that commands share.
 """

@@ -1,4 +1,4 @@
-"""The one application of all commands, and how each of them ends: an exit code, and one message where it fails."""
+"""The one application of all commands, and how each ends: an exit code, and one message if it fails."""
 
 import gc
 import importlib
@@ -31,9 +31,9 @@ FILES = {
 """The commands of each file of `flows/cli/commands/`."""
 COMMANDS = {command: file for file, commands in FILES.items() for command in commands}
 DEFAULT = "run"
-"""What is meant where no command is named."""
+"""The command used if none is named."""
 ASKED_BY_SHELLS = "__complete"
-"""The word with which cyclopts' completion scripts ask for what is there now, such as runs."""
+"""The word with which cyclopts' completion scripts ask for dynamic values, such as runs."""
 DEBUG = "BASIC_CONTROL_DEBUG"
 PURPOSE = "Evaluate language models with verdicts that are right, reproducible, explained and cheap."
 
@@ -46,13 +46,13 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
-    # A command's own file alone is imported where it is called.
+    # Import only the file of the command that is called.
     made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
     return page(name, words, partial(_end, made, words))
 
 
 def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
-    """Return the application with all of its commands, or with some."""
+    """Return the application with all or some of its commands."""
     app = _app(name, PURPOSE)
     for command in commands:
         app.command(build(command, command))
@@ -60,7 +60,7 @@ def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
 
 
 def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
-    """Return the `main` of a module, `flows.full_eval` or a suite's, that stands for a command's first words."""
+    """Return the `main` of a module, `flows.full_eval` or a suite's, that runs the command with its first words."""
     command, *first = words
 
     def start(argv: Sequence[str] | None = None) -> int:
@@ -73,7 +73,7 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
 
 
 def _app(name: str, purpose: str | None = None) -> "App":
-    """Return an application in the manner of all: no --no-flags, no defaults shown but those that are said."""
+    """Return an application with our defaults: no --no-flags, and only defaults that the help text names."""
     from cyclopts import App, Parameter
 
     return App(
@@ -88,7 +88,7 @@ def _app(name: str, purpose: str | None = None) -> "App":
 
 
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
-    """Return a command's application, called `name`, from its file; its first words may be settled."""
+    """Return a command's application, called `name`, from its file; `first` fixes its first arguments."""
     module = importlib.import_module(f"flows.cli.commands.{COMMANDS[command]}")
     verbs = getattr(module, "VERBS", ())
     app = _app(name, module.__doc__ if verbs else None)
@@ -101,10 +101,10 @@ def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
 
 
 def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
-    """Run a command line with the application that understands it."""
-    # Importing makes hundreds of thousands of objects that stay: by default each 700 set off a search for garbage.
+    """Run a command line with the application that parses it."""
+    # Imports create hundreds of thousands of permanent objects; by default every 700 of them trigger a collection.
     gc.set_threshold(50_000, 20, 100)
-    # Nor has pydantic to look through every installed distribution for plug-ins of its own.
+    # Keep pydantic from searching every installed distribution for plug-ins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
@@ -133,7 +133,7 @@ def _version() -> str:
 
 
 def _end(made: "Callable[[], App]", words: Sequence[str]) -> int:
-    """Run a command line and return its exit code; say in one message what was wrong."""
+    """Run a command line and return its exit code; print one message for any error."""
     from flows.cli.console import complain, say
 
     try:

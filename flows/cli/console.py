@@ -1,4 +1,4 @@
-"""The command line's two voices: what it was asked for on stdout, everything else on stderr."""
+"""The command line's output: results on stdout, everything else on stderr."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 WIDTH = 160
-"""Characters of a line where nobody says how many there are."""
+"""Characters of a line if the width is unknown."""
 
 
 @cache
@@ -24,17 +24,17 @@ def _console() -> "Console":
     from rich.console import Console
 
     class Heard(Console):
-        """A console whose reader may have read enough, such as `head`: the command's result stays as it is."""
+        """A console whose reader, such as `head`, may close the pipe: the exit code does not change."""
 
         def on_broken_pipe(self) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    # A file or a pipe has no width; a table is not to be broken for it.
+    # A file or a pipe has no width; do not break tables for it.
     return Heard(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
 
 
 class _Visible:
-    """Something of rich's in whose text no character of others' acts on the terminal."""
+    """A rich renderable whose text cannot send control characters to the terminal."""
 
     def __init__(self, part: "RenderableType") -> None:
         self._part = part
@@ -47,33 +47,33 @@ class _Visible:
 
 
 def prose(text: str, style: str = "") -> "Text":
-    """Return a text to be wrapped at words, whoever wrote what stands there."""
+    """Return a text that wraps at words, with control characters made visible."""
     from rich.text import Text
 
     return Text(visible(text), style=style)
 
 
 def show(*parts: "RenderableType") -> None:
-    """Print lines, to be wrapped by the terminal alone, and what rich lays out, whoever wrote what stands there."""
+    """Print lines, wrapped only by the terminal, and rich renderables, with control characters made visible."""
     for part in parts:
-        line = isinstance(part, str)  # which is no markup, whatever stands in it
+        line = isinstance(part, str)  # plain text, never markup
         _console().print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=line)
 
 
 def room() -> tuple[int, bool]:
-    """Return how many characters a line has, and whether that is a terminal's: a file has room for any."""
+    """Return the characters of a line, and whether stdout is a terminal (a file has room for any number)."""
     return _console().width, sys.stdout.isatty()
 
 
 def written(paths: "Iterable[object]", language: str = "en") -> None:
-    """Say which files were written."""
+    """Print which files were written."""
     from prompts.phrases import phrase
 
     show(*(phrase("screen.written", language, path=path) for path in paths))
 
 
 def say(message: str, *, level: int = logging.INFO) -> None:
-    """Say something on stderr, as a JSON line where those are asked for."""
+    """Print a message on stderr, as a JSON line if those are requested."""
     if structured():
         event("message", level=level, message=message)
     else:
@@ -81,5 +81,5 @@ def say(message: str, *, level: int = logging.INFO) -> None:
 
 
 def complain(message: str) -> None:
-    """Say what is wrong."""
+    """Print an error message."""
     say(f"error: {message}", level=logging.ERROR)

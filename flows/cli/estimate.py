@@ -39,7 +39,7 @@ def show_estimate(settings: "Settings") -> int:
     for said in unread_responses(plan):
         say(said, level=logging.WARNING)
     prepare(results_of(plan.store))
-    from tasks.estimate.calls import estimate  # and with it Prefect, which is set by now
+    from tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
     found = estimate(plan)
     show(*parts(found))
@@ -72,7 +72,7 @@ def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
 
 
 def totals(found: "CostEstimate") -> Iterator[str]:
-    """Yield the sums, in lines."""
+    """Yield the totals as lines."""
     language = found.language
     calls, cached = sum(p.calls for p in found.portions), sum(p.cached for p in found.portions)
     fresh = sum(p.fresh for p in found.portions)
@@ -87,13 +87,13 @@ def totals(found: "CostEstimate") -> Iterator[str]:
 
 
 def _costs(found: "CostEstimate") -> Iterator[str]:
-    """Say what it would cost, who has no price, and which prices these are."""
+    """Describe the costs, the models without a price, and the source of the prices."""
     language = found.language
     priced = [p.cost for p in found.portions if p.cost is not None]
     free = dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh)
     if priced:
         said = phrase("estimate.cost_about", language, cost=money(sum(priced), found.currency, language))
-        # Where a server offers batches that are not used.
+        # If a server offers batches that are not used.
         least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
         if least < sum(priced):
             said += f", {phrase('estimate.in_batches', language, cost=money(least, found.currency, language))}"
@@ -109,7 +109,7 @@ def _costs(found: "CostEstimate") -> Iterator[str]:
 
 
 def effect_line(one: "DetectableEffect", language: str) -> str:
-    """Say what so many items can show."""
+    """Return a line with the effect that this many items can detect."""
     between, alone = (
         phrase(f"estimate.{name}_none", language)
         if share is None

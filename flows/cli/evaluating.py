@@ -1,6 +1,6 @@
-"""Run an evaluation from the command line: Prefect first, which takes seconds to import, and signals heeded.
+"""Run an evaluation from the command line, with progress and signal handling.
 
-Prefect is imported only here, after arguments and configuration have been found good.
+Prefect takes seconds to import, so it is imported only after arguments and configuration have been checked.
 """
 
 import gc
@@ -37,11 +37,11 @@ SAME = "run the same command again to continue."
 
 
 def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tuple[RunResult, Plan]":
-    """Run the evaluation; return its results and plan. `only_failed` brings an earlier run's answers back first.
+    """Run the evaluation; return its result and plan. `only_failed` first restores an earlier run's answers.
 
     Raises:
-        InputError: it would fail, which is reported before Prefect is there; or as the flow itself.
-        KeyboardInterrupt: it was stopped; the message says how to go on.
+        InputError: it would fail, which is reported before Prefect is imported; or as the flow itself.
+        KeyboardInterrupt: it was stopped; the message says how to continue.
     """
 
     def work(evaluation: Any, plan: "Plan") -> "tuple[RunResult, Plan]":
@@ -56,13 +56,13 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
             from flows.full_eval import full_eval
 
             def run(settings: "Settings", again: "Rerun") -> "RunResult":
-                del settings  # which Prefect's pages show
+                del settings  # only for Prefect's pages
                 outcome: RunResult = evaluation.evaluate(plan, again)
                 return outcome
 
-            # Prefect would take a JSON schema's `$ref` for a reference to a block of its own.
+            # Prefect would take a JSON schema's `$ref` for a reference to one of its blocks.
             return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again), plan
-        # Nobody would see the parameters, whose schema takes a tenth of a second.
+        # Nobody would see the parameters, whose schema takes 0.1 s.
         started: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
         return part_of(started, "full_eval", run=settings.title)(), plan
 
@@ -81,9 +81,9 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 def run_flow(
     settings: "Settings", module: str, work: Callable[[Any, "Plan"], T], go_on: Callable[[], str] = lambda: SAME
 ) -> T:
-    """Have work done by a configuration's plan with a module that imports all that takes long; show its progress.
+    """Run work on a configuration's plan with a module that makes all the slow imports; show its progress.
 
-    `go_on` says what to do after a stop.
+    `go_on` returns what to do after a stop.
 
     Raises:
         InputError: as `evaluate`.
@@ -99,10 +99,10 @@ def run_flow(
         for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
             say(said, level=logging.WARNING)
         prepare(results_of(plan.store))
-        put_off("prefect", "blocks.notifications", "blocks.webhook")  # which no run sends
+        put_off("prefect", "blocks.notifications", "blocks.webhook")  # never used by a run
         with ExitStack() as stack:
             shown = None if structured() else stack.enter_context(progress(plan.report.language))
-            # Importing Prefect makes hundreds of thousands of objects that stay: nothing to collect among them.
+            # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
             imported = importlib.import_module(module)
             from flows.ephemeral import server_for, started
@@ -125,17 +125,17 @@ def run_flow(
 
 
 def _end(go_on: Callable[[], str]) -> None:
-    """End the run at once, from whatever thread: what it still waits for would take long."""
+    """End the run at once, from any thread: waiting for the rest would take long."""
     from rich.console import Console
 
     say(f"Stopped at once. Everything answered so far is kept; {go_on()}")
-    Console(stderr=True).show_cursor()  # which the progress display hides
+    Console(stderr=True).show_cursor()  # hidden by the progress display
     sys.stdout.flush()
     os._exit(Exit.STOPPED)
 
 
 def _interruptible(go_on: Callable[[], str]) -> None:
-    """Have Ctrl-C and a polite kill stop the asking first, from whatever thread waits for it; a second one all."""
+    """Make Ctrl-C and SIGTERM stop the asking first, whichever thread waits for it; a second Ctrl-C ends all."""
     from tasks.models.scheduler import GRACE_S, stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
@@ -143,8 +143,8 @@ def _interruptible(go_on: Callable[[], str]) -> None:
 
     for each in STOPPING:
         signal.signal(each, interrupt)
-    # While a flow runs, Prefect's own handler stands in for ours at SIGTERM: it unwinds the flow, which waits for
-    # the tasks, which would ask on. The wake-up tells of a signal whoever handles it.
+    # While a flow runs, Prefect's SIGTERM handler replaces ours: it unwinds the flow, which waits for the tasks,
+    # which would keep asking. The wake-up socket reports a signal whoever handles it.
     told, wakes = socket.socketpair()
     wakes.settimeout(0)
     signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
@@ -155,7 +155,7 @@ def _interruptible(go_on: Callable[[], str]) -> None:
             while heard := told.recv(1):
                 if heard[0] not in STOPPING:
                     continue
-                # Prefect sends SIGTERM once more to itself, so that a second one says nothing.
+                # Prefect sends SIGTERM to itself once more, so a second one means nothing.
                 if stops and heard[0] == signal.SIGINT:
                     _end(go_on)
                 stops += 1
@@ -169,7 +169,7 @@ def _interruptible(go_on: Callable[[], str]) -> None:
 
 
 def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
-    """Print a run's screen, with `verbose` every figure and stage above it; `again` counts the stages that ran."""
+    """Print a run's screen, after every figure and stage if `verbose`; `again` counts the stages that ran."""
     from prompts.phrases import phrase
     from tasks.report.regressions import lines
     from tasks.report.screen import screen
@@ -191,7 +191,7 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
 
 
 def _stage(stage: Mapping[str, Any], language: str) -> str:
-    """Say of a stage whether it came from the cache or was run, and why."""
+    """Say whether a stage came from the cache or was run, and why."""
     from prompts.phrases import phrase
 
     if stage["cached"]:

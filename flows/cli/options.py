@@ -1,4 +1,4 @@
-"""The options that commands share, what a shell offers for them at TAB, and the configuration that they make."""
+"""The options that commands share, their shell completions, and the configuration that they result in."""
 
 import json
 import os
@@ -27,17 +27,17 @@ CONFIG = Path(__file__).parents[2] / "config"
 SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in CONFIG.glob("*.yaml")))
 SUITES = sorted(path.stem for path in (CONFIG / "suites").glob("*.yaml"))
 RUNS = Path("artifacts/runs")
-"""Where runs are unless configured otherwise; a TAB waits for no configuration."""
+"""The default folder of runs; completion does not wait for a configuration."""
 AGAIN = Group("Doing an earlier run again; everything else comes from the caches", sort_key=2)
 
 
 def _runs(_context: "CompletionContext") -> list[str]:
-    """Return the names of the runs in the usual folder, the newest first."""
+    """Return the names of the runs in the default folder, the newest first."""
     return sorted((path.parent.name for path in RUNS.glob("*/manifest.json")), reverse=True)
 
 
 def _keys(_context: "CompletionContext") -> list[tuple[str, str]]:
-    """Return the configuration's keys with their meanings; those of models and judges by the first of each."""
+    """Return the configuration's keys with their meanings; those of models and judges use the first of each."""
     from config.models import Judge, Model
     from config.settings import Settings
 
@@ -57,7 +57,7 @@ def _keys_of(model: "type[BaseModel]", before: str) -> Iterator[tuple[str, str]]
 
 
 RUN = Parameter(metavar="RUN", completer=_runs)
-"""Of a parameter that is a run's name."""
+"""For a parameter that is a run's name."""
 Suite = Annotated[str, Parameter(name="SUITE", completer=lambda _: SUITES)]
 File = Annotated[str, Parameter(metavar="FILE")]
 Folder = Annotated[str, Parameter(metavar="FOLDER")]
@@ -183,7 +183,7 @@ class Where:
 
     @property
     def root(self) -> str:
-        """The store of the runs' tables where it is named, as it may have moved; else '': each run's own counts."""
+        """The store of the runs' tables if it is named, as it may have moved; else '': each run uses its own."""
         store = self.store
         return store.root if "root" in store.model_fields_set else ""
 
@@ -211,7 +211,7 @@ class FileOptions:
         """Return how files are to be read; `verify` is a metric of ours that scores their replies again.
 
         Raises:
-            InputError: an option does not have its form.
+            InputError: an option is malformed.
         """
         from tasks.compare.sides import FileForm
 
@@ -232,11 +232,11 @@ class FileOptions:
 
 
 UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
-"""Where a command line gives none of them."""
+"""Defaults if a command line gives none of these options."""
 
 
 def _refuse_contradictions(given: RunOptions) -> None:
-    """Refuse options about an earlier run that do not go together."""
+    """Refuse incompatible options about an earlier run."""
     resume = [*(given.resume or ()), ""][0]
     failed, truncated = given.only_failed, given.only_truncated
     either = "expected one of them; --fresh asks everything again."
@@ -270,13 +270,13 @@ OLLAMA = "ollama"
 
 
 def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the entries of `models` or `judges` that names stand for: `openai/gpt-4o-mini`, `phi3`, `embedded`.
+    """Return the entries of `models` or `judges` for names like `openai/gpt-4o-mini`, `phi3` or `embedded`.
 
-    What stands before the first slash counts where it is a provider; else the whole is a name at Ollama. A
-    provider's name alone is the entry that ships, where one does. Of equal names each keeps its provider.
+    The part before the first slash counts if it is a provider; otherwise the whole is an Ollama model. A provider's
+    name alone stands for its shipped entry, if it has one. Entries with equal names keep the whole given name.
 
     Raises:
-        InputError: a provider that needs a name stands alone.
+        InputError: a provider that needs a model name is given alone.
     """
     import yaml
 
@@ -315,11 +315,11 @@ KEYS = {
     "fail_on": "fail_on",
     "allow_different": "allow_different",
 }
-"""Options that are names for keys of the configuration."""
+"""Options that stand for keys of the configuration."""
 
 
 def _assignments(only: str, given: RunOptions) -> list[str]:
-    """Return what the options of a run assign: entries that it names first, which --set may go into."""
+    """Return the assignments made by the options of a run: named entries first, which --set may modify."""
     entries = {"models": given.model, "judges": given.judge}
     sets = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]
     if given.config:
@@ -352,12 +352,12 @@ def _refuse_unready(settings: "Settings") -> None:
 
 
 def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
-    """Return the configuration, of one suite if `only` names it, and what of an earlier run is done again.
+    """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
 
-    A path in the suite's place is a configuration.
+    A path in place of the suite's name is a configuration file.
 
     Raises:
-        InputError: the options do not go together, or the configuration or the earlier run is not good.
+        InputError: the options are incompatible, or the configuration or the earlier run is invalid.
     """
     from config.reading import fallback, read
     from config.settings import Rerun

@@ -1,7 +1,7 @@
-"""The pages of --help, kept beside the bytecode: what lays one out takes longer to import than anything else does.
+"""A cache of the --help pages beside the bytecode: the imports to lay one out are the slowest of all.
 
-A page is printed as it was the last time while the sources of the command line, the terminal's width and whether it
-has colours are what they were. Where Python may not write bytecode, nothing is kept.
+A page is reprinted as long as the command line's sources, the terminal's width and its colours are unchanged. If
+Python may not write bytecode, nothing is cached.
 """
 
 import io
@@ -21,7 +21,7 @@ _LOOKS = ("COLUMNS", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR", "TTY_COMPAT
 
 
 def page(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
-    """Do a command's work and return its exit code; print the page of --help that it printed before, if it did."""
+    """Run `work` and return its exit code; for --help, print the cached page instead if there is one."""
     if not words or words[-1] not in HELP or any(word.startswith("-") for word in words[:-1]):
         return work()
     path, key, now = Path(cache_from_source(str(_HERE / "help.py"))).with_suffix(".json"), "", _stamp()
@@ -47,7 +47,7 @@ def page(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
 
 
 class _Page(io.StringIO):
-    """A page in the making, laid out for the stream that it will go to."""
+    """A buffer for a page, with the properties of the stream that it is laid out for."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()
@@ -61,18 +61,18 @@ class _Page(io.StringIO):
 
     @property
     def encoding(self) -> str:  # type: ignore[override] # which a stream of bytes below has
-        """The other's."""
+        """The stream's encoding."""
         return str(self._stream.encoding)
 
 
 def _stamp() -> list[list[Any]]:
-    """Return which sources there are, and when they changed."""
+    """Return the sources with their modification times."""
     found = (one for folder in _SOURCES for one in os.scandir(folder) if one.is_file())
     return [[sys.version, sys.prefix], *sorted([one.path, one.stat().st_mtime_ns] for one in found)]
 
 
 def _looks() -> Iterator[object]:
-    """Yield what decides how a page looks, apart from what it says."""
+    """Yield everything but its content that decides how a page looks."""
     yield sys.stdout.isatty()
     yield getattr(sys.stdout, "encoding", "")
     yield from map(os.environ.get, _LOOKS)

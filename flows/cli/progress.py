@@ -1,7 +1,7 @@
-"""How far a run is: bars at a terminal, lines elsewhere, and the result of each suite as it ends.
+"""The progress of a run: bars at a terminal, lines elsewhere, and the result of each suite as it ends.
 
-What is shown comes from the run's own events and from the tallies of its queries. A tally is only noted when it
-changes and read when something is drawn, so that thousands of calls a second cost nothing here.
+The data comes from the run's own events and its queries' tallies. A tally is only stored when it changes and read
+when something is drawn, so thousands of calls per second cost nothing here.
 """
 
 import logging
@@ -34,9 +34,9 @@ def progress(language: str = "en") -> "Display":
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The progress of some work: calls, how many of them in a second, and whether batches of it are open.
+    """The progress of some work: calls, their rate per second, and whether some of its batches are open.
 
-    `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
+    `elsewhere` of them are awaited: `holders` says who is asking them, or what they wait in.
     """
 
     total: int
@@ -50,7 +50,7 @@ class Count:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until all is done, at the rate so far; None before there is one."""
+        """Seconds until the end at the rate so far; None before there is a rate."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
@@ -63,11 +63,11 @@ class Work:
     tallies: dict[int, "BatchProgress"] = field(default_factory=dict)
 
     def note(self, tally: "BatchProgress") -> None:
-        """Take a batch's tally in; called by the asking thread after every change."""
+        """Add a batch's tally; called by the asking thread after every change."""
         self.tallies[id(tally)] = tally
 
     def count(self) -> Count:
-        """Add everything up."""
+        """Sum up all tallies."""
         every = list(self.tallies.values())
         cached, answered, failed = (sum(getattr(one, n) for one in every) for n in ("cached", "answered", "failed"))
         first = min(filter(None, (one.first_s for one in every)), default=0.0)
@@ -86,7 +86,7 @@ class Work:
 
 
 class Display(logging.Handler):
-    """A run as it goes, told to whoever started it: a context manager around the run."""
+    """Shows a run's progress to the user: a context manager around the run."""
 
     def __init__(self, every_s: float, language: str = "en") -> None:
         super().__init__(logging.INFO)
@@ -110,11 +110,11 @@ class Display(logging.Handler):
         self._thread.join()
 
     def note(self, cell: "Cell", tally: "BatchProgress") -> None:
-        """Note a batch's tally, which the asking thread goes on changing."""
+        """Store a batch's tally, which the asking thread keeps updating."""
         self._work(cell.suite, cell.metric).note(tally)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Hear an event of the run."""
+        """Handle an event of the run."""
         fields: Mapping[str, Any] = getattr(record, "fields", {})
         name, suite = getattr(record, "event", ""), fields.get("suite", "")
         if name == "suite_started":
@@ -138,7 +138,7 @@ class Display(logging.Handler):
                 self.conclude(suite)
                 for line in results:
                     self.say(line)
-                self.suite = ""  # its work is over: nothing of it is drawn again
+                self.suite = ""  # its work is over and no longer drawn
 
     def _work(self, suite: str, metric: str) -> Work:
         title = _said("judges" if metric else "answers", self.language, suite=suite, metric=metric)
@@ -154,20 +154,20 @@ class Display(logging.Handler):
         return [work for (whose, _), work in list(self.works.items()) if whose == suite]
 
     def draw(self) -> None:
-        """Show how far the work is."""
+        """Show the progress of the work."""
 
     def say(self, line: str) -> None:
-        """Leave a line."""
+        """Print a line that stays."""
 
     def conclude(self, suite: str) -> None:
         """Show the end of a suite's calls, before its results."""
 
 
 class LineDisplay(Display):
-    """For a pipe or a file: a line every few seconds, of calls or else of the stage, and each suite's results."""
+    """For a pipe or a file: a line every few seconds about calls, or else the stage, and each suite's results."""
 
     def draw(self) -> None:
-        """Write how far the calls are; where none is on its way, how long the stage has taken."""
+        """Write the progress of the calls; if none is in flight, how long the stage has taken."""
         open_ones = [(work, count) for work in self.of(self.suite) if (count := work.count()).open and count.total]
         for work, count in open_ones:
             self.say(f"{work.title}: {_measured(count, self.language)}")
@@ -175,20 +175,20 @@ class LineDisplay(Display):
             self.say(_said("since", self.language, now=self.now, time=_clock(time.monotonic() - self.since)))
 
     def conclude(self, suite: str) -> None:
-        """Write what became of a suite's calls."""
+        """Write the totals of a suite's calls."""
         for work in self.of(suite):
-            if (count := work.count()).total:  # else nothing was to be asked
+            if (count := work.count()).total:  # else there was nothing to ask
                 self.say(f"{work.title}: {_measured(count, self.language)}")
 
     def say(self, line: str) -> None:
         """Write a line, with the time since the start."""
-        # In one piece: print writes the line's end by itself, and others write in between.
+        # One write: print writes the line end separately, and other writers may come in between.
         sys.stderr.write(f"{_clock(time.monotonic() - self.begun):>7}  {visible(line)}\n")
         sys.stderr.flush()
 
 
 class BarDisplay(Display):
-    """For a terminal: the stage, and a bar for each work of the suite that runs; results stay above them."""
+    """For a terminal: the stage, and a bar for each work of the running suite; results stay above them."""
 
     def __init__(self, language: str = "en") -> None:
         super().__init__(DRAWN_S, language)
@@ -206,7 +206,7 @@ class BarDisplay(Display):
         self._progress.stop()
 
     def draw(self) -> None:
-        """Bring the bars up to date."""
+        """Update the bars."""
         self._progress.update(self._stage, description=visible(self.now))
         for work in self.of(self.suite):
             count = work.count()
@@ -223,19 +223,19 @@ class BarDisplay(Display):
         self._progress.refresh()
 
     def conclude(self, suite: str) -> None:
-        """Take a suite's bars away: its results come in their place."""
-        self.draw()  # however fast it was, all of it has been seen
+        """Remove a suite's bars, which its results replace."""
+        self.draw()  # show the final state, however fast it was
         for work in self.of(suite):
             if work.title in self._bars:
                 self._progress.remove_task(self._bars.pop(work.title))
 
     def say(self, line: str) -> None:
-        """Leave a line above the bars."""
+        """Print a line above the bars."""
         self._progress.console.print(prose(line))
 
 
 def _columns() -> "Progress":
-    """Return the bars: what they say gives way first where a terminal is narrow."""
+    """Return the bars; on a narrow terminal their text is cut first."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
     from rich.table import Column
@@ -264,7 +264,7 @@ def _said(name: str, language: str, /, **values: object) -> str:
 
 
 def _pieces(count: Count, language: str) -> tuple[str, str, str]:
-    """Return the rate, what others ask now or waits in batches, and the time left; '' for what is not there."""
+    """Return the rate, what others ask or waits in batches, and the time left; '' for what does not apply."""
     from prompts.phrases import phrase
 
     rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language)) if count.rate else ""
@@ -275,7 +275,7 @@ def _pieces(count: Count, language: str) -> tuple[str, str, str]:
 
 
 def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
-    """Return what stands beside a bar: how many calls, how fast, and how many failed."""
+    """Return the texts beside a bar: number of calls, rate, and number of failures."""
     rate, waiting, left = _pieces(count, language)
     pace = (rate and _said("pace", language, rate=rate), left)
     trouble = (_said("failed", language, n=count.failed) if count.failed else "", waiting)
@@ -283,7 +283,7 @@ def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
 
 
 def _measured(count: Count, language: str) -> str:
-    """Say how far some work is: done, total, share, rate, failures, and when it ends."""
+    """Describe the progress of some work: done, total, share, rate, failures, and when it ends."""
     rate, waiting, left = _pieces(count, language)
     share = f" ({100 * count.done // count.total}%)" if count.total else ""
     ends = time.strftime("%H:%M:%S", time.localtime(time.time() + (count.left_s or 0.0)))
@@ -318,7 +318,7 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
 
 
 def _clock(seconds: float) -> str:
-    """Return a time as people read it: 0:07, 12:30, 3:05:00."""
+    """Format seconds as 0:07, 12:30 or 3:05:00."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

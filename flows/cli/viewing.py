@@ -1,7 +1,7 @@
-"""The pages of `view`: a folder of runs, served to a browser of this machine and to nobody else.
+"""The pages of `view`: a folder of runs, served to this machine's browser only.
 
-Which run and which file is meant is looked up among those that are there: no part of an address becomes a path.
-Other sites are kept out by the names in Host, Origin and Sec-Fetch-Site, scripts by content-security policies.
+Runs and files are looked up among the existing ones: no part of an address becomes a path. Other sites are blocked
+by checking Host, Origin and Sec-Fetch-Site, scripts by content-security policies.
 """
 
 import base64
@@ -21,7 +21,7 @@ from threading import Lock
 from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
-# Prefect, which serves its own pages with them, brings both.
+# Both come with Prefect, which serves its own pages with them.
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -47,21 +47,21 @@ BOTH = 2
 _CHUNK = 1 << 20
 
 _HEADERS = {
-    # Each page's own policy is narrower; this one stands above them all, also above a report that was changed.
+    # Pages have narrower policies; this one applies to all of them, even to a report that was changed.
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline' 'self'; style-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",  # without which a form would not say whose it is
+    "Referrer-Policy": "same-origin",  # otherwise a form would not send its origin
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
 
 
 class HostGuard:
-    """Lets in what a browser of this machine asks for by our own address, to read, or sends from our own page.
+    """Lets in a local browser's requests to our own address, to read, and forms sent from our own pages.
 
-    Any site may have its own name point here, or send a browser here.
+    Any site may point its own name here, or send a browser here.
     """
 
     def __init__(self, app: ASGIApp, port: int, password: str = "") -> None:
@@ -80,7 +80,7 @@ class HostGuard:
             await send(message)
 
         headers = Headers(scope=scope)
-        # A browser says of each form which page it is on; whatever does not is not let in to send anything.
+        # Browsers send a form's origin; requests without one may not post anything.
         sends = (scope["method"], scope["path"]) == ("POST", FILES) and "origin" in headers
         refused = self._refused("GET" if sends else scope["method"], headers)
         await (refused or self.app)(scope, receive, send_with_headers)
@@ -89,9 +89,9 @@ class HostGuard:
         if method not in {"GET", "HEAD"}:
             return PlainTextResponse("Only GET and HEAD are answered here.", 405, {"Allow": "GET, HEAD"})
         hosts = self.hosts
-        if self.password:  # any of our addresses will do: no other site's page is given the password
+        if self.password:  # any of our addresses will do: browsers do not give the password to other sites' pages
             given = b""
-            with suppress(ValueError):  # whoever it names
+            with suppress(ValueError):  # whatever user it names
                 words = headers.get("authorization", "").removeprefix("Basic ")
                 given = base64.b64decode(words, validate=True).partition(b":")[2]
             if not secrets.compare_digest(given, self.password.encode()):
@@ -106,10 +106,10 @@ class HostGuard:
 
 
 class Pages:
-    """Answers for a folder of runs, in one language: that of each page's own runs, or the newest, unless given.
+    """Answers for a folder of runs, in one language; by default that of each page's runs, or the newest run's.
 
-    `files` of other tools, by name, stand before the runs and are compared with them and with each other. `shared`:
-    other machines look as well, and are told no path of this one.
+    `files` of other tools, by name, are listed before the runs and can be compared with them and each other.
+    `shared`: other machines have access too, and are shown no paths of this one.
     """
 
     def __init__(
@@ -123,13 +123,13 @@ class Pages:
         self._lock = Lock()
 
     def index(self, request: Request) -> Response:
-        """Show the runs that are asked for, the newest first."""
+        """Show the requested runs, the newest first."""
         others = [HistoryEntry(name, status="completed") for name in self.files]
         found, at = [*others, *entries(self.runs)], partial(address_of, self.runs)
         return HTMLResponse(pages.index(found, request.query_params, at, self._language_of(found), self._path_of))
 
     def _path_of(self, run: str) -> str:
-        """Return the path of a run's latest report, for who has this machine's files; '' for others."""
+        """Return the path of a run's latest report if the viewer has this machine's files; else ''."""
         files = {} if self.shared else reports(self.runs, self.runs / run)
         return str(files[max(files)].resolve()) if files else ""
 
@@ -150,11 +150,11 @@ class Pages:
         from tasks.report import comparison
 
         both = [str(there[name]) for name in named]
-        with self._lock:  # one at a time: two large ones together would take the memory of both
+        with self._lock:  # one at a time: two large ones together would need the memory of both
             return HTMLResponse(comparison.html(compare_runs(both, runs=self.runs, language=self.language)))
 
     async def receive(self, request: Request) -> Response:
-        """Keep the files that a browser sends as long as this serves; two are shown compared, others listed."""
+        """Keep the files that a browser sends until the server ends; compare two, list others."""
         if len(self.files) >= MOST:
             raise InputError(f"found {MOST} files of other tools already. Begin anew: stop `view`, and start it.")
         sent = await _received(request, Path(self._received.name))
@@ -162,7 +162,7 @@ class Pages:
         return RedirectResponse(comparison_address(*names) if len(names) == BOTH else "/", 303)
 
     def _listed(self, sent: Sequence[Path]) -> list[str]:
-        """List files that can be read, and return their names."""
+        """List the files that can be read, and return their names."""
         from tasks.compare.sides import sides
 
         for path in sent:
@@ -185,7 +185,7 @@ class Pages:
         return FileResponse(file, media_type=kind) if file else self._message(404, "no_report")
 
     def _language_of(self, found: Sequence[HistoryEntry]) -> str:
-        """Return the language to speak: a plug-in's may be gone, or not be loaded here."""
+        """Return the language to use: that of a plug-in may be gone, or not be loaded here."""
         newest = found[0].language if found else ""
         return self.language or (newest if newest in languages() else ENGLISH)
 
@@ -195,7 +195,7 @@ class Pages:
         return HTMLResponse(pages.message(text, language), status)
 
     def application(self) -> Starlette:
-        """Return what answers requests, not guarded yet."""
+        """Return the application, without the guard."""
 
         def refused(_: Request, error: Exception) -> Response:
             return self._message(400, "", str(error))
@@ -219,7 +219,7 @@ class Pages:
 
 
 async def _received(request: Request, folder: Path) -> list[Path]:
-    """Write a form's files, each into a folder of its own in `folder`; of their names letters and digits stay."""
+    """Write a form's files, each into its own folder in `folder`, with only safe characters in their names."""
     told = EmailMessage()
     told["content-type"] = request.headers.get("content-type", "")
     boundary = told.get_boundary() or ""
@@ -245,7 +245,7 @@ def _files(body: BinaryIO, boundary: bytes, folder: Path) -> Iterator[Path]:
                 return
             head = BytesParser().parsebytes(whole[at + len(mark) + 2 : start])
             if given := head.get_filename():
-                name = re.sub(r"[^A-Za-z0-9_.-]+", "_", given)[-80:].lstrip(".")  # means nothing but itself
+                name = re.sub(r"[^A-Za-z0-9_.-]+", "_", given)[-80:].lstrip(".")  # no special meaning left
                 if not name.lower().removesuffix(".gz").endswith(FORMS):
                     raise InputError(f"{name}: found another ending, expected one of {', '.join(FORMS)}.")
                 path = Path(mkdtemp(dir=folder)) / name
@@ -263,30 +263,30 @@ def folders(runs: Path) -> dict[str, Path]:
 
 
 def entries(runs: Path) -> list[HistoryEntry]:
-    """Return all runs, the newest first; those without a manifest, which never began or lost it, at the end."""
+    """Return all runs, the newest first; those without a manifest, which never began or lost it, come last."""
     found = history(runs) if runs.is_dir() else []
     known = {one.name for one in found}
     return [*found, *(HistoryEntry(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 
 
 def reports(runs: Path, folder: Path) -> Mapping[str, Path]:
-    """Return a run's HTML reports by name; none that lies elsewhere."""
+    """Return a run's HTML reports by name, excluding files that resolve outside `runs`."""
     home = runs.resolve()
     found = (folder / "reports").glob(PAGE)
     return {path.name: path for path in found if path.resolve().is_relative_to(home)}
 
 
 def address_of(runs: Path, run: str) -> str:
-    """Return where a run's latest report is; '' where it has none."""
+    """Return the address of a run's latest report; '' if it has none."""
     files = reports(runs, runs / run)
     return f"/runs/{quote(run, safe='')}/{quote(max(files), safe='')}" if files else ""
 
 
 def files_of(named: Sequence[str]) -> dict[str, Path]:
-    """Return the files of other tools among what was named, by short names that differ.
+    """Return the files of other tools among the named ones, by short distinct names.
 
     Raises:
-        InputError: several are named, and one of them is no file.
+        InputError: several are named, and one of them is not a file.
     """
     paths = [Path(name) for name in named]
     missing = [str(path) for path in paths if not path.is_file()]
@@ -297,12 +297,12 @@ def files_of(named: Sequence[str]) -> dict[str, Path]:
 
 
 def comparison_address(before: str, after: str) -> str:
-    """Return where two of what is listed are compared."""
+    """Return the address of the comparison of two listed runs or files."""
     return f"/compare?{urlencode({'before': before, 'after': after})}"
 
 
 def report_path(runs: Path, run: str) -> tuple[Path, str]:
-    """Return the folder of runs, and the address of a run's report in it; `run` may be the path of a folder.
+    """Return the folder of runs and the address of a run's report in it; `run` may be the path of a folder.
 
     Raises:
         InputError: there is no such run, or it has no report.
@@ -315,15 +315,15 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
 
 
 def bind(port: int, host: str = "") -> socket.socket:
-    """Return a socket that listens on this machine's own address, or on `host`; port 0 stands for a free one.
+    """Return a socket listening on this machine's loopback address, or on `host`; port 0 picks a free one.
 
     Raises:
-        InputError: the port is in use, or not ours to have, or the host is no address of this machine.
+        InputError: the port is in use or not permitted, or the host is not an address of this machine.
     """
     found = socket.socket()
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio sees to it at doors of its own alone
+        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
         found.bind((host or HOST, port))
         found.listen(64)
     except OSError as error:
@@ -337,7 +337,7 @@ def bind(port: int, host: str = "") -> socket.socket:
 
 
 def name_of(host: str) -> str:
-    """Return by what name what listens at an address is found: of all addresses, this machine's."""
+    """Return the host name under which an address can be reached; for a wildcard address, this machine's."""
     return socket.gethostname() if host in {"0.0.0.0", "::"} else host or HOST  # noqa: S104 - asked, not listened at
 
 
@@ -346,7 +346,7 @@ def server(
 ) -> uvicorn.Server:
     """Return a server for runs and files of other tools; `run(sockets=[...])` serves until `should_exit`.
 
-    With a `password` it answers whoever gives it, at any of its addresses.
+    With a `password`, it answers any client that sends it, at any of its addresses.
     """
     guarded = HostGuard(Pages(runs, language, files, shared=bool(password)).application(), port, password)
     told = uvicorn.Config(

@@ -29,19 +29,19 @@ SCALE = Scale(
     },
 )
 MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
-TOLERANCE = Fraction(1, 1_000_000)  # relative, where the expected value is not a whole number
+TOLERANCE = Fraction(1, 1_000_000)  # relative, if the expected value is not a whole number
 
 _OPERATIONS = {"+": add, "-": sub, "*": mul}
 _RANK = {"+": 1, "-": 1, "*": 2}
 _NUMBER_RANK = 3
-_STRONGER = ("##", "##", "boxed")  # markers that the cascade heeds before an answer line
+_STRONGER = ("##", "##", "boxed")  # markers that take precedence over an answer line
 _LINE = 100
 _PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?(-?[0-9]{1,15})")
 _TOKEN = pattern(r"\d+|[-+*()]")
 
 
 class Expression(NamedTuple):
-    """An expression: how it is written, its value, and how tightly its outermost operator binds."""
+    """An expression: its text, its value, and the precedence of its outermost operator."""
 
     text: str
     value: int
@@ -49,7 +49,7 @@ class Expression(NamedTuple):
 
 
 def join(left: Expression, operator: str, right: Expression) -> Expression:
-    """Join two parts with an operator, with parentheses only where the value would be another without them."""
+    """Join two parts with an operator, adding parentheses only where the value would change without them."""
     rank = _RANK[operator]
     first = f"({left.text})" if left.rank < rank else left.text
     # a - (b + c) needs them; a + (b - c) and a * (b * c) do not.
@@ -59,7 +59,7 @@ def join(left: Expression, operator: str, right: Expression) -> Expression:
 
 
 def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int, language: str) -> Item:
-    """Draw a tree whose value is none of its numbers, so that repeating the question is no answer."""
+    """Draw a tree whose value is none of its numbers, so that repeating the question is never right."""
     while True:
         leaves = [rng.randint(2, largest) for _ in range(rng.randint(*numbers))]
         parts = [Expression(str(number), number, _NUMBER_RANK) for number in leaves]
@@ -82,11 +82,11 @@ def generate(rng: Random, *, numbers: tuple[int, int], largest: int, limit: int,
 
 
 def verify(item: Item, reply: str) -> Verdict:
-    """Accept the number that the reply gives as its answer if it is the expression's value."""
+    """Accept the reply if the number that it gives as its answer is the expression's value."""
     given, rule, wrong = _given(reply)
     if given is None:
         return Verdict(correct=None, reason="no number")
-    # It is nearly always a whole number, with which it is much faster to calculate.
+    # Nearly always a whole number; int arithmetic is much faster.
     expected = int(item.answer) if item.answer.removeprefix("-").isdecimal() else Fraction(item.answer)
     near = 0 if isinstance(expected, int) else abs(expected) * TOLERANCE
     right = not wrong and abs(given - expected) <= near
@@ -95,10 +95,10 @@ def verify(item: Item, reply: str) -> Verdict:
 
 
 def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
-    """Return the reply's answer, the rule that found it, and what keeps it from being one ('' as a rule).
+    """Return the reply's answer, the rule that found it, and why it does not count ('' if it does).
 
-    An answer line as it was asked for, at the end, is read at once: the cascade would find the same, in ten times
-    the time.
+    A final answer line in the requested form is read directly: the cascade would give the same result ten times
+    slower.
     """
     last = reply[-_LINE:].rstrip().rpartition("\n")[2]
     if (plain := _PLAIN.fullmatch(last)) and not any(sign in reply for sign in _STRONGER):
@@ -118,13 +118,13 @@ def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -
     if given == -expected:
         return "wrong sign"
     off = given - expected
-    kind = slips(expression).get(given)  # a Fraction finds the int it equals
+    kind = slips(expression).get(given)  # a Fraction matches the equal int
     return kind or ("off by one" if abs(off) == 1 else "other number" if off % 10 else "off by tens")
 
 
 @lru_cache(maxsize=4096)
 def slips(expression: str) -> Mapping[Fraction | int, str]:
-    """Return the values that typical slips lead to, with the slip's name; the most telling name stands."""
+    """Map the values that typical slips produce to the slip's name; the most specific name wins."""
     tokens = _TOKEN.findall(expression)
     flat = _flat(tokens)
     values: dict[Fraction | int, str] = dict.fromkeys(steps(tokens), "stopped at an intermediate result")
@@ -139,7 +139,7 @@ def _flat(tokens: Sequence[str]) -> list[str]:
 
 
 def left_to_right(flat: Sequence[str]) -> int:
-    """Evaluate numbers and operators in the order in which they stand, whatever the operators."""
+    """Evaluate numbers and operators from left to right, ignoring precedence."""
     total = int(flat[0])
     for operator, number in zip(flat[1::2], flat[2::2], strict=True):
         total = _OPERATIONS[operator](total, int(number))
@@ -147,13 +147,13 @@ def left_to_right(flat: Sequence[str]) -> int:
 
 
 def value(tokens: Sequence[str]) -> int:
-    """Evaluate an expression's tokens by the rules."""
+    """Evaluate an expression's tokens with the usual precedence."""
     *_, last = [int(tokens[0]) if len(tokens) == 1 else 0, *steps(tokens)]
     return last
 
 
 def steps(tokens: Sequence[str]) -> Iterator[int]:
-    """Yield the result of each operation in turn; the last one is the expression's value."""
+    """Yield the result of each operation in turn; the last is the expression's value."""
     numbers: list[int] = []
     waiting: list[str] = []
 
@@ -183,7 +183,7 @@ def reference(item: Item) -> str:
 
 
 def near_misses(item: Item) -> Sequence[str]:
-    """Return replies with a number that is almost right, or with the expression instead of its value."""
+    """Return replies with an almost right number, or with the expression instead of its value."""
     marker, right = MARKERS[item.language], int(item.answer)
     tokens = _TOKEN.findall(item.facts["expression"])
     flat = _flat(tokens)

@@ -1,4 +1,4 @@
-"""What stands around the number that a reply gives: a denial, a question, a bound, another number, a cut.
+"""Check the context of a reply's number: a denial, question, bound, other number, or truncation.
 
 Source: ours (SPEC 2).
 """
@@ -10,7 +10,7 @@ from data.patterns import pattern
 from generators._naming import ALL_BUT, IDIOM, fold
 
 _BEFORE, _AFTER, _SHORT = 240, 120, 60
-"""Characters around the number that are read; before it, for the number that it is set against."""
+"""Characters read before and after the number, and before it to find the number that it is contrasted with."""
 
 _TAG = pattern(r"</?[a-z!|][^<>\n]{0,40}>")
 _OPENING = r"[\s*_$`\"'«“„(\[{\\]*"
@@ -18,7 +18,7 @@ _CLOSING = r"(?:[*_$`\"'»”“)\]}>\\]|</[a-z]{1,9}>)*"
 _NUMBER = r"[-−–]?\d+(?:[.,]\d+)*"
 _TEXT = pattern(r"\\(?:text|mathrm|mathbf|textbf)\s?\{")
 
-# Where the words that bear on a number begin: the last of these before it.
+# Where the words that qualify a number begin: the last of these before it.
 _PART = pattern(
     r"[.!?;:…](?=[\s*_\"»”)]|$)|,(?! ?(?:что|чтобы|будто|that)(?![^\W_]))|\d[*_$`)]*\s*(?=[—–]|(?:it|this|that|"
     r"это)(?![^\W_]))|(?<![^\W_])(?:(?<!not )so|but|and|because|since|as|therefore|thus|hence|then|а|но|и|ибо|"
@@ -117,7 +117,7 @@ _CUT = pattern(r"[*_$`\\)\]}>. ]{0,8}(?: ?[-+/×÷−=]\s*$| \*\s*$)")
 
 
 def fault(text: str, start: int, end: int, value: Fraction | int) -> str:
-    """Say what keeps the number at text[start:end] from being given as the answer; '' as a rule."""
+    """Return why the number at text[start:end] is not given as the answer; '' if it is."""
     before = fold(_TAG.sub(" ", text[max(0, start - _BEFORE) : start].lower()))
     after = fold(text[end : end + _AFTER])
     if _asks(before, after):
@@ -132,7 +132,7 @@ def fault(text: str, start: int, end: int, value: Fraction | int) -> str:
 
 
 def _asks(before: str, after: str) -> bool:
-    """Tell whether a question mark follows the number, or the sentence begins as a question and ends as one."""
+    """Return whether a question mark follows the number, or its sentence begins and ends as a question."""
     if asked := _ASKED.match(after):
         return _YES.match(after, asked.end()) is None
     ending = _SENTENCE_END.search(after)
@@ -143,7 +143,7 @@ def _asks(before: str, after: str) -> bool:
 
 
 def _bounds(before: str, after: str) -> bool:
-    """Tell whether the number is only a bound; `> 39` at the beginning of a line quotes, `<39>` encloses."""
+    """Return whether the number is only a bound; `> 39` at a line's start is a quotation, `<39>` a bracket."""
     if _BOUND_AFTER.match(after):
         return True
     found = _BOUND.search(before)
@@ -153,7 +153,7 @@ def _bounds(before: str, after: str) -> bool:
 
 
 def _denies(before: str, after: str) -> bool:
-    """Tell whether the words that bear on the number deny it: those of its clause before it, or right after it."""
+    """Return whether the words that qualify the number deny it: in its clause before it, or right after it."""
     if _REFUTED.match(after):
         return True
     plain = _NOTHING_BUT.sub(" ", IDIOM.sub(" ", _TEXT.sub(" ", before)))
@@ -166,7 +166,7 @@ def _denies(before: str, after: str) -> bool:
 
 
 def _several(before: str, after: str, value: Fraction | int) -> bool:
-    """Tell whether another number is given beside this one: '5 and 7', '5 or 7', '[5, 7]', 'one 5, another 7'."""
+    """Return whether another number is given beside this one: '5 and 7', '5 or 7', '[5, 7]', 'one 5, another 7'."""
     found = _OR.match(after)
     if found and (found["number"] is None or _differs(found["number"], value)):
         return True
@@ -178,14 +178,14 @@ def _several(before: str, after: str, value: Fraction | int) -> bool:
 
 
 def contrasted(text: str, start: int) -> tuple[int, int] | None:
-    """Return where the number stands that the one at `start` is set against: 5 in '5, not 7'; None without one."""
+    """Return the span of the number that the one at `start` is contrasted with: 5 in '5, not 7'; None if none."""
     begin = max(0, start - _SHORT)
     found = _AGAINST.search(text[begin:start])
     return found and (begin + found.start("number"), begin + found.end("number"))
 
 
 def _differs(number: str, value: Fraction | int) -> bool:
-    """Tell whether a number as written is another one; where it can be read two ways, both must be others."""
+    """Return whether a written number has another value; if it can be read two ways, both must differ."""
     plain = number.replace("−", "-").replace("–", "-")
     readings = {plain.replace(",", ""), plain.replace(",", ".")}
     return all(Fraction(each) != value for each in readings if each.count(".") <= 1)

@@ -1,7 +1,7 @@
-"""Write a small function; its hidden unit tests are run in the sandbox, and their values compared here.
+"""Write a small function; its hidden unit tests are run in the sandbox, and the results compared here.
 
-A function is drawn from a level's templates with its direction, constants and name; the prompt shows one or two
-example calls, the tests are others, chosen such that each of the template's near-miss mutants fails one of them.
+The function comes from a level's templates, with a drawn direction, constants and name. The prompt shows one or
+two example calls; the tests use others, chosen so that each of the template's near-miss mutants fails one.
 """
 
 import builtins
@@ -30,12 +30,12 @@ from generators.code_gen.function import (
 from generators.code_gen.kotlin import find_kotlin
 from generators.code_gen.values import decode, encode, kotlin_literal
 
-FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}  # the functions of each level
+FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}  # each level's function templates
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}
 LEVELS: Mapping[str, Mapping[str, Any]] = {level: {"level": level} for level in FILES}
 LEAST, MOST = 3, 5  # hidden tests of an item
 
-DRAWS = 200  # draws of an item's tests that may leave a mutant alive before the template is called wrong
+DRAWS = 200  # draws of an item's tests that may miss a mutant before the template is called wrong
 
 _KOTLIN_ERRORS: Mapping[str, frozenset[str]] = {
     "ValueError": frozenset({"IllegalArgumentException", "NumberFormatException"}),
@@ -59,7 +59,7 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
     """Draw a function, its hidden tests and one or two examples; `languages` are programming languages.
 
     Raises:
-        InputError: a programming language that there is no prompt for, or none.
+        InputError: no programming language, or one without a prompt.
     """
     if not languages or not FINDERS.keys() >= {*languages}:
         raise InputError(
@@ -106,7 +106,7 @@ def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]
 def _draw_tests(
     rng: Random, shape: Shape, constants: Constants, solve: Callable[..., Any]
 ) -> tuple[list[Arguments], list[Any]]:
-    """Return 3 to 5 calls, or fewer where one was drawn again, and what they come to."""
+    """Return 3 to 5 calls, or fewer if a draw repeats a call, and their outcomes."""
     calls = shape.edges(rng, **constants)
     for _ in range(between(rng, max(LEAST, len(calls)), MOST) - len(calls)):
         call = shape.example(rng, **constants)
@@ -118,7 +118,7 @@ def _draw_tests(
 def _caught(mutant: Callable[..., Any], calls: Sequence[Arguments], expected: Sequence[Any]) -> bool:
     for call, value in zip(calls, expected, strict=True):
         found = outcome(mutant, call)
-        # `equal` would say it all; most calls of a mutant come to what is expected, and take it no further
+        # `equal` alone would do; this is faster for the many calls where a mutant returns the expected value
         if (found != value or type(found) is not type(value)) and not equal(value, found):
             return True
     return False
@@ -138,7 +138,7 @@ def _draw_examples(rng: Random, shape: Shape, constants: Constants, hidden: Sequ
 
 
 def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], values: Sequence[Any]) -> list[str]:
-    """Return `call -> result` for each call, as the programming language writes them."""
+    """Return `call -> result` for each call, in the programming language's syntax."""
     pairs = zip(calls, values, strict=True)
     if code != "kotlin":
         return [f"{name}({', '.join(map(literal, call))}) -> {literal(value)}" for call, value in pairs]
@@ -151,7 +151,7 @@ def _lines(shape: Shape, code: str, name: str, calls: Sequence[Arguments], value
 
 
 def program(item: Item, reply: str) -> Program | None:
-    """Return the reply's program with the item's hidden calls; None where the reply holds no code."""
+    """Return the reply's program with the item's hidden calls; None if the reply has no code."""
     facts = item.facts
     source = FINDERS[facts["language"]](reply, facts["function"])
     if source is None:
@@ -161,11 +161,11 @@ def program(item: Item, reply: str) -> Program | None:
 
 
 def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) -> Verdict:  # noqa: ARG001 - the outcomes stand for the reply
-    """Compare each call's outcome with what was expected; every call must agree.
+    """Compare each call's outcome with the expected one; every call must agree.
 
-    `outcomes` None: the reply held no code. An outcome `unavailable` (no runner for the language) gives a verdict
-    without a decision, with `status` not_applicable in its details. The reason is that of the first call that
-    went wrong; then the details say for each call what was expected and what came.
+    `outcomes` is None if the reply has no code. An outcome `unavailable` (no runner for the language) gives a
+    verdict without a decision, with `status` not_applicable in its details. The reason is that of the first call
+    that went wrong; the details then list the expected and actual outcome of each call.
     """
     if outcomes is None:
         return Verdict(None, "no code in the reply")
@@ -196,7 +196,7 @@ def verify(item: Item, reply: str, outcomes: Sequence[Outcome] | None = None) ->
 
 
 def _wrong(expected: Any, found: Outcome) -> str:
-    """Return what is wrong with an outcome, as a class of mistake; empty where it is right."""
+    """Return an outcome's class of mistake; empty if it is right."""
     if found.kind == "exception":
         if isinstance(expected, ExpectedException) and _is_a(found, expected.error):
             return ""
@@ -210,9 +210,9 @@ def _wrong(expected: Any, found: Outcome) -> str:
 
 
 def _is_a(found: Outcome, expected: str) -> bool:
-    """Say whether an exception is of the expected type (of Python's own, or Kotlin's) or a child of it.
+    """Return whether an exception is of the expected type (Python's or Kotlin's) or a subclass of it.
 
-    Where its line of classes is not known, its name has to do.
+    If its class hierarchy is unknown, only its name is compared.
     """
     if found.classes:
         return not {expected, _KOTLIN_CLASSES.get(expected)}.isdisjoint(found.classes)
@@ -224,7 +224,7 @@ def _is_a(found: Outcome, expected: str) -> bool:
 
 
 def reference(item: Item) -> str:
-    """Return a reply with the reference solution, in the item's programming language."""
+    """Return a reply with the reference solution in the item's programming language."""
     code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
     return _fence(code, _shape_of(item).sources(code, name, constants)[0])
 
@@ -232,7 +232,7 @@ def reference(item: Item) -> str:
 def near_misses(item: Item) -> list[str]:
     """Return replies with the template's mutants, and with the right function under a wrong name.
 
-    Mutants are written in Python; a Kotlin item has the reference with its result spoilt instead.
+    Mutants exist only in Python; a Kotlin item gets the reference with a corrupted result instead.
     """
     code, name, constants = (item.facts[key] for key in ("language", "function", "constants"))
     shape = _shape_of(item)
@@ -252,7 +252,7 @@ def _fence(code: str, source: str) -> str:
 
 
 def _spoilt(shape: Shape, name: str, constants: Constants) -> str:
-    """Return a Kotlin program whose function calls the reference and changes what it returns."""
+    """Return a Kotlin program whose function calls the reference and changes its result."""
     change = {
         "int": "right + 1", "float": "right * 1.01 + 0.01", "str": 'right + "x"', "bool": "!right",
         "int | None": "right?.plus(1) ?: 0", "list": "right + right", "set": "right + 1000003",

@@ -1,4 +1,4 @@
-"""Draws of constants and arguments, for the levels' files; quick ones: Random.randint and choice take long."""
+"""Draw constants and arguments for the levels' files; faster than Random.randint and choice."""
 
 from collections.abc import Sequence
 from random import Random
@@ -28,7 +28,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 def between(rng: Random, low: int, high: int) -> int:
-    """Return an integer from low to high, both included."""
+    """Return an integer from low to high, both inclusive."""
     return low + int(rng.random() * (high - low + 1))
 
 
@@ -38,13 +38,13 @@ def pick(rng: Random, options: Sequence[T]) -> T:
 
 
 def integers(rng: Random, count: int, low: int, high: int) -> list[int]:
-    """Return that many integers from low to high."""
+    """Return `count` integers from low to high."""
     draw, span = rng.random, high - low + 1
     return [low + int(draw() * span) for _ in range(count)]
 
 
 def distinct(rng: Random, count: int, low: int, high: int) -> list[int]:
-    """Return that many different integers from low to high, in random order."""
+    """Return `count` distinct integers from low to high, in random order."""
     found: list[int] = []
     while len(found) < count:
         number = between(rng, low, high)
@@ -59,27 +59,27 @@ def word(rng: Random) -> str:
 
 
 def words(rng: Random, count: int) -> list[str]:
-    """Return that many words, repeats allowed."""
+    """Return `count` words, repeats allowed."""
     return [word(rng) for _ in range(count)]
 
 
 def letters(rng: Random, count: int, alphabet: str = LETTERS) -> str:
-    """Return a text of that many letters."""
+    """Return a text of `count` letters."""
     return "".join([alphabet[int(rng.random() * len(alphabet))] for _ in range(count)])
 
 
 def stock(rng: Random, key: str, amount: int) -> dict[str, int]:
-    """Return an amount of a key, after one of another word."""
+    """Map `key` to the amount, after another word with a random amount."""
     return {word(rng): between(rng, 1, 99), key: amount}
 
 
 def counts(rng: Random, key: str, least: int) -> dict[str, int]:
-    """Return a count of a key up to a limit, before one of another word up to its double."""
+    """Map `key` to a count up to `least`, then another word to one up to twice that."""
     return {key: between(rng, 1, least), word(rng): between(rng, 1, 2 * least)}
 
 
 def near(rng: Random, limit: int, count: int) -> list[int]:
-    """Return integers around a limit, the limit among them."""
+    """Return integers around a limit, including the limit."""
     numbers = [limit, *integers(rng, count - 1, limit - 9, limit + 9)]
     rng.shuffle(numbers)
     return numbers
@@ -92,7 +92,7 @@ def ends(rng: Random, limit: int) -> list[tuple[list[int]]]:
 
 
 def letter_set(rng: Random) -> str:
-    """Return four letters: enough to make a rule of one's own."""
+    """Return four distinct letters, enough for a custom rule."""
     found = ""
     while len(found) < 4:  # noqa: PLR2004 - as above
         letter = pick(rng, LETTERS)
@@ -106,13 +106,13 @@ def entries(rng: Random, sep: str, link: str, count: int) -> str:
 
 
 def cases(rng: Random, length: int) -> str:
-    """Return words of a length and around it, in both cases."""
+    """Return words of about the given length, in both cases."""
     shorter, longer = letters(rng, length - 1).upper(), letters(rng, 5)
     return f"{word(rng)} {letters(rng, length)} {shorter} {word(rng).upper()} Bea{longer}"
 
 
 def misspelt(rng: Random) -> tuple[str, str]:
-    """Return a word, and it with a letter left out, changed or added."""
+    """Return a word, and a copy with one letter left out, changed or added."""
     text = word(rng)
     place = between(rng, 0, len(text) - 2)
     return text, pick(rng, (text[:place] + text[place + 1 :], text[:place] + "q" + text[place + 1 :], text + "s"))
@@ -126,7 +126,7 @@ def brackets(rng: Random) -> dict[str, str]:
 
 
 def bracketed(rng: Random, one: str, two: str) -> str:
-    """Return letters in brackets of two kinds, rightly or not."""
+    """Return letters in two kinds of brackets, balanced or not."""
     if rng.random() >= 0.5:  # noqa: PLR2004 - a coin's toss
         one, two = two, one
     a, b = letters(rng, 1), letters(rng, 2)

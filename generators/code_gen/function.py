@@ -1,8 +1,8 @@
-"""A function to be asked for: its source in two languages, its mutants, and how its constants and calls are drawn.
+"""Templates of requested functions: source in two languages, mutants, and rules for drawing constants and calls.
 
-In a source, `NAME` stands for the function, an upper-case name for a drawn constant, and «WORD» for a piece of
-text that the form (a direction, a comparison) decides. What is in Python is compiled once for each form, with the
-constants as parameters; it is ours, never a model's.
+In a source, `NAME` is the function, an upper-case name a drawn constant, and «WORD» a piece of text that depends
+on the form (a direction, a comparison). The Python sources are compiled once per form, with the constants as
+parameters; they are ours, never a model's.
 """
 
 import ast
@@ -38,12 +38,12 @@ WORDS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionTemplate:
-    """A function template, as its level's file has it.
+    """A function template from a level's file.
 
-    `python` is the whole reference solution, `kotlin` what follows the signature, `mutants` pairs (old, new):
-    the reference with one piece replaced, wrong for some call. What is drawn are expressions of `rng` and the names
-    of `draws`: `constants` the dictionary of the sources' constants; with these, `edges` the arguments of each of
-    the calls that tell mutants apart (or one expression for all the calls), and `example` those of any one call.
+    `python` is the whole reference solution, `kotlin` the part after the signature, `mutants` pairs (old, new): the
+    reference with one piece replaced, wrong for some call. The rest are expressions of `rng` and the names of
+    `draws`: `constants` gives the dictionary of the sources' constants; given these, `edges` gives the arguments of
+    each call that kills mutants (or is one expression for all the calls), and `example` those of any one call.
     """
 
     name: str
@@ -65,10 +65,10 @@ def read_functions(file: str) -> tuple[FunctionTemplate, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """One form of a function, made ready: what every item of it shares.
+    """One form of a function, prepared once for all of its items.
 
-    `types` are the parameters' and, last, the result's, in Python notation. `make(**constants)` returns the
-    reference solution and its mutants; `edges(rng, **constants)` and `example(rng, **constants)` draw calls.
+    `types` are the types of the parameters and, last, the result, in Python notation. `make(**constants)` returns
+    the reference solution and its mutants; `edges(rng, **constants)` and `example(rng, **constants)` draw calls.
     """
 
     form: Mapping[str, str]
@@ -83,7 +83,7 @@ class Shape:
     make: Callable[..., tuple[Callable[..., Any], ...]]
 
     def signature(self, language: str, name: str) -> str:
-        """Return the signature as the programming language writes it."""
+        """Return the signature in the programming language's syntax."""
         kotlin = language == "kotlin"
         *types, result = map(kotlin_type, self.types) if kotlin else self.types
         listed = ", ".join(f"{label}: {kind}" for label, kind in zip(self.parameters, types, strict=True))
@@ -103,7 +103,7 @@ class Shape:
 
 @cache
 def shapes(function: FunctionTemplate) -> tuple[Shape, ...]:
-    """Return the shapes of a function, one for each of its forms."""
+    """Return one shape for each of a function's forms."""
     return tuple(_shape(function, form) for form in function.forms)
 
 
@@ -123,7 +123,7 @@ def _shape(function: FunctionTemplate, form: Mapping[str, str]) -> Shape:
     if not isinstance(definition, ast.FunctionDef) or definition.returns is None:
         raise TypeError(f"function template {function.name}: expected one typed function")
     typed = [(each.arg, each.annotation) for each in definition.args.args if each.annotation]
-    # Python 3.11 unparses `tuple[int, int]` without parentheses, others with them
+    # Python 3.11 unparses `tuple[int, int]` without parentheses, other versions with them
     types = [re.sub("[()]", "", ast.unparse(one)) for one in (*(one for _, one in typed), definition.returns)]
     return Shape(
         form=form,
@@ -141,7 +141,7 @@ def _constants(python: str) -> list[str]:
 
 
 def _compiled(function: FunctionTemplate, sources: Sequence[str]) -> dict[str, Any]:
-    """Compile what is drawn, and our own sources into one function of the constants that returns them all."""
+    """Compile the draws, and our own sources into one function of the constants that returns them all."""
     names = ", ".join(_constants(sources[0]))
     edges = function.edges if isinstance(function.edges, str) else f"[({',), ('.join(function.edges)},)]"
     lines = [
@@ -159,7 +159,7 @@ def _compiled(function: FunctionTemplate, sources: Sequence[str]) -> dict[str, A
 
 
 def outcome(solve: Callable[..., Any], arguments: Arguments) -> Any:
-    """Return what one of our own functions returns, or what it raises."""
+    """Return what one of our own functions returns or raises."""
     try:
         return solve(*arguments)
     except Exception as error:  # noqa: BLE001 - a mutant may raise anything; the test is what it raises
@@ -168,10 +168,10 @@ def outcome(solve: Callable[..., Any], arguments: Arguments) -> Any:
 
 @cache
 def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: str) -> str:
-    """Return the prompt of a shape as a %-format over `function`, `examples` and the constants.
+    """Return a shape's prompt as a %-format over `function`, `examples` and the constants.
 
-    Rendering a template costs more than all the rest of an item, so that it is done once for a shape, with
-    slots for what is drawn.
+    Rendering a template costs more than the rest of an item, so it is done once per shape, with slots for what is
+    drawn.
     """
     shape = shapes(shape_function)[form]
     slots = {key: f"\x02{key}\x03" for key in _constants(shape.python[0])}
@@ -188,6 +188,6 @@ def skeleton(shape_function: FunctionTemplate, form: int, language: str, code: s
 
 
 def camel(name: str) -> str:
-    """Return a snake_case name as Kotlin writes it."""
+    """Return a snake_case name in Kotlin's camelCase."""
     first, *rest = name.split("_")
     return first + "".join(part.title() for part in rest)

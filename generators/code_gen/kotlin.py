@@ -1,7 +1,7 @@
-"""Find the Kotlin program in a response, or say that there is none.
+"""Find the Kotlin program in a response, if there is one.
 
-As for Python: the last fenced block that declares the asked function, or the declarations around it in a text with
-prose. Without a Kotlin parser, what is whole is judged by indentation and the compiler has the last word.
+As for Python: the last fenced block that declares the requested function, or the declarations around it in a text
+with prose. Without a Kotlin parser, indentation decides what is complete and the compiler has the last word.
 """
 
 import re
@@ -13,7 +13,7 @@ from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunk
 from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
-DEEP, WRAPPED = 2, 32  # wrappings within wrappings that are taken off, and pieces of one text that are tried
+DEEP, WRAPPED = 2, 32  # nesting levels of wrappings to unwrap, and wrapped pieces of one text to try
 
 _MODIFIERS = (
     r"(?:(?:private|public|internal|inline|tailrec|operator|infix|suspend|data|sealed|enum|open|abstract|const|value)"
@@ -34,7 +34,7 @@ _BRACES = pattern(
 
 
 def find_kotlin(reply: str, function: str) -> str | None:
-    """Return the source of the program that a response answers with, without its `package` line; or None."""
+    """Return the source of a response's program, without its `package` line; or None."""
     text = answer_part(reply)
     declares = re.compile(rf"\bfun[ ]+(?:<[^>\n]{{1,100}}>[ ]*)?{function}[ ]*\(")
     source = _search(text, declares, function)
@@ -45,13 +45,13 @@ def find_kotlin(reply: str, function: str) -> str | None:
             return None
         source = lines[-1]
     source = _PACKAGE.sub("", _declarations(source))
-    if heads := "".join(line.strip() + "\n" for line in _FILE.findall(source)):  # they may only stand first
+    if heads := "".join(line.strip() + "\n" for line in _FILE.findall(source)):  # they are only valid at the top
         source = heads + _FILE.sub("", source)
     return source.strip("\n")[:SOURCE_CAP]
 
 
 def _search(text: str, declares: re.Pattern[str], function: str, deep: int = DEEP) -> str | None:
-    """Return the last program of a text."""
+    """Return the last program in a text."""
     blocks, outside = fenced(text)
     blocks = [block for block in blocks[-BLOCKS_CAP:] if len(block.text) <= SOURCE_CAP and block.text.strip()]
     for block in reversed(blocks):
@@ -76,7 +76,7 @@ def _from_block(block: Block, declares: re.Pattern[str], function: str, deep: in
 
 
 def _from_pieces(text: str, declares: re.Pattern[str], function: str, deep: int) -> str | None:
-    """Return the last program of what stands wrapped in a text."""
+    """Return the last program in the wrapped pieces of a text."""
     pieces = list(islice(unwrapped(text, function), WRAPPED)) if deep else []
     for piece in reversed(pieces):
         if "```" not in piece and declares.search(piece):
@@ -87,7 +87,7 @@ def _from_pieces(text: str, declares: re.Pattern[str], function: str, deep: int)
 
 
 def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
-    """Return the declarations of a text, at the indentation of the function's own."""
+    """Return a text's declarations at the indentation of the function's own."""
     text = text[-2 * SOURCE_CAP :]
     found = list(declares.finditer(text))
     if not found:
@@ -104,7 +104,7 @@ def _from_prose(text: str, declares: re.Pattern[str]) -> str | None:
 
 
 def _completed(source: str, others: Sequence[str]) -> str:
-    """Return the program with those other pieces that declare what it mentions and does not declare."""
+    """Return the program with the other pieces that declare names it uses but does not declare."""
     missing = set(_WORD.findall(source)) - set(_DECLARED.findall(source))
     added = [text for text in others if missing & set(_DECLARED.findall(text[:SOURCE_CAP]))]
     imports = [line for text in added for line in text.split("\n") if line.startswith("import ")]
@@ -114,7 +114,7 @@ def _completed(source: str, others: Sequence[str]) -> str:
 
 
 def _declarations(source: str) -> str:
-    """Return a program without the statements that show its use: a file that is no script holds none."""
+    """Return a program without the statements that demonstrate it: only a script may have those."""
     kept: list[str] = []
     depth, skips, goes_on = 0, False, False
     for line in source.split("\n"):
@@ -128,6 +128,6 @@ def _declarations(source: str) -> str:
 
 
 def _is_code(block: Block) -> bool:
-    """Tell whether a block is code: without the function it is a wrong answer, but an answer all the same."""
+    """Return whether a block is code: code without the function is a wrong answer, but still an answer."""
     small = len(block.text) <= SOURCE_CAP and block.text.strip() != ""
     return small and block.tag in TAGS and (block.tag != "" or _ANY_CODE.search(block.text) is not None)

@@ -1,4 +1,4 @@
-"""Values of calls and results: tagged JSON for facts, and Kotlin's literals for prompts."""
+"""Values of calls and results: tagged JSON for facts, and Kotlin literals for prompts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ _PLAIN = frozenset({int, bool, str, float, type(None)})
 
 
 def encode(value: Any) -> Any:
-    """Return JSON for a value; a JSON object is a tag: tuple, set, dict (a list of pairs) or raises."""
+    """Return a value as JSON; a JSON object is a tag: tuple, set, dict (a list of pairs) or raises."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -27,7 +27,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return the value that `encode` wrote."""
+    """Return the value that `encode` encoded."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, Mapping):
@@ -45,7 +45,7 @@ def decode(value: Any) -> Any:
 
 
 def kotlin_literal(value: Any, notation: str) -> str:
-    """Return Kotlin source for a value of a type in Python notation."""
+    """Return the Kotlin literal of a value whose type is in Python notation."""
     if isinstance(value, str):
         return f'"{value.translate(_KOTLIN_ESCAPES)}"'
     if not isinstance(value, tuple | dict | list | set):

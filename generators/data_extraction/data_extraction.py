@@ -1,4 +1,4 @@
-"""Extract the e-mail addresses, phone numbers and dates of a text; the set of them must be exactly right."""
+"""Extract the e-mail addresses, phone numbers and dates of a text; the set must be exactly right."""
 
 import json
 import re
@@ -28,10 +28,10 @@ from generators.data_extraction.letters import LetterDraft
 from generators.data_extraction.objects import find, last_first, named_object, strings
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
-RUN = 8  # words of the source in a row, with no entity between them, that make an echo
-MOST = 64  # values of a reply that are read, of each kind and of list lines; the rest count as wrong all the same
-ATTEMPTS = 12  # objects that are looked at, from the reply's end
-SLOW_READS = 3  # values of a reply that dateparser is asked about
+RUN = 8  # consecutive source words, with no entity between them, that count as an echo
+MOST = 64  # values read from a reply, per kind and for list lines; any further ones still count as wrong
+ATTEMPTS = 12  # objects tried, from the reply's end
+SLOW_READS = 3  # values of a reply passed to dateparser
 _LONGEST_LINE = 300
 _COUNTRIES = {
     "en": {"US": "US", "GB": "UK", "RU": "Russian"},
@@ -51,8 +51,8 @@ def generate(
     """Draw a text with `least` to `most` entities of at least two kinds.
 
     `distractors` are order numbers, prices, times, handles, dates without a year and room numbers; `twists` are
-    capitals in addresses, numbers from abroad, and one entity named again in another notation. The entities are
-    those of the same draw in the language `drawn`.
+    capitals in addresses, foreign numbers, and one entity repeated in another notation. The entities are those of
+    the same draw in the language `drawn`.
     """
     draft = LetterDraft(rng, language, drawn or language, twists=twists)
     count = least + int(rng.random() * (most - least + 1))
@@ -68,7 +68,7 @@ def generate(
     text = draft.text()
     before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
     emails, phones, dates = map(sorted, draft.found)
-    # They hold nothing to escape, and json.dumps takes four times as long.
+    # They need no escaping, and json.dumps is four times as slow.
     listed = ['["' + '", "'.join(values) + '"]' if values else "[]" for values in (emails, phones, dates)]
     return Item(
         prompt=f"{before}{text}{after}",
@@ -91,7 +91,7 @@ _WORD = pattern(r"\w+")
 
 
 def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
-    """Tell whether the reply has eight words of the source text in a row with no entity among them."""
+    """Return whether the reply has eight consecutive words of the source text with no entity among them."""
     words = _WORD.findall(reply.lower())
     if len(words) < RUN:
         return False
@@ -100,7 +100,7 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
         text = text.replace(written, SLOT)
     source = "\n".join(f" {' '.join(_WORD.findall(piece))} " for piece in text.lower().split(SLOT))
     known = frozenset(source.split())
-    length = 0  # of the words in a row that the source has somewhere
+    length = 0  # of the current run of consecutive words from the source
     for end, word in enumerate(words, 1):
         length = length + 1 if word in known else 0
         if length >= RUN and f" {' '.join(words[end - RUN : end])} " in source:
@@ -109,7 +109,7 @@ def _echoes(facts: Mapping[str, Any], reply: str) -> bool:
 
 
 class _Reading:
-    """The values found in one reply: kind → normal form → as written; what cannot be read stands as written."""
+    """The values found in a reply: kind → normal form → as written; unreadable values keep their written form."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self.region: str = facts["region"]
@@ -133,7 +133,7 @@ class _Reading:
         return value
 
     def add(self, kind: str, written: str) -> None:
-        """Add a value, or those that it lists: each of its parts is one, or it is none of them."""
+        """Add a value, or the values that it lists; the parts count only if each of them is a value."""
         if written.strip().lower() in _NOTHING:
             return
         if normal := self.normal(kind, written):
@@ -162,7 +162,7 @@ def _read_object(reply: str, reading: _Reading) -> str:
     for kind in KINDS:
         for written in islice(strings(named.get(kind)), MOST):
             reading.add(kind, written)
-    # What stands under another key counts too: it is part of what was extracted.
+    # Values under other keys count too: they are part of what was extracted.
     others = (part for key, parts in named.items() if key not in KINDS for part in islice(strings(parts), MOST))
     for written in islice(others, MOST):
         for kind in KINDS[:2]:
@@ -180,7 +180,7 @@ _SIGN = pattern(r"[@\d]")
 
 
 def _read_lines(reply: str, reading: _Reading) -> bool:
-    """Read list lines: those with a bullet or a number, and those that hold nothing but entities and a label."""
+    """Read list lines: those with a bullet or a number, and those with only entities and a label."""
     there = 0
     for line in reply.splitlines():
         if there > MOST:
@@ -210,7 +210,7 @@ def _read_line(line: str, reading: _Reading) -> bool:
     if not bullet and _LETTER.search(_JOINT.sub(" ", rest)):
         return False  # prose
     if not found and _COUNT.fullmatch(rest):
-        return False  # how many there are
+        return False  # the number of entities
     for kind, normal, written in found:
         reading.values[kind].setdefault(normal, written)
     if _SIGN.search(rest):  # a number, a handle, half a date: listed, but no entity
@@ -219,7 +219,7 @@ def _read_line(line: str, reading: _Reading) -> bool:
 
 
 def _stands_in(part: str, text: str) -> bool:
-    """Tell whether `part` stands in the text and is not cut out of a longer number or word."""
+    """Return whether `part` is in the text and not cut out of a longer number or word."""
     at = text.find(part)
     return at >= 0 and not text[at - 1 : at].isalnum() and not text[at + len(part) : at + len(part) + 1].isalnum()
 
@@ -227,7 +227,7 @@ def _stands_in(part: str, text: str) -> bool:
 def _reason(
     facts: Mapping[str, Any], missing: Mapping[str, Collection[str]], extra: Mapping[str, Mapping[str, str]]
 ) -> str:
-    """Name the first mistake: a distractor taken, a value under the wrong key, then by kind."""
+    """Name the first mistake: a distractor extracted, a value under the wrong key, then by kind."""
     for written in (value for kind in KINDS for value in extra[kind].values()):
         for distractor, what in facts["distractors"].items():
             if _stands_in(distractor.lower(), written.lower()):
@@ -248,7 +248,7 @@ def _reason(
 def verify(item: Item, reply: str) -> Verdict:
     """Compare the set in the reply's last JSON object, or else in its list lines, with the expected one.
 
-    Details: precision and recall in [0, 1], what is missing and what is extra, and where it was read.
+    Details: precision and recall in [0, 1], missing and extra values, and where the set was read.
     """
     facts = item.facts
     reading = _Reading(facts)
@@ -265,7 +265,7 @@ def verify(item: Item, reply: str) -> Verdict:
         "precision": round(hits / given, 4) if given else 0.0,
         "recall": round(hits / sum(map(len, reading.expected.values())), 4),
         "missing": sorted(value for kind in KINDS for value in missing[kind]),
-        # UTF-8 cannot carry a lone surrogate from a JSON escape
+        # UTF-8 cannot encode a lone surrogate from a JSON escape
         "extra": [value[:LONGEST].encode("utf-8", "replace").decode() for value in listed],
         "read": where,
     }
@@ -282,7 +282,7 @@ def verify(item: Item, reply: str) -> Verdict:
 
 
 def reference(item: Item) -> str:
-    """Return the expected JSON object in a fence."""
+    """Return the expected JSON object in a code fence."""
     return f"```json\n{item.answer}\n```"
 
 

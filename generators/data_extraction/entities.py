@@ -1,7 +1,7 @@
-"""E-mail addresses, phone numbers and dates: drawn, written in various ways, and read back to one normal form.
+"""Draw e-mail addresses, phone numbers and dates, write them in various forms, and parse them to a normal form.
 
 Normal forms: an e-mail address in lower case, a phone number in E.164, a date in ISO 8601.
-Numbers are fictional where a region keeps some for fiction (US 555-01xx; GB Ofcom's drama numbers).
+Numbers are fictional where a region reserves some for fiction (US 555-01xx; GB Ofcom's drama numbers).
 """
 
 import re
@@ -45,8 +45,8 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
 _ORDINALS = [f"{day}{_ENDINGS.get(day, 'th')}" for day in range(29)]
 # {0} year, {1} month, {2} day, {3} the month's name, {4} its short form, {5} the day as an ordinal.
 _ENGLISH = ("{2} {3} {0}", "{3} {2}, {0}", "{0}-{1:02d}-{2:02d}", "{2} {4} {0}")
-# Day and month in digits, with no year before them, are read two ways unless the day is past 12; only with dots
-# and in Russian the day always comes first.
+# Day and month in digits without a leading year are ambiguous unless the day is past 12; only with dots and in
+# Russian does the day always come first.
 _ONE_WAY: dict[str, tuple[str, ...]] = {
     "US": (*_ENGLISH, "{4} {2}, {0}", "{3} {5}, {0}", "{0}/{1:02d}/{2:02d}"),
     "GB": (*_ENGLISH, "{5} {3} {0}", "{5} of {3} {0}"),
@@ -66,7 +66,7 @@ DATE_FORMS |= {
     "en": (_ENGLISH, _ENGLISH),
     "ru": (tuple(form for form in _ONE_WAY["RU"] if "}.{" not in form),) * 2,
 }
-"""Language -> forms that are read one way wherever the text is from: its own words, or the year first."""
+"""Language -> forms that are unambiguous in texts from anywhere: with its own words, or the year first."""
 _SURE_DAY = 12
 _FIRST_YEAR, _YEARS = 2019, 13
 
@@ -100,9 +100,9 @@ PHONE_FORMS = {
 """Region -> written forms; the gaps take the number's groups."""
 CODES = {"US": "+1", "GB": "+44", "RU": "+7"}
 _ABROAD = {"US": ("00", "011"), "GB": ("00",), "RU": ("00",)}
-"""Region -> what is dialled there before a country code."""
+"""Region -> international call prefixes."""
 ABROAD = {"US": ("GB", "+44 %s %s %s"), "GB": ("US", "+1 %s %s %s"), "RU": ("GB", "+44 %s %s %s")}
-"""Region -> another one, and the international form in which it cannot be mistaken."""
+"""Region -> another region, and its unambiguous international form."""
 
 HOSTS = (
     "kestrel", "northgate", "harbour", "lindenhof", "bluebridge", "rivermill", "oakfield", "starling", "greystone",
@@ -125,7 +125,7 @@ def draw_date(rng: Random) -> tuple[int, int, int]:
 
 
 def write_date(when: tuple[int, int, int], where: str, language: str, chance: float) -> str:
-    """Write a date in a form that can be read one way there; `chance` in [0, 1) picks the form."""
+    """Write a date in a form that is unambiguous there; `chance` in [0, 1) picks the form."""
     y, m, d = when
     forms = DATE_FORMS[where][d > _SURE_DAY]
     form = forms[int(chance * len(forms))]
@@ -183,7 +183,7 @@ _CLOCK = pattern(r"\d{1,2}:\d{2}(?::\d{2})?")
 
 _MONTH_WORD = pattern(r"[^\W\d_]{3}")
 
-LONGEST = 120  # characters of an entity as a reply writes it; anything longer is none
+LONGEST = 120  # characters of an entity in a reply; anything longer is none
 _E164_DIGITS = 15
 _NATIONAL_DIGITS = 10
 _CENTURY = 2000
@@ -191,7 +191,7 @@ _ORDERS = {"US": "MDY", "GB": "DMY", "RU": "DMY"}
 
 
 def clean(text: str) -> str:
-    """Fold compatibility forms, case, white space and the marks that replies wrap a value in."""
+    """Fold compatibility forms, case, white space and the marks that replies wrap values in."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("\u2011", "-").replace("−", "-")
         text = text.replace("“", '"').replace("”", '"')
@@ -199,7 +199,7 @@ def clean(text: str) -> str:
 
 
 def read_email(text: str) -> str | None:
-    """Read one address from cleaned text; a name before `<address>` and `mailto:` are dropped."""
+    """Read one address from cleaned text, dropping `mailto:` and a name before `<address>`."""
     if text.endswith(">") and "<" in text:
         text = text[text.rindex("<") + 1 : -1]
     text = text.removeprefix("mailto:").rstrip(".")
@@ -214,7 +214,7 @@ def _calendar(year: int, month: int, day: int) -> str | None:
 
 
 def date_of(match: re.Match[str], region: str) -> str | None:
-    """Return the ISO date that a match of `DATE` or `COMPACT` stands for, or None where the calendar has none."""
+    """Return the ISO date of a match of `DATE` or `COMPACT`, or None if the calendar has no such date."""
     part = match.group
     if part("y1"):
         return _calendar(int(part("y1")), int(part("m1")), int(part("d1")))
@@ -229,12 +229,12 @@ def date_of(match: re.Match[str], region: str) -> str | None:
 
 
 def read_date(text: str, region: str, language: str, *, slowly: bool = False) -> str | None:
-    """Read one complete date from cleaned text; `slowly` lets dateparser try what the own pattern does not read."""
+    """Read one complete date from cleaned text; `slowly` falls back to dateparser."""
     if match := DATE.fullmatch(text):
         return date_of(match, region)
     if match := COMPACT.fullmatch(text):
         return _calendar(*map(int, match.group("y1", "m1", "d1")))
-    # But for a time there must be two numbers, a day and a year, and a word.
+    # Apart from a time, it must have two numbers (a day and a year) and a word.
     numbers = _NUMBER.findall(_CLOCK.sub("", text))
     if not slowly or not _MONTH_WORD.search(text) or sorted(map(len, numbers)) not in ([1, 4], [2, 4]):
         return None
@@ -261,10 +261,10 @@ def _date_parser(region: str, language: str) -> Any:
 
 
 def read_phone(text: str, region: str, expected: Container[str] = ()) -> str | None:
-    """Read one phone number from cleaned text as E.164, numbers without a country code as the region's own.
+    """Read one phone number from cleaned text as E.164; numbers without a country code are the region's.
 
-    `00` (from the US also `011`) before a country code is its plus sign. The common notations of an `expected`
-    number are read without phonenumbers, which takes 40 µs a number.
+    `00` (in the US also `011`) before a country code stands for the plus sign. Common notations of an `expected`
+    number are read without phonenumbers, which takes 40 µs per number.
     """
     text = text.removeprefix("tel:")
     dialled = next((prefix for prefix in _ABROAD[region] if text.startswith(prefix)), "")

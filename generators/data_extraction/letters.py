@@ -1,4 +1,4 @@
-"""Write e-mails, memos, notes and notices around entities that are drawn on the way."""
+"""Write e-mails, memos, notes and notices around entities drawn along the way."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from generators.data_extraction.entities import (
 _EMAILS, _PHONES = 0, 1
 _SIGNS = {"US": "$", "GB": "£", "RU": "RUB "}
 _ROUBLES = {"US": "долл.", "GB": "ф. ст.", "RU": "руб."}
-_FROM_ABROAD = 0.25  # share of numbers that are from abroad, where a level has twists
-_OTHER_FORM = 0.4  # how far, of all forms, a second notation of a date lies from the first
+_FROM_ABROAD = 0.25  # share of foreign numbers, in levels with twists
+_OTHER_FORM = 0.4  # distance, as a share of all forms, between a date's first and second notation
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A person: full name in the cases that the sentences use, given name, verb ending, name in Latin letters."""
+    """A person: full name in the cases used by the sentences, given name, verb ending, name in Latin letters."""
 
     n: str
     d: str
@@ -41,7 +41,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a text is about: its subject line, openings, and sentences that hold a date."""
+    """The subject of a text: its subject line, openings, and sentences with a date."""
 
     name: str
     subject: str
@@ -51,7 +51,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Language:
-    """All that a text in one language is drawn from; its file says what stands for what."""
+    """Everything that a language's texts are drawn from; its file documents the fields."""
 
     names: Mapping[str, Any]
     scenarios: tuple[Scenario, ...]
@@ -66,13 +66,13 @@ class Language:
 
 @cache
 def correspondence(language: str) -> Language:
-    """Return what a language's texts are drawn from."""
+    """Return the material for a language's texts."""
     return read(Language, "data_extraction", language)
 
 
 @cache
 def people(drawn: str, language: str) -> tuple[Person, ...]:
-    """Return everybody whom a language's texts name, each given name with each surname, worded in a language."""
+    """Return all people named in a language's texts, each given name with each surname, worded in `language`."""
     names = correspondence(drawn).names
     if "given" in names:  # the language has no cases
         latin = [(given.lower(), family.lower()) for given, family in product(names["given"], names["families"])]
@@ -86,14 +86,14 @@ def people(drawn: str, language: str) -> tuple[Person, ...]:
 
 
 def _in_english(latin: tuple[str, str]) -> Person:
-    """Return a person whose name has no cases."""
+    """Return a person whose name does not inflect."""
     given, family = map(str.title, latin)
     full = f"{given} {family}"
     return Person(full, full, full, given, "", latin)
 
 
 def _in_russian(latin: tuple[str, str]) -> Person:
-    """Return an English name in Russian: surnames that end in a consonant have cases, of men."""
+    """Return an English name in Russian: only men's surnames that end in a consonant have cases."""
     abroad = correspondence("ru").names["abroad"]
     n, d, i, ending = abroad["given"][latin[0]]
     family = abroad["families"][latin[1]]
@@ -103,9 +103,9 @@ def _in_russian(latin: tuple[str, str]) -> Person:
 
 @cache
 def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]]:
-    """Return the sentences for each kind of entity: before it, after it, and whether they name somebody too.
+    """Return each entity kind's sentences: text before it, text after it, and whether they also name somebody.
 
-    They are cut at the entity since joining is faster than formatting.
+    They are split at the entity because joining is faster than formatting.
     """
     words = correspondence(language)
     dates = next(one.dates for one in words.scenarios if one.name == scenario)
@@ -114,10 +114,10 @@ def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]
 
 
 class LetterDraft:
-    """A text in the making: its sentences, and the entities that they hold, by kind in the order of `KINDS`."""
+    """A text under construction: its sentences, and their entities by kind in the order of `KINDS`."""
 
     def __init__(self, rng: Random, language: str, drawn: str, *, twists: bool) -> None:
-        """Begin a text in a language, drawn as one in the language `drawn` is: its region, people and entities."""
+        """Start a text whose region, people and entities are drawn as for one in the language `drawn`."""
         draw = rng.random
         self.rng = rng
         self.language = language
@@ -138,9 +138,9 @@ class LetterDraft:
         return self.people[int(self.rng.random() * len(self.people))]
 
     def add(self, kind: int) -> None:
-        """Add a sentence with a new entity; one that the text has already is drawn again."""
+        """Add a sentence with a new entity; duplicates are drawn again."""
         choices, found = self.sentences[kind], self.found[kind]
-        before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn: none comes twice
+        before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
         person = self._person() if named or kind == _EMAILS else None
         while True:
             if person and kind == _EMAILS:
@@ -185,14 +185,14 @@ class LetterDraft:
         return written, other, f"{y}-{m:02d}-{d:02d}"
 
     def repeat(self) -> None:
-        """Name one entity again in another notation: the set stays as it is."""
+        """Repeat one entity in another notation: the set does not change."""
         if self.again:
             kind, other = self.rng.choice(self.again)
             self.written.append(other)
             self.lines.append(self.words.again[kind].format(e=other))
 
     def distract(self, count: int) -> dict[str, str]:
-        """Put in sentences with `count` things that are no entities; written form → what it is."""
+        """Insert sentences with `count` distractors; return written form → what it is."""
         distractors: dict[str, str] = {}
         draw = self.rng.random
         kinds = tuple(self.words.distractors.items())
@@ -209,7 +209,7 @@ class LetterDraft:
         draw = self.rng.random
         number = int(draw() * 9000) + 1000
         if kind == "an order number":
-            return f"{number}-{int(draw() * 90) + 10}"  # six digits: a seventh would make a local US number
+            return f"{number}-{int(draw() * 90) + 10}"  # six digits: seven would be a local US number
         if kind == "a price":
             russian = f"{number:,} {_ROUBLES[self.region]}".replace(",", " ")
             return russian if self.language == "ru" else f"{_SIGNS[self.region]}{number:,}"
@@ -224,7 +224,7 @@ class LetterDraft:
         return str(number % 400 + 100)
 
     def text(self) -> str:
-        """Put the opening, the sentences and the closing into one of the forms; the last form is a list."""
+        """Lay out opening, sentences and closing in one of the forms; the last form is a list."""
         words, draw = self.words, self.rng.random
         turn = int(draw() * len(words.forms))
         joint = "\n- " if turn == len(words.forms) - 1 else " "
@@ -240,5 +240,5 @@ class LetterDraft:
             sign=words.signs[int(draw() * len(words.signs))],
             body=f"{opening}{joint}{joint.join(self.lines)}{joint}{closing}",
         )
-        # A date's own full stop ends its sentence too.
+        # A date's full stop also ends its sentence.
         return text.replace("г..", "г.") if self.language == "ru" else text

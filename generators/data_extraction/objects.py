@@ -1,8 +1,8 @@
-"""Find the JSON objects and lists in a model's reply, and read entities out of them, by our keys or by their types.
+"""Find the JSON objects and lists in a reply, and read entities from them, by our keys or by their types.
 
-They may be fenced or bare, between prose, with the usual small faults: comments, trailing and missing commas, curly
-or single quotes, keys and words without quotes. Numbers stay text: a phone number may be written as one, and a
-million digits must not be converted. Every scan goes forward only, so that time is linear in the reply's length.
+They may be fenced or bare, between prose, with common small faults: comments, trailing and missing commas, curly or
+single quotes, unquoted keys and words. Numbers stay text: a phone number may be written as one, and a million
+digits must not be converted. Every scan only moves forward, so time is linear in the reply's length.
 """
 
 import json
@@ -18,10 +18,10 @@ from generators.data_extraction.entities import KINDS
 DEPTH = 32  # how deep objects and lists may nest
 
 TRIES = 1_000
-"""Braces and brackets that may turn out to begin nothing; with more of them, a reply counts as cut off."""
+"""Opening braces and brackets tried that may begin nothing; a reply with more counts as cut off."""
 
 _SPACE = pattern(r"(?:[\s\ufeff]++|//[^\n]*+|#[^\n]*+|/\*[^*]{0,300}+\*/)*+")
-# A string ends at its quote; without one on its line, it is none.
+# A string ends at its quote; without a closing quote on its line, it is no string.
 _STRING = pattern(
     r'"(?:[^"\\\n]|\\.)*+"|[“”„](?:[^“”„"\\\n]|\\.)*+[“”"]|\'(?:[^\'\\\n]|\\.)*+\'|‘(?:[^’\\\n]|\\.)*+’', re.DOTALL
 )
@@ -36,7 +36,7 @@ _ESCAPE = pattern(r"\\(.)", re.DOTALL)
 class ParsedObjects(NamedTuple):
     """The outermost objects and lists of a text, in order.
 
-    `broken`: one begins as JSON does, but cannot be read. `cut`: and no sign that closes it follows.
+    `broken`: one begins as JSON does, but cannot be read. `cut`: moreover, no closing sign follows.
     """
 
     values: list[Any]
@@ -66,8 +66,8 @@ _LENIENT = Grammar(_SPACE, _STRING, _KEY, _string, _scalar, {":", "："}, DEPTH,
 
 
 def find(text: str) -> ParsedObjects:
-    """Find the outermost objects and lists of a text; past where one is broken, the search goes on."""
-    if whole := _WHOLE.fullmatch(text):  # as it was asked for: the C parser takes a tenth of the time
+    """Find the outermost objects and lists of a text, continuing after broken ones."""
+    if whole := _WHOLE.fullmatch(text):  # as requested: the C parser is ten times as fast
         with suppress(ValueError, RecursionError):
             parsed = json.loads(whole[1], strict=False, parse_int=str, parse_float=str)
             return ParsedObjects([parsed], broken=False, cut=False)
@@ -92,7 +92,7 @@ def find(text: str) -> ParsedObjects:
 
 
 def _begins(text: str, position: int) -> bool:
-    """Tell whether a brace or bracket is followed by what a JSON object or list begins with."""
+    """Return whether a brace or bracket is followed by a possible start of a JSON object or list."""
     first = _LENIENT.skip(text, position + 1)
     if first >= len(text) or text[first] in '"“„{[`':
         return True
@@ -132,7 +132,7 @@ def _kind(key: str) -> str:
 
 
 def _kinds(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an object's values by the kinds that its keys name, listed where several name one."""
+    """Return an object's values by the kinds of its keys; values whose keys name the same kind are listed."""
     named: dict[str, Any] = {}
     for key, part in value.items():
         kind = _kind(key)
@@ -168,9 +168,9 @@ def strings(value: Any, depth: int = 3) -> Iterator[str]:
 
 
 def named_object(value: Any, depth: int = 2) -> dict[str, Any] | None:
-    """Return the object that has a key of ours: this one, or one inside it; keys as kinds.
+    """Return the object that has one of our keys, this one or one inside it, with keys as kinds.
 
-    A list of typed values counts as one, and so does a list of objects that each have a key of ours.
+    A list of typed values counts as one, and so does a list of objects that each have one of our keys.
     """
     if isinstance(value, list):
         entries = [_entry(part) for part in value]
@@ -192,9 +192,9 @@ def named_object(value: Any, depth: int = 2) -> dict[str, Any] | None:
 
 
 def _entry(value: Any) -> list[tuple[str, Any]]:
-    """Return the kinds and values of an entry of a list: of an object with keys of ours, or with a type.
+    """Return the (kind, value) pairs of a list entry: an object with our keys, or one with a type.
 
-    `{"type": "email", "value": …}` is a value as a whole; its kind is '' where the type is none of ours.
+    `{"type": "email", "value": …}` is one value; its kind is '' if the type is none of ours.
     """
     if not isinstance(value, dict):
         return []
@@ -207,7 +207,7 @@ def _entry(value: Any) -> list[tuple[str, Any]]:
 
 
 def last_first(values: Sequence[Any]) -> Iterator[Any]:
-    """Yield JSON values, the last first; typed objects, or such of one key, one after the other are a list."""
+    """Yield JSON values in reverse order; consecutive typed or one-key objects form a list."""
     run: list[Any] = []
     for value in reversed(values):
         entry = _entry(value)

@@ -1,1 +1,1 @@
-"""Questions with a known truth, by which judges are measured."""
+"""Questions with a known truth that measure judges."""

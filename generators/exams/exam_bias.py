@@ -1,10 +1,9 @@
-"""Exam of judges: the same question in several forms, to find what sways a judge that should not.
+"""Exam of judges: the same question in several forms, to measure a judge's biases.
 
-Each item puts one question of a judged step as it is, again word for word, in other words that change nothing,
-and once for each probe: an answer or response made longer without more content, said with more confidence, with
-markup, in another language, under the judge's own name; an instruction to the judge hidden in a claim, a
-passage or an answer. All have one truth. What a judge flips between the first three is its own noise, and a
-probe is measured by it.
+Each item asks one question of a judged step as it is, again verbatim, reworded without a change in meaning, and
+once for each probe: an answer or response made longer without more content, more confident, with markup, in another
+language, under the judge's own name; an instruction to the judge hidden in a claim, a passage or an answer. All
+have the same truth. Flips among the first three forms are the judge's noise, the baseline for the probes.
 
 Source: ours; the biases after Zheng et al. 2023 and Panickssery et al. 2024.
 """
@@ -48,10 +47,10 @@ from generators.exams.world import (
 )
 
 LEVELS: dict[str, dict[str, Any]] = {"easy": {"facts": 3}, "medium": {"facts": 4}, "hard": {"facts": 5}}
-STYLED = ("length", "confidence", "markup")  # the probes of whatever is graded as a whole
+STYLED = ("length", "confidence", "markup")  # the probes of responses that are graded as a whole
 
 Drawn = tuple[Mapping[str, Values], Any, dict[str, Any]]
-"""A question in its forms, its truth, and facts of the item: `wanted` is what each probe speaks for."""
+"""A question in its forms, its truth, and facts of the item: `wanted` is the verdict that each probe favours."""
 
 
 def _thrice(plain: Values, reworded: Values) -> dict[str, Values]:
@@ -59,7 +58,7 @@ def _thrice(plain: Values, reworded: Values) -> dict[str, Values]:
 
 
 def _styled(language: str, text: str, reworded: str, said: Mapping[str, Value]) -> dict[str, str]:
-    """Return a response in each form, and in the clothes of each probe; `said` is what it says."""
+    """Return a response in each form and probe; `said` are the values that it states."""
     said_as = words(language).answers
     listed = "\n".join(f"- **{surface(language, one, value)}**" for one, value in said.items())
     return {
@@ -77,7 +76,7 @@ def _instructed(language: str, text: str, verdict: str) -> str:
 
 
 def _stated(building: Building, said: Mapping[str, Value]) -> tuple[str, str]:
-    """State values in one wording and in another."""
+    """State values in two wordings."""
     return state(building, said, 0), state(building, said, 1)
 
 
@@ -87,7 +86,7 @@ def _split(_rng: Random, building: Building, _truth: str) -> Drawn:
 
 
 def _claims(rng: Random, building: Building) -> dict[str, tuple[str, Value]]:
-    """Draw a claim of each truth: what it says of which relation."""
+    """Draw a claim of each truth: its relation and value."""
     known = rng.sample([*building.facts], 2)
     missing = rng.choice([one for one in RELATIONS if one not in building.facts])
     language = building.language
@@ -141,7 +140,7 @@ _DATED = [one for one in NAMED if one not in {"city", "architect", "material"}]
 
 
 def _correctness(rng: Random, building: Building, truth: str) -> Drawn:
-    """Ask for two facts, of which the answer states both, one or none rightly."""
+    """Ask for two facts; the answer gets both, one or none of them right."""
     language = building.language
     asked = rng.sample([one for one in building.facts if one in _DATED], 2)
     said = {one: building.facts[one] for one in asked}
@@ -169,7 +168,7 @@ def _correctness(rng: Random, building: Building, truth: str) -> Drawn:
 
 
 def _groundedness(rng: Random, building: Building, truth: str) -> Drawn:
-    """State five things: all of them told by the context, all but one, or none."""
+    """State five facts, of which the context supports all, all but one, or none."""
     language = building.language
     said, missing = dict(building.facts), rng.choice([one for one in RELATIONS if one not in building.facts])
     if truth == exam_groundedness.PARTLY:
@@ -183,7 +182,7 @@ def _groundedness(rng: Random, building: Building, truth: str) -> Drawn:
 
 
 def _rubric(rng: Random, building: Building, truth: str) -> Drawn:
-    """Answer as many of four questions rightly as the rating says, and the others wrongly."""
+    """Answer as many of four questions correctly as the rating says, and the others wrongly."""
     language = building.language
     said = dict(building.facts)
     wrong = rng.sample([*said], exam_rubric.HI - int(truth))
@@ -201,7 +200,7 @@ def _rubric(rng: Random, building: Building, truth: str) -> Drawn:
 
 
 def _preference(rng: Random, building: Building, truth: str) -> Drawn:
-    """Compare two responses, of which the first is dressed; it is said that nothing but facts may count."""
+    """Compare two responses, the first with a probe applied; the prompt says that only facts may count."""
     language = building.language
     relation = rng.choice([*building.facts])
     lesser = {**building.facts, relation: other_value(rng, language, relation, building.facts[relation])}
@@ -222,7 +221,7 @@ def _preference(rng: Random, building: Building, truth: str) -> Drawn:
 
 
 def _chain(rng: Random, building: Building, truth: str) -> Drawn:
-    """Find the first wrong step of a solution, whose steps are named in one way and in another."""
+    """Find the first wrong step of a solution whose steps are named in two ways."""
     kind = truth if truth == "none" else rng.choice(exam_chain.KINDS)
     ways, first = exam_chain.forms(rng, building.language, kind, later=False)
     return _thrice(*ways), truth, {"first": first}
@@ -234,7 +233,7 @@ def _two_dated(rng: Random, facts: int) -> list[str]:
 
 
 class _Step(NamedTuple):
-    """A judged step that is probed: its prompt, the truths that come up, how a question is drawn."""
+    """A probed step: its prompt, its possible truths, and how to draw a question."""
 
     prompt: str
     truths: tuple[str, ...]
@@ -258,7 +257,7 @@ STEPS: Mapping[str, _Step] = {
     "groundedness": _Step(
         "groundedness/rate", exam_groundedness.RATINGS, _groundedness, lambda rng, _: _any(rng, 5)
     ),
-    # A rating that can go either way.
+    # Only ratings that can move either way.
     "rubric": _Step("rubric/rate", ("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)),
     "chain": _Step("chain/find", ("none", "wrong"), _chain, _any),
     "preference": _Step("preference/compare", exam_preference.TRUTHS, _preference, _named),
@@ -267,7 +266,7 @@ STEPS: Mapping[str, _Step] = {
 
 
 def generate(rng: Random, *, language: str, facts: int, step: str = "", truth: str = "") -> Item:
-    """Draw a question of a step in all its forms; step and truth may be given."""
+    """Draw a question of a step in all its forms; step and truth are random unless given."""
     step = step or rng.choice(tuple(STEPS))
     home = STEPS[step]
     truth = truth or rng.choice(home.truths)
@@ -278,7 +277,7 @@ def generate(rng: Random, *, language: str, facts: int, step: str = "", truth: s
 
 
 def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
-    """Give half as many questions of each truth of a step as its own family has: each is put several times."""
+    """Return half as many questions per truth as the step's own family, as each is asked several times."""
     return [
         {"step": step, "truth": truth}
         for _ in range((n + 1) // 2)

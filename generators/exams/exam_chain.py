@@ -1,7 +1,7 @@
 """Exam of judges: find the first wrong step of a solution (the step `find` of judged chains).
 
-A word problem of five steps, drawn with its numbers, its reference, and a solution that is right, or holds one
-error of meaning: each of its calculations is right as a calculation, and what follows builds on the error.
+A five-step word problem with drawn numbers, its reference, and a solution that is right or has one conceptual
+error: each calculation is correct as a calculation, and later steps build on the error.
 
 Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 """
@@ -18,7 +18,7 @@ from generators.exams.world import LANGUAGES, examine
 
 _WRONG = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid"}
 KINDS = tuple(_WRONG)
-"""What is planted: a wrong relation, swapped operands, another one's quantity, a step left out, a wrong unit."""
+"""The planted errors: a wrong relation, swapped operands, a wrong quantity, a step left out, a wrong unit."""
 
 LEVELS: dict[str, dict[str, Any]] = {
     "easy": {"later": False, "bare": False},
@@ -31,7 +31,7 @@ _HOUR = 60
 
 @dataclass(frozen=True, slots=True)
 class ChainWords:
-    """A language's words for the problem; its file says what stands for what."""
+    """A language's words for the problem; its file documents the fields."""
 
     names: tuple[str, ...]
     things: tuple[str, ...]
@@ -45,11 +45,11 @@ def _words(language: str) -> ChainWords:
 
 
 Line = tuple[str, int, str, int, int]
-"""A step's name, and its calculation: a number, a sign, a number, and what they come to."""
+"""A step's name, and its calculation: a number, a sign, a number, and the result."""
 
 
 def _lines(drawn: Mapping[str, int], kind: str) -> list[Line]:
-    """Return the steps of a solution with an error of a kind ('none' for none)."""
+    """Return the steps of a solution with the given kind of error ('none' for none)."""
     lines: list[Line] = []
 
     def add(name: str, one: int, sign: str, other: int) -> int:
@@ -67,9 +67,9 @@ def _lines(drawn: Mapping[str, int], kind: str) -> list[Line]:
 
 
 def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[dict[str, Any]], int]:
-    """Draw a problem; return its question as it is and in other words, and the first wrong step, -1 for none.
+    """Draw a problem; return its question as it is and reworded, and the first wrong step, -1 for none.
 
-    `later`: what the other one gets is computed first, unlike in the reference.
+    `later`: what the other person gets is computed first, unlike in the reference.
     """
     drawn = {
         "boxes": rng.randint(4, 9), "each": rng.randint(10, 24), "given": rng.randint(3, 19),
@@ -100,9 +100,9 @@ def forms(rng: Random, language: str, kind: str, *, later: bool) -> tuple[list[d
 
 
 def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str = "") -> Item:
-    """Draw a problem with a solution that is right (`none`) or has an error of a kind, which may be given.
+    """Draw a problem whose solution is right (`none`) or has an error; `truth` may give the kind.
 
-    `bare`: in other words, without the names that the reference gives.
+    `bare`: reworded, without the names given in the reference.
     """
     kind = truth or rng.choice(("none", *KINDS))
     ways, first = forms(rng, language, kind, later=later)
@@ -111,7 +111,7 @@ def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str 
 
 
 def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
-    """Give as many right solutions as wrong ones, the kinds of error in turn."""
+    """Return as many right solutions as wrong ones, cycling through the kinds of error."""
     return [{"truth": truth} for at in range(n) for truth in ("none", KINDS[at % len(KINDS)])]
 
 

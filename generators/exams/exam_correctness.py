@@ -1,8 +1,8 @@
 """Exam of judges: an answer against the gold answer (the step `correctness` of citations).
 
-Questions ask for one thing or for two; answers are right in other words or another format, right with harmless
-detail, plainly wrong, undecided between two, refusals, and right in one part of two, of which nothing else is said.
-What is right in one part and wrong in the other, or wrong by little, might be graded either way: it is not asked.
+Questions ask for one or two things. Answers are right in other words or another format, right with harmless detail,
+plainly wrong, undecided between two values, refusals, or right in one of two parts without mentioning the other.
+Answers right in one part and wrong in the other, or only slightly wrong, are left out: their grade is debatable.
 
 Source: ours.
 """
@@ -47,18 +47,18 @@ WAYS: Mapping[str, tuple[str, int]] = {
     "missing": (PARTLY, 2),
     "unknown": (PARTLY, 2),
 }
-"""Ways to answer: what the answer is then, and to how many things asked for it goes (0: any)."""
+"""Ways to answer: the grade, and the number of things asked for that it applies to (0: any)."""
 
 
 def _gold(building: Building, right: Facts) -> list[str]:
-    """Return the short gold answers, one for each thing asked for."""
+    """Return the short gold answers, one per thing asked for."""
     return [surface(building.language, one, value) for one, value in right.items()]
 
 
 def _answer(rng: Random, building: Building, right: Facts, way: str) -> tuple[str, Mapping[str, Any]]:
-    """Answer in a way; return what the answer states, too, by relation: a value, or either of two.
+    """Answer in a way; return the text and its stated values by relation: a value, or either of two.
 
-    `format` states a height in centimetres, a date the other way round; `unknown` says that the rest is not known.
+    `format` states a height in centimetres or a date in the other order; `unknown` says that the rest is unknown.
     """
     language, answers = building.language, words(building.language).answers
     told: dict[str, Value] = {**right}
@@ -93,7 +93,7 @@ LEVELS: dict[str, dict[str, Any]] = {
 
 
 def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, truth: str = "") -> Item:
-    """Draw a question, its gold answer, and an answer of a grade that may be given."""
+    """Draw a question, its gold answer, and an answer; `truth` may give the answer's grade."""
     truth = truth or rng.choice(GRADES)
     way = rng.choice([one for one in ways if WAYS[one][0] == truth])
     relations = rng.sample(NAMED, WAYS[way][1] or rng.choice((1, 2)))

@@ -1,8 +1,8 @@
 """Exam of judges: does a text support each of a list of claims (the step `entails` of factual correctness).
 
-The text tells facts of one value each about invented buildings; claims are made from them so that their truth is
+The text states single-valued facts about invented buildings. Claims are derived from them so that their truth is
 known: changed numbers, units, dates and names, quantifiers, negation and double negation, cause for effect, partial
-support, what is true but not stated, paraphrase, and pronouns over sentences.
+support, true but unstated facts, paraphrase, and pronouns across sentences.
 
 Source: ours.
 """
@@ -48,7 +48,7 @@ def generate(
     pronouns: bool,
     truths: Sequence[str] = (),
 ) -> Item:
-    """Draw a text and claims about it, of truths that may be given."""
+    """Draw a text and claims about it, whose truths may be given."""
     wanted = truths or [rng.choice(VERDICTS) for _ in range(claims)]
     building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
     made: dict[str, Claim] = {}
@@ -74,7 +74,7 @@ def generate(
 
 
 def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, list[str]]]:
-    """Give items truths so that each comes up n times over their claims; the last item may have fewer claims."""
+    """Return truths for items so that each occurs n times over all claims; the last item may have fewer claims."""
     rng = source("exam_entailment", level["claims"])
     listed = [truth for _ in range(n) for truth in rng.sample(VERDICTS, len(VERDICTS))]
     return [{"truths": listed[at : at + level["claims"]]} for at in range(0, len(listed), level["claims"])]

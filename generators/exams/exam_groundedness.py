@@ -1,7 +1,7 @@
-"""Exam of judges: how far a response rests on contexts, 0 to 2 (the step `rate` of response groundedness).
+"""Exam of judges: how far contexts support a response, 0 to 2 (the step `rate` of response groundedness).
 
-Responses of five sentences or more: all of them supported 2, all but one, which the contexts do not hold, 1, none
-supported 0. What lies between would be a matter of taste: whether half of a response is "a significant part" of it.
+Responses have five or more sentences: all supported (2), all but one, which the contexts do not contain (1), or
+none (0). Other cases would be debatable: is half of a response "a significant part" of it?
 
 Source: ours.
 """
@@ -48,7 +48,7 @@ LEVELS: dict[str, dict[str, Any]] = {
 def generate(
     rng: Random, *, language: str, facts: int, said: int, changes: tuple[str, ...], pronouns: bool, truth: str = ""
 ) -> Item:
-    """Draw contexts and a response of a rating that may be given."""
+    """Draw contexts and a response, whose rating may be given."""
     truth = truth or rng.choice(RATINGS)
     building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=pronouns)
@@ -61,11 +61,10 @@ def generate(
     made: dict[str, Claim] = {}
     while len(made) < said:
         one = draw_claim(rng, building, changes, wanted=rng.choice(wanted[len(made)]))
-        # Of different things: what is said twice, or two ways of being wrong, would weigh one fact more than the
-        # others.
+        # Each about another relation: a repeated or doubly wrong fact would weigh more than the others.
         made.setdefault(str(one.says.get("relation", one.text)), one)
     listed = shuffled(rng, made.values())
-    # A pronoun stands with the building's name in the same context: the halves are one text each of whole facts.
+    # A pronoun needs the building's name in the same context; without pronouns the facts can be split in two.
     contexts = [join(language, told)] if pronouns else [join(language, part) for part in (told[:half], told[half:])]
     values = {"question": "", "response": join(language, [one.text for one in listed]), "contexts": contexts}
     return examine(

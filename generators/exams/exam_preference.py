@@ -1,6 +1,6 @@
 """Exam of judges: which of two responses is better, asked in both orders (the step `compare` of preference).
 
-One response answers the questions rightly, the other with a wrong or missing part; or both say the same in other
+One response answers the questions correctly, the other has wrong or missing parts; or both say the same in other
 words, which is a tie.
 
 Source: ours.
@@ -21,9 +21,9 @@ LEVELS: dict[str, dict[str, Any]] = {
 
 
 def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bool, truth: str = "") -> Item:
-    """Draw a question and two responses, the first better or worse or a tie, which may be given.
+    """Draw a question and two responses, the first better, worse or tied; `truth` may say which.
 
-    The lesser response has `wrong` wrong values, or leaves as many out; of a tie the second is in other words.
+    The worse response has `wrong` wrong or missing values; in a tie, the second response is reworded.
     """
     truth = truth or rng.choice(TRUTHS)
     building = draw_building(rng, language, rng.sample(NAMED, facts))

@@ -1,6 +1,6 @@
-"""Exam of judges: rate a response by a criterion that can be counted, 1 to 5 (the step `rate` of rubrics).
+"""Exam of judges: rate a response by a countable criterion, 1 to 5 (the step `rate` of rubrics).
 
-The criterion asks for four facts, and a point for each that the response states rightly: nothing is left to taste.
+The criterion asks for four facts and gives a point for each one stated correctly: nothing is subjective.
 
 Source: ours.
 """
@@ -33,9 +33,9 @@ LEVELS: dict[str, dict[str, Any]] = {
 
 
 def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: str = "") -> Item:
-    """Draw a response that answers so many of the questions, by its rating, which may be given.
+    """Draw a response that answers as many questions as its rating says; `truth` may give the rating.
 
-    What it does not answer it leaves out or, where `wrong`, may state wrongly; `restyled`: in other words.
+    It omits the other facts or, if `wrong`, may state them wrongly; `restyled`: reworded.
     """
     right = int(truth or rng.choice(RATINGS)) - LO
     building = draw_building(rng, language, rng.sample(NAMED, FACTS))

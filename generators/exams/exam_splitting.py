@@ -1,7 +1,7 @@
 """Exam of judges: split a text into atomic claims (the step `split` of factual correctness).
 
-The text is made of known atomic facts, some of them joined in one sentence, so that what a judge leaves together,
-takes apart too far, loses or adds can be counted: each fact is recognised by its value.
+The text consists of known atomic facts, some joined in one sentence. Facts that a judge fails to split, splits too
+far, loses or adds can be counted, because each fact is recognised by its value.
 
 Source: ours.
 """
@@ -34,7 +34,7 @@ LEVELS: dict[str, dict[str, Any]] = {
 
 
 def facts_of(building: Building, relations: Iterable[str]) -> list[dict[str, Any]]:
-    """Return facts of a building as claims of their own, each with the ways in which its value may be written."""
+    """Return facts of a building as separate claims, each with the possible spellings of its value."""
     language = building.language
     return [
         {"relation": one, "claim": state(building, {one: value}), "surfaces": surfaces(language, one, value)}
@@ -43,7 +43,7 @@ def facts_of(building: Building, relations: Iterable[str]) -> list[dict[str, Any
 
 
 def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
-    """Draw a text of so many facts, so many pairs of them joined in a sentence."""
+    """Draw a text of `facts` facts, with `joined` pairs of them joined in a sentence."""
     building = draw_building(rng, language, rng.sample(NAMED, facts))
     listed = shuffled(rng, building.facts)
     said = [

@@ -1,6 +1,6 @@
 """Exam of judges: does a cited passage support one claim of an answer (the step `support` of citations).
 
-As `exam_entailment`, one claim at a time, with the answer around it.
+As `exam_entailment`, with one claim at a time, shown in its answer.
 
 Source: ours.
 """
@@ -39,7 +39,7 @@ LABELS = {SUPPORTED: "ENTAILMENT", CONTRADICTED: "CONTRADICTION", NEUTRAL: "NEUT
 def generate(
     rng: Random, *, language: str, facts: int, changes: Sequence[str], rival: bool, pronouns: bool, truth: str = ""
 ) -> Item:
-    """Draw a passage and a claim about it, of a truth that may be given."""
+    """Draw a passage and a claim about it, whose truth may be given."""
     truth = truth or rng.choice(tuple(LABELS))
     building, other, told = tell_two(rng, language, facts, rival=rival, pronouns=pronouns)
     one = draw_claim(rng, building, changes, rival=other, wanted=truth)

@@ -1,7 +1,7 @@
-"""Worlds of the exam: buildings with facts of one value each, told in sentences; claims about them; and its items.
+"""Worlds of the exam: buildings with single-valued facts, their sentences, claims about them, and exam items.
 
-A claim is kept as what it says (`form`, `relation`, `value`, `subject`), beside its words, so that its truth can be
-proved from the facts by rules of one's own. `metrics.exam` marks the replies.
+A claim keeps its meaning (`form`, `relation`, `value`, `subject`) beside its words, so that its truth follows from
+the facts by separate rules. `metrics.exam` scores the replies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,14 +20,14 @@ Value = int | str | list[int]
 Values = Mapping[str, Any]
 LANGUAGES = ("en", "ru", "zh")
 RELATIONS = ("founded", "city", "height", "visitors", "architect", "holiday", "material", "rooms", "cause")
-NAMED = RELATIONS[:7]  # the relations whose value can be recognised in a sentence by itself
-MARK = "exam"  # the code of the fences in an item's own prompt; what a judge is asked has one of its own
+NAMED = RELATIONS[:7]  # the relations whose value alone identifies them in a sentence
+MARK = "exam"  # the code of the fences in an item's own prompt; judges' prompts have their own
 
 
 def examine(
     exam: str, template: str, language: str, questions: Mapping[str, Values], truth: Any, **facts: Any
 ) -> Item:
-    """Make an item of questions with a known truth: its prompt is the judge's own, of all its questions."""
+    """Make an item of questions with a known truth; its prompt joins the judge's own prompts for all of them."""
     prompts = [render(template, language, **values, mark=MARK) for values in questions.values()]
     listed = [{"key": key, "values": dict(values)} for key, values in questions.items()]
     return Item(
@@ -39,7 +39,7 @@ def examine(
 
 
 def in_turn(*truths: str) -> Callable[[Mapping[str, Any], int], list[dict[str, str]]]:
-    """Return a family's `balanced`: each truth n times, in turn; more questions begin with the same."""
+    """Return a family's `balanced`: each truth n times, in turn; a larger n starts with the same questions."""
     return lambda _, n: [{"truth": truth} for _ in range(n) for truth in truths]
 
 
@@ -51,13 +51,13 @@ def shuffled(rng: Random, listed: Iterable[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class BuildingWords:
-    """A language's words; its file says what stands for what.
+    """A language's words; its file documents the fields.
 
-    `kinds` are nominative, genitive, pronoun and possessive of each kind of building; `heights` those of n metres,
-    as they are, in centimetres, and in a wrong unit; `sayings`, by relation, and `rooms`, by how many are heated,
-    have three wordings each, of which the last is about a building just named; `forms` make claims of statements;
-    `common` is what is true and stands in no text; `answers` are what is put around an answer, or in its place;
-    `criterion` is that of ratings, `preferred` that of comparisons in which nothing but facts may count.
+    `kinds` are nominative, genitive, pronoun and possessive of each kind of building; `heights` format n metres as
+    they are, in centimetres, and in a wrong unit; `sayings`, by relation, and `rooms`, by how many are heated, have
+    three wordings each, the last about a building just named; `forms` turn statements into claims; `common` are
+    true facts that no text states; `answers` wrap or replace an answer; `criterion` is that of ratings, `preferred`
+    that of comparisons in which only facts may count.
     """
 
     kinds: Mapping[str, tuple[str, str, str, str]]
@@ -82,7 +82,7 @@ def words(language: str) -> BuildingWords:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """A building: its kind and name, and what is true of it, by relation."""
+    """A building: its kind, its name, and its facts by relation."""
 
     language: str
     kind: str
@@ -91,7 +91,7 @@ class Building:
 
     @property
     def forms(self) -> dict[str, str]:
-        """What fills a template: nominative, genitive, pronoun, possessive."""
+        """The forms that fill a template: nominative, genitive, pronoun, possessive."""
         forms = zip(("s", "g", "he", "his"), words(self.language).kinds[self.kind], strict=True)
         return {key: form.format(name=self.name) for key, form in forms}
 
@@ -101,7 +101,7 @@ class Building:
 
 
 def draw_building(rng: Random, language: str, relations: Sequence[str], *, unlike: str = "") -> Building:
-    """Draw a building with a value for each relation; its name is another one than `unlike`."""
+    """Draw a building with a value for each relation, and a name other than `unlike`."""
     syllables = words(language).syllables
     name = unlike
     while name == unlike:
@@ -132,7 +132,7 @@ _DRAWN: Mapping[str, Callable[[Random, str], Value]] = {
 
 
 def other_value(rng: Random, language: str, relation: str, value: Value) -> Value:
-    """Draw a value that differs; a number near it, a date in another month."""
+    """Draw a different value: a nearby number, or a date in another month."""
     while True:
         if relation in {"founded", "height"} and isinstance(value, int):
             found: Value = value + rng.choice((-9, -3, -2, -1, 1, 2, 3, 9))
@@ -145,7 +145,7 @@ def other_value(rng: Random, language: str, relation: str, value: Value) -> Valu
 
 
 def far_value(rng: Random, language: str, relation: str, value: Value) -> Value:
-    """Draw a value that nobody would call nearly right: a number far from it, another month, both names others."""
+    """Draw a value that is clearly wrong: a distant number, another month, or two other names."""
     while True:
         found = draw_value(rng, language, relation)
         if isinstance(found, list) and isinstance(value, list):
@@ -162,7 +162,7 @@ def far_value(rng: Random, language: str, relation: str, value: Value) -> Value:
 
 
 def surface(language: str, relation: str, value: Value, unit: int = 0) -> str:
-    """Return a value as it stands in a sentence; `unit` 1 says a height in centimetres, 2 in a wrong unit."""
+    """Return a value as written in a sentence; `unit` 1 gives a height in centimetres, 2 in a wrong unit."""
     if relation == "height" and isinstance(value, int):
         return words(language).heights[unit].format(n=value, c=100 * value)
     if relation == "holiday" and isinstance(value, list):
@@ -175,7 +175,7 @@ def surface(language: str, relation: str, value: Value, unit: int = 0) -> str:
 
 
 def surfaces(language: str, relation: str, value: Value) -> list[str]:
-    """Return the ways in which a value may be written where a text is put in other words."""
+    """Return the possible spellings of a value in a reworded text."""
     found = [surface(language, relation, value)]
     if relation == "height":
         named = {"en": ("m", "meters", "metre", "meter"), "ru": ("метров", "метра", "метр"), "zh": (" 米",)}
@@ -190,7 +190,7 @@ def surfaces(language: str, relation: str, value: Value) -> list[str]:
 
 
 def phrase(building: Building, relation: str, value: Value, style: int = 0, unit: int = 0) -> str:
-    """Return a statement without its capital and full stop; style 2 is about a building just named."""
+    """Return a statement without capitalisation and full stop; style 2 is about a building just named."""
     language = building.language
     if relation == "rooms":
         return words(language).rooms[str(value)][style].format(**building.forms)
@@ -209,20 +209,20 @@ def join(language: str, sentences: Sequence[str]) -> str:
 
 
 def state(building: Building, values: Mapping[str, Value], style: int = 0, unit: int = 0) -> str:
-    """State values of a building in sentences of one wording."""
+    """State values of a building in sentences of one style."""
     language = building.language
     said = [phrase(building, relation, value, style, unit) for relation, value in values.items()]
     return join(language, [sentence(language, one) for one in said])
 
 
 def ask(building: Building, relations: Iterable[str]) -> str:
-    """Ask for facts of a building."""
+    """Return a question about facts of a building."""
     questions, forms = words(building.language).questions, building.forms
     return join(building.language, [questions[one].format(**forms) for one in relations])
 
 
 def tell(rng: Random, building: Building, *, pronouns: bool) -> list[str]:
-    """Return the building's facts as sentences in random order, with pronouns after the first where wanted."""
+    """Return the building's facts as sentences in random order; `pronouns` may replace its name after the first."""
     relations, told = list(building.facts), []
     rng.shuffle(relations)
     for number, relation in enumerate(relations):
@@ -234,7 +234,7 @@ def tell(rng: Random, building: Building, *, pronouns: bool) -> list[str]:
 def tell_two(
     rng: Random, language: str, facts: int, *, rival: bool, pronouns: bool
 ) -> tuple[Building, Building | None, list[str]]:
-    """Tell so many facts of a building and, where there is a rival, of another one some that the first has too."""
+    """State facts of a building and, with `rival`, also of another one that shares some relations."""
     building = draw_building(rng, language, rng.sample(RELATIONS, facts))
     told = tell(rng, building, pronouns=pronouns)
     if not rival:
@@ -247,9 +247,9 @@ SUPPORTED, CONTRADICTED, NEUTRAL = "SUPPORTED", "CONTRADICTED", "NEUTRAL"
 
 
 class Change(NamedTuple):
-    """A way to make a claim from a fact: what it makes of it, and in which form.
+    """A way to turn a fact into a claim: the resulting truth and form.
 
-    `only` is the one relation that it can be made with; `other`: it gives the relation another value; `unit`: that
+    `only` is the only relation that it applies to; `other`: it gives the relation another value; `unit`: the unit
     of a height (see `surface`).
     """
 
@@ -282,7 +282,7 @@ CHANGES: Mapping[str, Change] = {
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim's words, what it says, how it was made, and whether the text supports it."""
+    """A claim: its words, its meaning, how it was made, and whether the text supports it."""
 
     text: str
     says: Mapping[str, Any]
@@ -293,7 +293,7 @@ class Claim:
 def draw_claim(
     rng: Random, building: Building, changes: Sequence[str], *, rival: Building | None = None, wanted: str = ""
 ) -> Claim:
-    """Make a claim by a random one of the changes; `wanted` is the truth that it is to have."""
+    """Make a claim with a random one of the changes; `wanted` is its truth, '' for any."""
     while True:
         change = rng.choice([one for one in changes if not wanted or CHANGES[one].truth == wanted])
         if change == "common":
@@ -309,7 +309,7 @@ def draw_claim(
 def _claim(
     rng: Random, building: Building, change: str, relation: str, rival: Building | None
 ) -> tuple[str, dict[str, Any]]:
-    """Return a claim about a relation of a building, and what it says."""
+    """Return a claim about a relation of a building, and its meaning."""
     language, form = building.language, CHANGES[change].form
     value = building.facts.get(relation, "any")
     if change == "weaker":

@@ -1,4 +1,4 @@
-"""Carry out an ordered list of commands on a sentence, each on the result of the one before.
+"""Apply an ordered list of commands to a sentence, each to the result of the previous one.
 
 Source: seed 001, category 2; the commands beyond its four, and the names of mistakes: ours (SPEC 2).
 """
@@ -63,7 +63,7 @@ _WRAPPINGS = tuple(
     )
 )
 _EVERY_ORDER = 4
-"""Up to so many commands, a reply is compared with every order of them; beyond, with every exchange of two."""
+"""Up to this many commands, a reply is compared with every order of them; beyond, with every swap of two."""
 _SLIGHT = 2
 _WRAPPED = 120  # characters that a label, a fence and marks may add
 _LONGEST = 1_000
@@ -72,7 +72,7 @@ Word = TypeVar("Word")
 
 
 class SentenceWords(NamedTuple):
-    """A language's words, by their part in a sentence; each person with the verbs that agree, each thing ready."""
+    """A language's words by part of speech; each person with the agreeing verbs, each thing ready to use."""
 
     who: Sequence[tuple[str, Sequence[str]]]
     what: Sequence[str]
@@ -81,7 +81,7 @@ class SentenceWords(NamedTuple):
 
 
 def parts(language: str) -> dict[str, list[str]]:
-    """Return a language's words by their part in a sentence."""
+    """Return a language's words by part of speech."""
     return read(dict[str, list[str]], "sentences", language)
 
 
@@ -106,9 +106,9 @@ def words(language: str) -> SentenceWords:
 
 
 def sentence(rng: Random, language: str, *, code: bool, place: bool, drawn: str = "") -> str:
-    """Draw a sentence; its digits, if it has any, stand in a code such as K27, never as a word of their own.
+    """Draw a sentence; digits only occur in a code such as K27, never as a separate word.
 
-    `drawn`: the language whose lists the words are drawn from; they stand at about the same places of this one's.
+    `drawn`: the language whose lists the words are drawn from; this one's are taken at about the same positions.
     """
     known, there = words(language), words(drawn or language)
 
@@ -150,11 +150,11 @@ COMMANDS: Mapping[str, Callable[[str, str], str]] = {
     "reverse_words": lambda text, _: " ".join(text.split(" ")[::-1]),
     "swap_case": lambda text, _: text.swapcase(),
 }
-"""What each command makes of a text, in a language."""
+"""Each command's function of a text and a language."""
 
 
 def carry_out(text: str, commands: Iterable[str], language: str) -> str:
-    """Apply commands in order, each to the result of the one before."""
+    """Apply commands in order, each to the result of the previous one."""
     for command in commands:
         text = COMMANDS[command](text, language)
     return text
@@ -167,7 +167,7 @@ def _wordings(language: str) -> Mapping[str, str]:
 
 
 def _tells(text: str, commands: Sequence[str], language: str) -> bool:
-    """Tell whether every command changes its text, and none takes back what one before it added."""
+    """Return whether every command changes its text and none undoes an earlier one."""
     if "count_vowels" in commands and "remove_digits" in commands[commands.index("count_vowels") :]:
         return False
     for command in commands:
@@ -188,7 +188,7 @@ def generate(
     language: str,
     drawn: str = "",
 ) -> Item:
-    """Draw a sentence, from the words of the language `drawn`, and commands, each of which changes something."""
+    """Draw a sentence, from the words of the language `drawn`, and commands that each change something."""
     text = sentence(rng, language, code=code, place=place, drawn=drawn)
     while True:
         chosen = rng.sample(pool, rng.randint(*commands))
@@ -204,16 +204,16 @@ def generate(
     )
 
 
-_MARK = "\ufeff"  # what some servers and files put before a text: the mark of its byte order
+_MARK = "\ufeff"  # the byte-order mark that some servers and files put before a text
 
 
 def normalise(text: str) -> str:
-    """Return the text with every run of white space as one space, and none at the ends."""
+    """Return the text with each run of white space collapsed to one space, and stripped."""
     return " ".join(text.split())
 
 
 def unwrapped(text: str, wrappings: Sequence[re.Pattern[str]] = _WRAPPINGS) -> Iterator[str]:
-    """Yield a text, normalised, and what is left of it as wrappings are taken off, at most one of each kind."""
+    """Yield a text, normalised, and the remainder as wrappings are removed, at most one of each kind."""
     yield normalise(text)
     for wrapping in wrappings:
         if found := wrapping.fullmatch(text):
@@ -224,7 +224,7 @@ def verify(item: Item, reply: str) -> Verdict:
     """Accept exactly the expected text, character by character after white space is normalised.
 
     A byte-order mark or label before it, and one code fence or pair of quotes or bold marks around the whole, are
-    no content.
+    ignored.
     """
     reply = reply.lstrip(_MARK)
     given, expected = normalise(reply), normalise(item.answer)
@@ -241,11 +241,11 @@ def verify(item: Item, reply: str) -> Verdict:
 
 
 def _mistake(item: Item, given: str, expected: str) -> str:
-    """Name the kind of mistake that a wrong reply shows, the most telling first."""
+    """Return the kind of mistake in a wrong reply, checking the most specific first."""
     text, commands = item.facts["text"], tuple(item.facts["commands"])
     if expected in given:
         return "right text with something around it"
-    if len(given) > _LONGEST:  # no sequence of commands makes so much of a sentence
+    if len(given) > _LONGEST:  # no sequence of commands makes a sentence this long
         return "differs"
     if given == normalise(text):
         return "no command was carried out"
@@ -269,17 +269,17 @@ def _slip_of_the_pen(given: str, expected: str, commands: Sequence[str]) -> str:
 
 
 def _may_be_reordered(given: str, expected: str, loose: re.Pattern[str]) -> bool:
-    """Tell whether two texts have the same signs in any order and case, but for the loose ones.
+    """Return whether two texts have the same characters in any order and case, except the loose ones.
 
-    All orders of the commands lead to the same ones: digits, spaces and hyphens aside, and vowels where they may be
-    doubled once or twice, in tags. To try the orders takes twenty times as long.
+    All orders of the commands give the same characters, except digits, spaces, hyphens, and vowels where they may
+    be doubled once or twice, in tags. Trying the orders takes twenty times as long.
     """
     one, other = loose.sub("", given.lower()), loose.sub("", expected.lower())
     return len(one) == len(other) and sorted(one) == sorted(other)
 
 
 def skips(text: str, commands: tuple[str, ...], language: str) -> Mapping[str, str]:
-    """Return the texts that come out when one command is left out, with its name."""
+    """Map each text that results from leaving out one command to that command's name."""
     found = {}
     for at, skipped in enumerate(commands):
         found[normalise(carry_out(text, commands[at + 1 :], language))] = skipped
@@ -289,12 +289,12 @@ def skips(text: str, commands: tuple[str, ...], language: str) -> Mapping[str, s
 
 @lru_cache(maxsize=1024)
 def reorders(text: str, commands: tuple[str, ...], language: str) -> frozenset[str]:
-    """Return the texts that other orders of the commands lead to."""
+    """Return the texts that result from other orders of the commands."""
     return frozenset(normalise(carry_out(text, order, language)) for order in _orders(commands))
 
 
 def _orders(commands: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield other orders: all of a few commands, exchanges of two of many."""
+    """Yield other orders: all permutations of a few commands, swaps of two of many."""
     if len(commands) <= _EVERY_ORDER:
         yield from (order for order in permutations(commands) if order != commands)
         return
@@ -319,7 +319,7 @@ def _miscounted(item: Item, off: int) -> str:
 
 
 def near_misses(item: Item) -> Sequence[str]:
-    """Return replies with a command skipped, in another order or miscounted, and ones with a slip of the pen."""
+    """Return replies with a command skipped, reordered or miscounted, and with typos."""
     right, vowels = item.answer, VOWELS[item.language]
     text, commands = item.facts["text"], tuple(item.facts["commands"])
     at = next((at for at, letter in enumerate(right) if letter.lower() in vowels), 0)

@@ -9,7 +9,7 @@ from generators.simple_logic.people import Gender, cases, genders
 
 
 class QuestionWordings(NamedTuple):
-    """The wordings of a question: of two people, of the top, of the bottom, and of a place between."""
+    """The wordings of a question: about two people, the top, the bottom, and a place in between."""
 
     more: str
     less: str
@@ -19,10 +19,10 @@ class QuestionWordings(NamedTuple):
 
 
 class Property(NamedTuple):
-    """What people are compared by, worded for a first person or a group of either gender.
+    """A property that people are compared by, worded for a first person or a group of either gender.
 
-    `sentences` are the wordings of each kind of fact, the property's words filled in; `distinct` says that no two
-    are equal.
+    `sentences` are the wordings of each kind of fact, with the property's words filled in; `distinct` says that no
+    two people are equal.
     """
 
     sentences: Mapping[Gender, Mapping[str, tuple[str, ...]]]
@@ -31,9 +31,9 @@ class Property(NamedTuple):
 
 
 class ComparisonTexts(NamedTuple):
-    """The words of a language, as its file explains them; `ordinals` are the places from the top with a word.
+    """A language's words, as its file explains them; `ordinals` are the places from the top that have a word.
 
-    `in_english` are the places of the properties among the English ones.
+    `in_english` are the indices of the properties among the English ones.
     """
 
     properties: tuple[tuple[str, ...], ...]
@@ -103,19 +103,19 @@ def _russian(given: Sequence[str]) -> Property:
 
 @cache
 def properties(language: str, order: str) -> tuple[Property, ...]:
-    """Return the properties that people are compared by in a language, in the order of another."""
+    """Return a language's properties, in the order of another language."""
     listed, places = texts(language).properties, texts(language).in_english
     given = [listed[places.index(place)] for place in texts(order).in_english]
     return tuple(map(_russian if language == "ru" else _english, given))
 
 
 def wordings(by: Property, kind: str, first: str, language: str) -> tuple[str, ...]:
-    """Return the wordings of a kind of fact; the words agree with its first person in gender."""
+    """Return the wordings of a kind of fact; the words agree in gender with its first person."""
     return by.sentences[genders(language)[first]][kind]
 
 
 def state(sentence: str, people: Sequence[str], language: str, count: int = 0) -> str:
-    """Fill the people, and the count where there is one, into a wording."""
+    """Fill the people, and the count if any, into a wording."""
     slots = [*people, *(cases(name)[1] for name in people)] if language == "ru" else [*people]
     if count:
         slots.append(texts(language).counts[count])
@@ -123,7 +123,7 @@ def state(sentence: str, people: Sequence[str], language: str, count: int = 0) -
 
 
 def ask(by: Property, place: int, people: Sequence[str], language: str) -> str:
-    """Word the question who stands at a place (0: the top); feminine only when all are women."""
+    """Return the question who is at a place (0: the top); feminine only if all are women."""
     known, last = genders(language), len(people) - 1
     questions = by.questions["f" if all(known[name] == "f" for name in people) else "m"]
     if last == 1:

@@ -1,7 +1,7 @@
 """Puzzles about an order: sets of facts that settle one question, proved by enumerating every ordering.
 
-The people of a puzzle are numbered by their true place, 0 at the top: names are dealt to them afterwards, so
-nothing is lost by it. An ordering is a tuple that gives each person's place.
+People are numbered by their true place, 0 at the top, without loss of generality: names are assigned afterwards. An
+ordering is a tuple of each person's place.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,15 +10,15 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 Fact = tuple[str, tuple[int, ...]]
-"""A kind of fact, and the persons that it is about (`count_above`: a person and a number)."""
+"""A kind of fact, and the people that it is about (`count_above`: a person and a number)."""
 
-Marked = tuple[Fact, int]  # A fact and the set of orderings in which it holds, a bit for each ordering
+Marked = tuple[Fact, int]  # a fact and the set of orderings in which it holds, one bit per ordering
 
 Places = tuple[int, ...]
 
 
 class Puzzle(NamedTuple):
-    """Facts that hold of the true order and settle who stands at `place` (0: at the top)."""
+    """Facts that are true of the order and settle who is at `place` (0: the top)."""
 
     size: int
     facts: tuple[Fact, ...]
@@ -40,7 +40,7 @@ INDIRECT = (*DIRECT, "inner", "between", "only_above", "only_below", "count_abov
 
 
 def _candidates(size: int) -> list[Fact]:
-    """List every fact of interest about so many persons, true or not."""
+    """List every fact of interest about `size` people, true or not."""
     everyone = range(size)
     found: list[Fact] = [(kind, (who,)) for kind in ("not_top", "not_bottom", "inner") for who in everyone]
     found += [(kind, pair) for kind in ("above", "only_above", "only_below") for pair in permutations(everyone, 2)]
@@ -49,7 +49,7 @@ def _candidates(size: int) -> list[Fact]:
 
 
 def _settles(left: int, at_place: tuple[int, ...]) -> bool:
-    """Tell whether the same person stands at the place in every ordering that is left."""
+    """Return whether the same person is at the place in every remaining ordering."""
     return any(left & ~here == 0 for here in at_place)
 
 
@@ -73,10 +73,10 @@ def _independent(facts: Sequence[Marked], count: int, every: int) -> Iterator[tu
 
 @cache
 def puzzles(size: int, count: int, kinds: tuple[str, ...], places: tuple[int, ...]) -> tuple[Puzzle, ...]:
-    """Return every puzzle of `count` facts about `size` persons that asks for one of the places.
+    """Return every puzzle of `count` facts about `size` people that asks for one of the places.
 
     Each has exactly one answer; its facts are true together, none follows from the others, and none settles the
-    question alone. Sets of orderings are bit masks, so that this stays below a second for five persons.
+    question alone. Sets of orderings are bit masks, which keeps this below a second for five people.
     """
     orderings = tuple(permutations(range(size)))
 

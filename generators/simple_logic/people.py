@@ -9,7 +9,7 @@ from generators._texts import read
 Gender = Literal["f", "m"]
 
 _ENDINGS = (
-    # nominative, then genitive, dative, accusative, instrumental, prepositional; the first that fits is used.
+    # nominative, then genitive, dative, accusative, instrumental, prepositional; the first match is used
     ("ия", ("ии", "ии", "ию", "ией", "ии")),
     ("я", ("и", "е", "ю", "ей", "е")),
     ("га", ("ги", "ге", "гу", "гой", "ге")),
@@ -37,7 +37,7 @@ def names(language: str) -> tuple[str, ...]:
 
 
 def renamed(people: Sequence[str], drawn: str, language: str) -> list[str]:
-    """Return for each name one of the same gender in another language, for different ones different ones."""
+    """Map each name to one of the same gender in another language, distinct names to distinct names."""
     if drawn == language:
         return [*people]
     there, here, new = genders(drawn), genders(language), list[str]()
@@ -53,7 +53,7 @@ def renamed(people: Sequence[str], drawn: str, language: str) -> list[str]:
 def cases(name: str) -> tuple[str, ...]:
     """Return a name's forms: nominative, genitive, dative, accusative, instrumental, prepositional.
 
-    A name that is not among the Russian ones has one form.
+    A name that is not in the Russian list has one form.
     """
     if name not in genders("ru"):
         return (name,)
@@ -61,4 +61,4 @@ def cases(name: str) -> tuple[str, ...]:
         if name.endswith(ending):
             stem = _STEMS.get(name, name.removesuffix(ending))
             return (name, *(stem + other for other in others))
-    raise AssertionError(name)  # the last ending fits every name
+    raise AssertionError(name)  # the last ending matches every name

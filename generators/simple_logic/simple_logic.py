@@ -1,4 +1,4 @@
-"""Tell who is the tallest (oldest, second fastest, …) from a few comparisons and negations.
+"""Find who is the tallest (oldest, second fastest, …) from a few comparisons and negations.
 
 Source: seed 001, category 1; the wording, the proof of a single answer and the rules of acceptance: ours (SPEC 2).
 """
@@ -64,8 +64,8 @@ def generate(
 ) -> Item:
     """Draw people, a property, and facts that settle one question about their order.
 
-    Two people are settled by one comparison: the other facts then compare them by other properties. In a chain,
-    each is compared with the next, and an inner place is asked for. `drawn`: the language of the names drawn.
+    For two people one comparison is enough, and the other facts compare them by other properties. In a chain, each
+    is compared with the next, and the question is about an inner place. `drawn`: the language of the drawn names.
     """
     drawn = drawn or language
     size, count = rng.randint(*people), rng.randint(*statements)
@@ -80,7 +80,7 @@ def generate(
         puzzle = rng.choice(puzzles(size, count, kinds, places))
     order = renamed(rng.sample(names(drawn), size), drawn, language)
     told = [_told(rng, asked, fact, order, language) for fact in puzzle.facts]
-    for by in aside:  # never 'not taller', the third wording: nothing says that no two are equal there
+    for by in aside:  # never 'not taller', the third wording: nothing rules out equality there
         pair = order if rng.random() < _EVEN else order[::-1]
         told.append(_told(rng, by, ("above", (0, 1)), pair, language, most=2))
     rng.shuffle(told)
@@ -96,7 +96,7 @@ def generate(
     )
     facts = {
         "names": shown,
-        # the number of `count_above` stays one
+        # the number of `count_above` is kept
         "relations": [
             [kind, order[who[0]], *(who[1:] if kind == "count_above" else [order[one] for one in who[1:]])]
             for kind, who in puzzle.facts
@@ -110,7 +110,7 @@ def generate(
 def _told(
     rng: Random, by: Property, fact: Fact, order: Sequence[str], language: str, *, most: int | None = None
 ) -> str:
-    """Word a fact by a property, in one of the first `most` wordings."""
+    """Word a fact about a property, in one of the first `most` wordings."""
     kind, who = fact
     sentence = rng.choice(wordings(by, kind, order[who[0]], language)[:most])
     if kind == "count_above":
@@ -121,10 +121,10 @@ def _told(
 def verify(item: Item, reply: str) -> Verdict:
     """Accept the right name in the last answer line, else in the final statement, else alone in the reply.
 
-    A name that is denied, only asked about, or where the reply breaks off, is none.
+    A name does not count if it is denied or only asked about, or if the reply breaks off there.
     """
     everyone = item.facts["names"]
-    plain = _PLAIN.fullmatch(reply)  # as it was asked for
+    plain = _PLAIN.fullmatch(reply)  # as requested
     if plain and plain[1] in everyone:
         return _judge(item, {plain[1]})
     forms = {form: name for name in everyone for form in _forms(name)}
@@ -150,7 +150,7 @@ def _judge(item: Item, stated: Collection[str]) -> Verdict:
 
 
 def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
-    """Judge a passage that is there to name the answer; `listed`: names beside it."""
+    """Judge a passage that should name the answer; `listed`: names beside it."""
     reading = read(passage, forms)
     if is_unfinished(passage):
         return Verdict(correct=False, reason="breaks off")
@@ -196,7 +196,7 @@ def reference(item: Item) -> str:
 
 
 def near_misses(item: Item) -> Sequence[str]:
-    """Return replies that name somebody else, too many, or the right one only to deny it."""
+    """Return replies that name somebody else, too many people, or the right one only to deny it."""
     marker, right = MARKERS[item.language], item.answer
     everyone = item.facts["names"]
     others = [name for name in everyone if name != right]

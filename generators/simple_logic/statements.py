@@ -1,4 +1,4 @@
-"""Find where a reply says whom it means: its marker lines, its final statement, or whether it breaks off.
+"""Find where a reply gives its answer: its marker lines, its final statement, or whether it breaks off.
 
 Texts here are folded (`generators._naming.fold`).
 """
@@ -100,17 +100,17 @@ _PLACED = pattern(
     r"\((?=[^()]*(?<![^\W_])(?:next|second|third|last|behind|after|follow(?:s|ed)|runner|втор[^\W_]{2,3}|трет[^\W_]{2,3}|"
     r"следу[^\W_]{2,5}|идет|стоит|после|последн[^\W_]{2,3})(?![^\W_]))[^()\n]{1,80}\)"
 )
-_ASIDE = 2000  # characters at a reply's end in which its last sentence stands
+_ASIDE = 2000  # characters at a reply's end that contain its last sentence
 _ALL = frozenset({"all", "everyone", "everybody", "others", "anyone", "group", "всех", "остальных", "других"})
 _TURNING = frozenset({"but", "no", "wait", "oh", "и", "а", "но", "нет", "ах"})
 _FILLING = "place stands them окажется месте них самый самая который которая"
 _SMALL = "who is the a an if from to in of and everyone кто из в и если все по"
-_STEM = 5  # letters that the inflected forms of a word share
+_STEM = 5  # letters shared by the inflected forms of a word
 _WRAPPING = " \t\n*_`\"'»”)]}>$"
 
 
 def _said(text: str, match: re.Match[str], forms: Forms) -> str | None:
-    """Return what a marker says: the rest of its line, or the next line with a word; None if it is no marker."""
+    """Return a marker's text: the rest of its line, or the next line with a word; None if it is no marker."""
     said = match[match.lastgroup or "line"]
     if match.lastgroup != "line":
         return said
@@ -125,7 +125,7 @@ def _said(text: str, match: re.Match[str], forms: Forms) -> str | None:
 
 
 def _lines(text: str, at: int, most: int) -> Iterator[str]:
-    """Yield up to `most` lines that follow a position, without the one that it stands in."""
+    """Yield up to `most` lines after the line of a position."""
     for _ in range(most):
         at = text.find("\n", at)
         if at < 0:
@@ -136,10 +136,10 @@ def _lines(text: str, at: int, most: int) -> Iterator[str]:
 
 
 def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
-    """Return what the last marker says and the names listed beside it; None without a marker.
+    """Return the last marker's text and the names listed beside it; None without a marker.
 
-    Names are listed by lines after it that hold a name and nothing else, and by markers one right under the other
-    where they go through everybody.
+    Names are listed by later lines that contain only a name, and by markers on consecutive lines if they cover
+    everybody.
     """
     places = [at for word in _MARKER_WORDS if (at := text.find(word)) >= 0]
     if not places:
@@ -159,7 +159,7 @@ def marked(text: str, forms: Forms) -> tuple[str, set[str]] | None:
         above |= named(other, forms)
         start = earlier
     listed = above if start < markers[-1][0] and above == set(forms.values()) else set[str]()
-    seen = bool(WORD.search(text[end - len(said) : end]))  # else what it says is on a line of its own
+    seen = bool(WORD.search(text[end - len(said) : end]))  # else its text is on the next line
     for line in _lines(text, end, _MARKERS):
         words = WORD.findall(line)
         if any(word not in forms for word in words) and (seen or line != said):
@@ -204,9 +204,9 @@ def final_statement(text: str, forms: Forms) -> str | None:
 
 
 def concluded(text: str, forms: Forms, prompt: str) -> str | None:
-    """Return the clause that ends a reply, where it gives a name: `so it must be Vera`, `Vera is the tallest`.
+    """Return a reply's last clause if it gives a name: `so it must be Vera`, `Vera is the tallest`.
 
-    The second form has all words of the folded prompt's last clause that asks, those that tell what is to be found.
+    The second form must have all words of the folded prompt's last asking clause that say what to find.
     """
     *_, (sentence, sign) = [*sentences(_without_closing(text)[-_ASIDE:])] or [("", "")]
     if "?" in sign or _STEP.match(sentence) or not named(sentence, forms):
@@ -234,13 +234,13 @@ def _stem(word: str) -> str:
 
 
 def without_place(passage: str, forms: Forms) -> str:
-    """Take off brackets that place others behind the one named before them: `Vera (Oscar is next)`."""
+    """Remove brackets that place others behind the person named before them: `Vera (Oscar is next)`."""
     first = next((word.end() for word in WORD.finditer(passage) if word[0] in forms), len(passage))
     return passage[:first] + _PLACED.sub(lambda one: one[0] if _OR.search(one[0]) else " ", passage[first:])
 
 
 def _around_box(text: str, match: re.Match[str], inside: str, forms: Forms) -> str:
-    """Return a box's content with what bears on it in its sentence, if that names nobody: 'Is it …?', 'not …'."""
+    """Return a box's content with its context in the sentence, if that names nobody: 'Is it …?', 'not …'."""
     line = text[max(text.rfind("\n", 0, match.start()) + 1, match.start() - _BESIDE) : match.start()].rstrip("\\")
     lead = _PART.split(ALL_BUT.sub(" not ", line))[-1]
     close = match.start(1) + len(inside)
@@ -260,7 +260,7 @@ def _to_brace(text: str) -> str:
 
 
 def _answer_sentence(text: str, forms: Forms) -> str | None:
-    """Return the part of the last 'the answer is X' that names somebody, if nothing but its reasons follow."""
+    """Return the part of the last 'the answer is X' that names somebody, if only its reasons follow."""
     for cue in (_CUE, _IS_ANSWER):
         for match in reversed([*cue.finditer(text)][-_MARKERS:]):
             start = match.end() if cue is _CUE else match.start()
@@ -278,7 +278,7 @@ def _answer_sentence(text: str, forms: Forms) -> str | None:
 
 
 def statements(text: str, forms: Forms) -> list[str]:
-    """Return the sentences with a name, but for those that only plan the work."""
+    """Return the sentences with a name, except those that only plan the work."""
     return [
         sentence + sign
         for sentence, sign in sentences(text)
@@ -287,10 +287,10 @@ def statements(text: str, forms: Forms) -> list[str]:
 
 
 def breaks_off(text: str, forms: Forms, prompt: str) -> bool:
-    """Tell whether a reply with one name in it stops before its end.
+    """Return whether a reply with one name in it stops before its end.
 
     Without a final full stop it must end in a name that is being given ('It is Vera'), in nothing but a name, or in
-    a word of the folded prompt's sentences that ask ('Vera is the tallest').
+    a word of the folded prompt's question sentences ('Vera is the tallest').
     """
     text = _without_closing(text)
     tail = text[-300:].rstrip(_WRAPPING)
@@ -303,14 +303,14 @@ def breaks_off(text: str, forms: Forms, prompt: str) -> bool:
     *before, (last, _) = [pair for pair in sentences(text) if WORD.search(pair[0])] or [("", "")]
     if not named(last, forms):
         return WORD.search(last) is not None
-    told = [sentence for sentence, sign in before if "?" not in sign]  # a question that is restated plans nothing
+    told = [sentence for sentence, sign in before if "?" not in sign]  # a restated question plans nothing
     asked = " ".join(part for line in prompt.splitlines() for part in line.split("?")[:-1])
     line = text[text.rfind("\n") + 1 :]
     return not _is_whole(last, told[-1] if told else "", line, forms, frozenset(WORD.findall(asked)))
 
 
 def _is_whole(sentence: str, before: str, line: str, forms: Forms, question: Collection[str]) -> bool:
-    """Tell whether a last sentence with a name, but without a full stop, says all of what it is to say."""
+    """Return whether a last sentence with a name, but without a full stop, is complete."""
     if _STEP.match(line) or _PLANS.match(before or sentence) or _STARTS.match(sentence):
         return False
     words = WORD.findall(sentence)

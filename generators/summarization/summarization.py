@@ -14,8 +14,8 @@ from generators._naming import ALL_BUT, IDIOM, WHAT, denies
 from generators._texts import frame, read
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
-NEAR = 0.8  # similarity from which on a reply is that sentence, changed
-SHARED = 0.5  # share of the key sentence's words that makes a reply a paraphrase of it
+NEAR = 0.8  # similarity from which a reply counts as a changed copy of that sentence
+SHARED = 0.5  # share of the key sentence's words from which a reply counts as a paraphrase of it
 _SHORTEST_CUT = 12
 _FINAL = ".!?… \"'"
 
@@ -25,10 +25,10 @@ _ESCAPE = pattern(r"\\(?:u([0-9a-fA-F]{4})|([nrt])|([\"'/\\*_`]))")
 _EMPHASIS = pattern(
     r"\*+|~~|==|(?<!\w)[_`]{1,3}|[_`]{1,3}(?!\w)|</?(?:b|i|u|em|strong|mark)>|(?:^|(?<=\n))[ \t]*>[> \t]*"
 )
-_MARKED = pattern(r"[*~=_`<>\\]")  # what has none of these has no emphasis
+_MARKED = pattern(r"[*~=_`<>\\]")  # a text without any of these has no emphasis
 _GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
 _GOES_ON_ALOUD = pattern(r",? [^\W_]|-\w")
-_NEAR = 160  # characters before a sentence in which a denial of it is sought
+_NEAR = 160  # characters before a sentence that are searched for a denial of it
 _ENDED = pattern(r"[.!?…][\"*_)\]]* |\n")
 _CLAUSES = pattern(r"[,;:()—–]| - ")
 _AGAINST = pattern(r"\W*(?:and |а |и |но )?(?:not|не|rather than|instead of|as opposed to|вместо) [^\W_]")
@@ -51,10 +51,10 @@ _WORD = pattern(r"\w+")
 
 
 class Topic(NamedTuple):
-    """Sentences that stand on their own in any order: only `key` says what the whole paragraph comes to.
+    """Sentences that make sense in any order; only `key` sums up the whole paragraph.
 
-    `details` fill in how, when, where and for how much; `example` tells of one case; `aside` leads away from the
-    matter; `loud` ones sound weighty, but about something small.
+    `details` add how, when, where and for how much; `example` describes one case; `aside` digresses; `loud` ones
+    sound weighty, but are about something small.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Topic(NamedTuple):
 
 
 class TopicTexts(NamedTuple):
-    """A language's topics, and what fills their sentences: towns and months, in the cases that the language has."""
+    """A language's topics, and the towns and months for their sentences, in the cases that the language has."""
 
     towns: tuple[Mapping[str, str], ...]
     months: tuple[Mapping[str, str], ...]
@@ -80,7 +80,7 @@ def texts(language: str) -> TopicTexts:
 
 
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
-    """Shuffle in place; `Random.shuffle` takes three times as long."""
+    """Shuffle in place, three times as fast as `Random.shuffle`."""
     draw = rng.random
     for last in range(len(parts) - 1, 0, -1):
         other = int(draw() * (last + 1))
@@ -99,7 +99,7 @@ def _others(rng: Random, topic: Topic, count: int, loud: int) -> list[tuple[str,
 def generate(rng: Random, *, language: str, least: int, most: int, loud: int) -> Item:
     """Draw a paragraph of `least` to `most` sentences, `loud` of them trifles that sound weighty.
 
-    The key sentence's place is drawn evenly.
+    The key sentence's position is uniform.
     """
     draw, (towns, months, topics) = rng.random, texts(language)
     topic = topics[int(draw() * len(topics))]
@@ -107,7 +107,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
     parts = _others(rng, topic, count - 1, loud)
     place = int(draw() * count)
     parts.insert(place, ("key", topic.key))
-    # Numbers that end in 0 or 5 take the genitive plural in Russian, whichever they are.
+    # In Russian, all numbers that end in 0 or 5 take the genitive plural.
     numbers = {"n": 15 + 5 * int(draw() * 10), "k": 15 + 5 * int(draw() * 10)}
     slots = {**towns[int(draw() * len(towns))], **months[int(draw() * 12)], **numbers}
     text = "\n".join([sentence for _, sentence in parts]).format_map(slots)
@@ -122,7 +122,7 @@ def generate(rng: Random, *, language: str, least: int, most: int, loud: int) ->
 
 
 def normalise(text: str) -> str:
-    """Make white space single, quotation marks and apostrophes alike, ё е; read JSON's escapes; ends trimmed."""
+    """Collapse white space, unify quotes and apostrophes, replace ё by е, decode JSON escapes, and strip."""
     if "\\" in text:
         text = _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if one[1] else " " if one[2] else one[3], text)
     if "\u0308" in text or "\u0306" in text:
@@ -135,12 +135,12 @@ def normalise(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Normalise a paragraph's sentences, without final punctuation; once for all models that are asked for it."""
+    """Normalise a paragraph's sentences, without final punctuation; cached for all models that are asked."""
     return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
 
 
 def _holds(text: str, sentence: str) -> bool:
-    """Tell whether the sentence stands in the text at word boundaries."""
+    """Return whether the text contains the sentence at word boundaries."""
     at = text.find(sentence)
     while at >= 0:
         end = at + len(sentence)
@@ -151,10 +151,10 @@ def _holds(text: str, sentence: str) -> bool:
 
 
 def _holds_whole(text: str, sentence: str) -> bool:
-    """Tell whether the sentence stands in the text, ends there, and is not denied where it stands last.
+    """Return whether the text contains the sentence, ending there, and its last occurrence is not denied.
 
-    'From May only' does not hold 'from May'. Its first letter may be of either case ('It says that the town …'), or
-    all of them capitals.
+    'From May only' does not contain 'from May'. The first letter may be of either case ('It says that the town …'),
+    or all letters capitals.
     """
     for written, goes_on in ((sentence, _GOES_ON), (sentence.upper(), _GOES_ON_ALOUD)):
         first, rest = written[:1].lower(), written[1:]
@@ -169,10 +169,10 @@ def _holds_whole(text: str, sentence: str) -> bool:
 
 
 def _denied(text: str, start: int, end: int) -> bool:
-    """Tell whether what stands around a sentence denies it.
+    """Return whether the context of a sentence denies it.
 
-    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'The key point, not a detail: …' sets something else
-    against it; 'You cannot miss it: …' announces it.
+    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'The key point, not a detail: …' only contrasts it
+    with something else; 'You cannot miss it: …' announces it.
     """
     lead = _ENDED.split(text[max(0, start - _NEAR) : start])[-1].lower().replace('n"t', "n't")
     clauses = [
@@ -180,16 +180,16 @@ def _denied(text: str, start: int, end: int) -> bool:
     ]
     if len(clauses) > 1 and (WHAT.match(clauses[-1]) or _AGAINST.match(clauses[-1])):
         del clauses[-1]
-    announced = lead.rstrip('"*_ ').endswith(":")  # such a clause denies where it speaks of the choice
+    announced = lead.rstrip('"*_ ').endswith(":")  # such a clause denies only if it is about the choice
     if clauses and (_AVOIDED.search(clauses[-1]) or (denies(clauses[-1]) and not announced)):
         return True
     return _DENIED_AFTER.match(text, end) is not None
 
 
 def verify(item: Item, reply: str) -> Verdict:
-    """Accept a reply that holds the key sentence, to the letter, and no other sentence of the paragraph.
+    """Accept a reply that contains the key sentence verbatim, and no other sentence of the paragraph.
 
-    White space, quotation marks, emphasis, JSON's escapes, ё and the case of the first letter are normalised, final
+    White space, quotation marks, emphasis, JSON escapes, ё and the case of the first letter are normalised, final
     punctuation is ignored. Details: `similarity`, the normalised indel similarity of the whole reply and the key
     sentence, in [0, 1].
     """
@@ -205,11 +205,11 @@ def verify(item: Item, reply: str) -> Verdict:
     right = _holds_whole(said, key)
     if right and len(said) < len(key) + min(map(len, sentences)):
         return Verdict(correct=True, reason="the key sentence", details=details)
-    # Marks of emphasis close a sentence ('**…** is the point'), but hide none.
+    # Emphasis marks may close a sentence ('**…** is the point'), but never hide one.
     plain = normalise(_EMPHASIS.sub("", reply.replace("\\n", "\n"))) if _MARKED.search(reply) else ""
     forms = {said, plain or said}
     right = right or any(_holds_whole(text, key) for text in forms)
-    lower = [text.lower() for text in forms]  # a copy in other letters is a copy
+    lower = [text.lower() for text in forms]  # a copy in another case is still a copy
     others = [
         role
         for sentence, role in zip(sentences, facts["roles"], strict=True)
@@ -228,7 +228,7 @@ def verify(item: Item, reply: str) -> Verdict:
 
 
 def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], similarity: float) -> str:
-    """Say what a reply is that holds no sentence of the paragraph as it stands."""
+    """Classify a reply that contains no sentence of the paragraph verbatim."""
     from rapidfuzz import fuzz
 
     key, bare = sentences[facts["key"]], said.strip(_FINAL)

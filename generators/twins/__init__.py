@@ -1,1 +1,1 @@
-"""Renewed twins of items: one file a kind of change."""
+"""Renewed twins of items, one file per kind of change."""

@@ -1,4 +1,4 @@
-"""What the kinds of twins share: a renewed item, and why an item has none."""
+"""Shared by all kinds of twins: a renewed item, and the reason why an item has none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class Refused(ValueError):  # noqa: N818 - what is said of an item, no failure
-    """An item that cannot be renewed so that its twin is surely right; the text is the reason, which is counted."""
+    """Raised if no twin of an item is certain to be right; the text is the reason, by which items are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Renewed:
-    """A twin: what is expected of it, and the facts that differ from its original's.
+    """A twin: its expected answer, and the facts that differ from its original's.
 
-    `prompt` is the family's own where the original has one, '' where the suite's prompt is filled.
+    `prompt` is the family's own if the original has one, '' if the suite's prompt is filled.
     """
 
     answer: str

@@ -1,4 +1,4 @@
-"""The kinds of twins that are made of an item alone: what each renews, and what its draws depend on."""
+"""The kinds of twins made from an item alone: what each renews, and what its draws depend on."""
 
 import re
 from collections.abc import Mapping
@@ -18,21 +18,21 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 
 
 _VERSIONS = {"numbers": 1, "names": 1, "order": 1, "format": 1}
-"""What draws depend on beside the item: raised where a kind is renewed otherwise."""
+"""Part of the seed of the draws, beside the item; raise a kind's version when it renews differently."""
 
 
 def renew(
     kind: TwinKind, item: str, facts: Mapping[str, Any], answer: str, language: str, *, seed: int, number: int
 ) -> Renewed:
-    """Make an item's twin of a kind, the `number`th; `item` is the digest of what the item asks.
+    """Make the `number`th twin of an item of the given kind; `item` is the digest of what the item asks.
 
     Raises:
-        Refused: no such twin of the item is surely right; the text is the reason.
+        Refused: no such twin of the item is certain to be right; the text is the reason.
     """
     rng = source("twin", item, kind, seed, _VERSIONS[kind], number)
     if kind == "order":
         return order.renew(facts, answer, rng)
-    if kind == "format":  # another layout: a label, a line for each sentence; the question stays word for word
+    if kind == "format":  # another layout: a label, one line per sentence; the question stays verbatim
         label, question = rng.choice(LABELS.get(language, LABELS["en"])), _text(facts, "question")
         lines = _SENTENCE.split(question) if rng.random() < 0.5 else [question]  # noqa: PLR2004 - a coin
         return Renewed(answer, {"question": "\n".join([label, *lines])})

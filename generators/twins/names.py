@@ -1,6 +1,6 @@
-"""Rename a text's people, or its things of one kind, in the question and its reference; no quantity moves.
+"""Rename a text's people, or its things of one kind, in the question and its reference; quantities stay.
 
-The placebo: what falls on numbers beyond this does not fall on a text that merely looks different.
+This is the placebo: a larger drop on renewed numbers is not explained by a text that merely looks different.
 
 Source: SPEC 17.
 """
@@ -25,7 +25,7 @@ _PLACE = re.compile(r"\b(?:in|at|from|to|of|near|the|new)\s\Z", re.IGNORECASE)
 
 
 class Renaming(BaseModel):
-    """A language's words; `renaming.yaml` says of each list what it is for."""
+    """A language's words; `renaming.yaml` documents each list."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,7 +46,7 @@ def renew(question: str, reference: str, answer: str, language: str, rng: Random
     """Make a twin with other names: facts `question` and `reference`; the answer stays.
 
     Raises:
-        Refused: the text names nobody and nothing that could be called otherwise.
+        Refused: the text names no person or thing that could be renamed.
     """
     if language not in LANGUAGES:
         raise Refused("a language without rules for names")
@@ -60,7 +60,7 @@ def renew(question: str, reference: str, answer: str, language: str, rng: Random
 
 
 def _people(question: str, words: Renaming, rng: Random) -> dict[str, str]:
-    """Return another name for each person, of the same gender where that is known."""
+    """Map each person to another name, of the same gender if that is known."""
     found = [*dict.fromkeys(_named(question, words))]
     lowered = {*re.findall(r"[a-z]+", question)}
     spoken = [sex for sex, told in (("f", words.female), ("m", words.male)) if lowered & {*told}]
@@ -75,7 +75,7 @@ def _people(question: str, words: Renaming, rng: Random) -> dict[str, str]:
 
 
 def _named(text: str, words: Renaming) -> Iterator[str]:
-    """Yield the words of a text that are names of people, as far as their capitals and neighbours say."""
+    """Yield the words of a text that are people's names, judged by capitals and neighbouring words."""
     known = genders("en")
     for match in _CAPITAL.finditer(text):
         name, before, after = match[0], text[: match.start()], text[match.end() :]
@@ -91,7 +91,7 @@ def _named(text: str, words: Renaming) -> Iterator[str]:
 
 
 def _things(question: str, words: Renaming, rng: Random) -> dict[str, str]:
-    """Return another thing of its kind for each that a text names."""
+    """Map each thing that a text names to another of its kind."""
     new: dict[str, str] = {}
     there = {*re.findall(r"[^\W\d_]+", question.lower())}
     for group in words.things:
@@ -104,7 +104,7 @@ def _things(question: str, words: Renaming, rng: Random) -> dict[str, str]:
 
 
 def _renamed(text: str, new: Mapping[str, str]) -> str:
-    """Write a text with the new names, and the article that goes with each."""
+    """Write a text with the new names and matching articles."""
     both = {**{old.capitalize(): other.capitalize() for old, other in new.items()}, **new}
     listed = "|".join(sorted(map(re.escape, both), key=len, reverse=True))
     pattern = re.compile(rf"(?P<article>\b[Aa]n? )?(?<![^\W_])(?P<name>{listed})(?![^\W_])")
@@ -119,7 +119,7 @@ def _renamed(text: str, new: Mapping[str, str]) -> str:
 
 
 def _russian(question: str, rng: Random) -> dict[str, str]:
-    """Return another name of the same gender for each person, in every case."""
+    """Map each person to another name of the same gender, in every case."""
     known = genders("ru")
     there = {*re.findall(r"[^\W\d_]+", question)}
     found = [name for name in known if there & {*cases(name)}]

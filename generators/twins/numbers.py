@@ -1,7 +1,7 @@
 """Renew the numbers of a word problem: draw others of their kind, and replay the worked solution with them.
 
-Being right binds, not the share: whatever could make another answer right than the replayed one is refused, and a
-number on which more may hang than is calculated stays.
+Correctness matters more than coverage: anything that could make another answer than the replayed one right is
+refused, and a number that may affect more than the calculations is kept.
 
 Source: SPEC 17.
 """
@@ -35,7 +35,7 @@ from generators.twins.quantities import (
 )
 
 _ANNOTATED = re.compile(r"<<([^<>\n]*)>>")
-LONGEST = 200  # characters of an annotation that is read
+LONGEST = 200  # characters of an annotation that are read
 _LITERAL = "x"
 _SIGNS = re.compile(rf"[-+*/() {_LITERAL}]+")
 _EQUAL = re.compile(r"[=＝≈]\s*[$€£]?\s*\Z")
@@ -46,15 +46,15 @@ OTHER = "an equation without annotation"
 UNREAD = "an annotation that cannot be read"
 DRAWS = 2000  # draws after which an item is taken to have no fitting numbers
 FEWEST = 0.5
-"""The share of an item's numbers that change; where no draw of so many fits, one of `DRAWS` more suffices."""
+"""The share of an item's numbers that change; if no draw of so many fits, one of `DRAWS` more suffices."""
 
 Values = Sequence[Fraction]
-"""The values of a question's quantities, and after them the results of the calculations, in order."""
+"""The values of a question's quantities, then the results of the calculations, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a literal comes from: a place among the values (times `factor`), or a constant."""
+    """Where a literal comes from: an index into the values (times `factor`), or a constant."""
 
     place: int = -1
     factor: Fraction = Fraction(1)
@@ -79,10 +79,10 @@ class Annotation:
     line: int
 
     def calculate(self, literals: Values) -> Fraction | None:
-        """Return the value of the left side; None where it divides by nothing.
+        """Return the value of the left side; None if it divides by zero.
 
         Raises:
-            Refused: it is no calculation by + - * / alone.
+            Refused: it is not a calculation by + - * / alone.
         """
         try:
             return _value(self.tree, iter(literals))
@@ -111,7 +111,7 @@ def calculations(lines: Sequence[str]) -> list[Annotation]:
     """Read the annotations of a solution's lines.
 
     Raises:
-        Refused: there is none, one cannot be read, or an equation stands outside of them.
+        Refused: there is none, one cannot be read, or there is an equation outside of them.
     """
     found = []
     for at, line in enumerate(lines):
@@ -132,7 +132,7 @@ def calculations(lines: Sequence[str]) -> list[Annotation]:
 
 
 def _without_form(text: str, calculation: Annotation) -> str:
-    """Return the text before an annotation without its own form in the text, and a label that stands before this.
+    """Return the text before an annotation, without the annotation's own equals sign and that of a label before it.
 
     Raises:
         Refused: the text calculates something else.
@@ -152,7 +152,7 @@ def _without_form(text: str, calculation: Annotation) -> str:
 
 def _read(match: re.Match[str], line: int) -> Annotation:
     left, sign, result = map(str.strip, match[1].replace("$", "").partition("="))
-    named = NUMBER.sub(_LITERAL, left)  # Python reads no number, and nothing else than these signs
+    named = NUMBER.sub(_LITERAL, left)  # Python does not parse numbers, and only these signs are left
     if not sign or not NUMBER.fullmatch(result) or len(left) > LONGEST or not _SIGNS.fullmatch(named):
         raise Refused(UNREAD)
     try:
@@ -163,11 +163,11 @@ def _read(match: re.Match[str], line: int) -> Annotation:
 
 
 Sources = tuple[Source, ...]
-"""All that a literal may come from: where these have different values, it is not known which one is meant."""
+"""All possible origins of a literal: if their values differ, it is unknown which one is meant."""
 
 
 def value_of(sources: Sources, values: Values) -> Fraction | None:
-    """Return the value that all sources agree on; None where they part."""
+    """Return the value that all sources agree on; None if they differ."""
     if len(sources) == 1:
         return sources[0].of(values)
     found = {source.of(values) for source in sources}
@@ -178,7 +178,7 @@ Order = list[tuple[list[int], list[int]]]
 
 
 def in_order(after: Values, order: Order) -> bool:
-    """Say whether all values are smaller than those that they were smaller than."""
+    """Return whether the values have the given order (see `Solution.order`)."""
     return all(max(after[n] for n in low) < min(after[n] for n in high) for low, high in order)
 
 
@@ -220,10 +220,10 @@ class Solution:
             raise Refused("a quantity that the solution does not use")
 
     def _count(self, calculation: Annotation, literals: Sequence[Sources], *, again: bool) -> None:
-        """Note which quantities a calculation uses, and which of them a constant may be as well.
+        """Record the quantities that a calculation uses, and which of them may also be constants.
 
         Raises:
-            Refused: a number is divided by itself, or taken off itself: two that are equal by chance.
+            Refused: a number is divided by itself or subtracted from itself: two that are equal by chance.
         """
         for sources in literals:
             given = [one.place for one in sources if 0 <= one.place < len(self._uses)]
@@ -237,7 +237,7 @@ class Solution:
             self._doubtful.update(place for place, one in enumerate(self.quantities) if 1 < times == one.value)
 
     def stays(self, place: int) -> bool:
-        """Say whether more may hang on a quantity than is calculated: it is a constant, or counts what is named."""
+        """Return whether a quantity may affect more than calculations: it is a constant, or counts named things."""
         one = self.quantities[place]
         counts = one.value <= SMALL and self._uses[place] > len(one.mentions)
         return counts or place in self._doubtful or one.value in {0, 1} or any(told.fact for told in one.mentions)
@@ -248,10 +248,10 @@ class Solution:
         return (self._formulas[source.place], source.factor)
 
     def _sources(self, value: Fraction, line: str, *, percent: bool = False) -> Sources:
-        """Return all that a number in a line of the solution may come from.
+        """Return all possible origins of a number in a line of the solution.
 
         Raises:
-            Refused: it has no source but, perhaps, a number word.
+            Refused: it has no source except, possibly, a number word.
         """
         if value in self._hidden:
             raise Refused("a number word that hides a quantity")
@@ -274,9 +274,9 @@ class Solution:
             yield Source(constant=value)
 
     def replay(self, given: Values) -> list[Fraction] | None:
-        """Calculate the solution with other quantities: these, then all results.
+        """Calculate the solution with other quantities; return these, then all results.
 
-        None where one has no value, or the sources of a literal part.
+        None if one has no value, or the sources of a literal disagree.
         """
         found = [*given]
         for calculation, sources in self.traced:
@@ -288,9 +288,9 @@ class Solution:
         return found
 
     def same_kind(self, after: Values) -> bool:
-        """Say whether every result is of its original's kind, and has no more decimals.
+        """Return whether every result is of its original's kind, without more decimals.
 
-        None exceeds what a text can have (`Wording.highest`) unless it did before.
+        No result may exceed what a text can have (`Wording.highest`) unless it did before.
         """
         first = len(self.quantities)
         return all(
@@ -301,9 +301,9 @@ class Solution:
         )
 
     def order(self, count: int) -> Order:
-        """Return the places of the first `count` values, equal ones together, each beside those of the next larger.
+        """Return groups of places of equal values among the first `count`, each paired with the next larger group.
 
-        What was larger still is: a solution's cases, rests and comparisons hang on it (`in_order`).
+        Larger values must stay larger: a solution's cases, remainders and comparisons depend on it (`in_order`).
         """
         scales = [one.scale for one in self.quantities] + [""] * (count - len(self.quantities))
         told = sorted(zip(scales, self.values[:count], range(count), strict=True))
@@ -314,12 +314,12 @@ class Solution:
         """Write the solution's lines with the new numbers, in the annotations and in the text around them.
 
         Raises:
-            Refused: a number of the text has no source, or several that part.
+            Refused: a number of the text has no source, or several that disagree.
         """
         return [self._line(at, line, after) for at, line in enumerate(self.lines)]
 
     def _line(self, at: int, line: str, after: Values) -> str:
-        known: dict[Fraction, Sources] = {}  # by the line's own calculations: a number may come from all of these
+        known: dict[Fraction, Sources] = {}  # from the line's own calculations: a number may come from all of these
         for place, (one, sources) in enumerate(self.traced, len(self.quantities)):
             if one.line == at:
                 for text, own in zip((*one.literals, one.result), (*sources, (Source(place),)), strict=True):
@@ -343,11 +343,11 @@ def renew(
 ) -> Renewed:
     """Make a twin with other numbers: facts `question` and `reference`, the answer as a number.
 
-    `answer` is what is expected where no last line of the reference says it; `annotated` is a reference in plain
-    equations with the annotations that it leaves out, line for line.
+    `answer` is the expected answer if the reference's last line does not give it; `annotated` is a reference in
+    plain equations with the annotations that it leaves out, line by line.
 
     Raises:
-        Refused: no twin of the item is surely right; the text is the reason.
+        Refused: no twin of the item is certain to be right; the text is the reason.
     """
     words = wording(language)
     words.refuse(question)
@@ -363,9 +363,9 @@ def renew(
         raise Refused("an answer that the last calculation does not give")
     if solution.values[-1] in [one.value for one in found]:
         raise Refused("an answer that the question states")  # by chance, or by a slip of the solution
-    solution.rewritten(solution.values)  # what cannot be written is refused before anything is drawn
+    solution.rewritten(solution.values)  # refuse what cannot be written before anything is drawn
     for after in _drawn(solution, _domains(solution, reference, language), found, rng):
-        with suppress(Refused):  # two sources of a number in the text part
+        with suppress(Refused):  # two sources of a number in the text disagree
             answer = written(after[-1])
             lines = [*solution.rewritten(after), *([f"{ending} {answer}"] if ending else [])]
             new = {one.value: value for one, value in zip(solution.quantities, after, strict=False)}
@@ -375,7 +375,7 @@ def renew(
 
 
 def _domains(solution: Solution, reference: str, language: str) -> list[Sequence[Fraction]]:
-    """Return what may stand in the place of each quantity; what the words say again stays: both, the third week.
+    """Return the possible values of each quantity; numbers that words repeat (both, the third week) stay.
 
     Raises:
         Refused: none can change.
@@ -396,7 +396,7 @@ def _domains(solution: Solution, reference: str, language: str) -> list[Sequence
 def _drawn(
     solution: Solution, domains: Sequence[Sequence[Fraction]], found: Sequence[Mention], rng: Random
 ) -> Iterator[Values]:
-    """Yield draws with which all that the solution makes of the quantities is of its original's kind."""
+    """Yield draws for which every result of the solution is of its original's kind."""
     before = solution.values[: len(domains)]
     half = FEWEST * sum(old not in {0, 1} for old in before)
     first, last = solution.order(len(domains)), solution.order(len(solution.values))

@@ -1,4 +1,4 @@
-"""Put the options of a multiple choice, or a problem's independent givens, in another order.
+"""Reorder the options of a multiple choice, or a problem's independent givens.
 
 Source: SPEC 17.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from generators.twins.base import Refused, Renewed
 
 LETTERS = "ABCDEFGHIJ"
-COLUMNS = ("options", "choices")  # the columns that options stand in
+COLUMNS = ("options", "choices")  # the columns that hold options
 _ABOUT_OPTIONS = re.compile(
     r"\b(?:above|below|both|neither|either|none of|all of|any of|options? [A-J]|[A-J] (?:and|or|и|или) [A-J]"
     r"|выше|ниже|оба|обе|все|ни один|ни одно)\b",
@@ -29,10 +29,10 @@ _DEPENDS = re.compile(
 
 
 def renew(facts: Mapping[str, Any], answer: str, rng: Random) -> Renewed:
-    """Make a twin whose options, else whose independent sentences, stand in another order.
+    """Make a twin with its options, or else its independent sentences, in another order.
 
     Raises:
-        Refused: there is nothing whose order is free.
+        Refused: there is nothing that can be reordered.
     """
     column = next((name for name in COLUMNS if facts.get(name)), "")
     return _options(facts, column, answer, rng) if column else _sentences(facts, answer, rng)
@@ -58,7 +58,7 @@ def _options(facts: Mapping[str, Any], column: str, answer: str, rng: Random) ->
 
 
 def _expected(answer: Any, letters: Sequence[str], order: Sequence[int]) -> Any:
-    """Return where the right option went: a letter for a letter, a place for a place; its text stays."""
+    """Return the right option's new position: a letter for a letter, an index for an index; its text is kept."""
     if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(order):
         return order.index(answer)
     named = str(answer).strip("().: ").upper()
@@ -67,7 +67,7 @@ def _expected(answer: Any, letters: Sequence[str], order: Sequence[int]) -> Any:
 
 
 def _other(order: list[int], rng: Random) -> list[int]:
-    """Shuffle places until they are others."""
+    """Shuffle places until their order differs."""
     before = [*order]
     while order == before:
         rng.shuffle(order)

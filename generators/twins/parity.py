@@ -1,8 +1,8 @@
 """Render a family's item in another language, from the same draw.
 
-A family whose draws hang on its words takes the draw's language (`drawn`) beside the one in which it words it: its
-facts are carried over. Of another the two are one item where their facts are alike: the same numbers and commands,
-and texts that stand in the same places.
+A family whose draws depend on its words takes the draw's language (`drawn`) beside the language of its wording, so
+that its facts are carried over. For other families, the two must have equivalent facts: the same numbers and
+commands, and texts in the same places.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from data.options import options_of
 from data.records import Family, Item
 from generators.twins.base import Refused
 
-ATTEMPTS = 100  # draws of one item that were tried again since their prompts had been there
+ATTEMPTS = 100  # draws of an item tried, as earlier ones may have repeated a prompt
 _COMMAND = re.compile(r"[a-z_]+")
 
 
@@ -23,7 +23,7 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
     """Return an item's twin in another language; `item` is its row, `options` are the family's.
 
     Raises:
-        Refused: the family has not that language, or the same draw makes another item in it.
+        Refused: the family lacks that language, or the same draw gives another item in it.
     """
     if language not in unit.languages:
         raise Refused("not there in another language")
@@ -45,7 +45,7 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
 
 
 def _shape(item: Item) -> Any:
-    """Return an item's facts and answer but for words: with the place of its first occurrence for each text."""
+    """Return an item's facts and answer with each text replaced by its numbers and order of first occurrence."""
     seen: dict[str, int] = {}
 
     def shape(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The quantities that a question states in digits, and what others may stand in their place."""
+"""The quantities that a question states in digits, and their possible replacements."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ _OVER = re.compile(r"[0-9]+/\Z")
 _UNDER = re.compile(r"/[0-9]+")
 _PERCENT = re.compile(r" ?(?:%|percent\b|процент)")
 _MONEY = "$€£¥₽"
-SMALL = 12  # up to here a number of a calculation may as well count what the text names: sides, people, days
+SMALL = 12  # up to here a number of a calculation may also count named things: sides, people, days
 
 
 LANGUAGES = ("en", "ru")  # the languages in which numbers are renewed
@@ -39,7 +39,7 @@ Exact = Annotated[Fraction, PlainValidator(lambda value: Fraction(str(value)))]
 
 
 class Bound(BaseModel):
-    """What a number can be, or a result too, before some words, in texts with others; `twins.yaml` says more."""
+    """The largest number, or result, possible before some words, in texts with others; `twins.yaml` says more."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,12 +49,12 @@ class Bound(BaseModel):
     results: bool = False
 
     def holds(self, text: str) -> bool:
-        """Say whether a text speaks of what is bounded."""
+        """Return whether a text mentions what is bounded."""
         return not self.where or whole(self.where).search(text) is not None
 
 
 class Wording(BaseModel):
-    """A language's words, by which numbers may or may not be renewed; `twins.yaml` says what each list is for."""
+    """A language's words that decide whether numbers may be renewed; `twins.yaml` documents each list."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -68,11 +68,11 @@ class Wording(BaseModel):
     months: Words
 
     def counted(self, text: str) -> set[int]:
-        """Return the values of the cardinals that a text has."""
+        """Return the values of the cardinals in a text."""
         return {value for word, value in self.cardinals.items() if whole((word,)).search(text)}
 
     def most(self, text: str, start: int, value: Fraction) -> Fraction:
-        """Return the largest that may stand in the place of a number, which ends at `start`; 0 for any."""
+        """Return the largest allowed replacement of a number that ends at `start`; 0 for any."""
         found = [one for one in self.bounds if following(one.before).match(text, start) and one.holds(text)]
         return max(value, Fraction(min(one.most for one in found))) if found else Fraction(0)
 
@@ -85,7 +85,7 @@ class Wording(BaseModel):
         return min(said, default=0)
 
     def refuse(self, text: str) -> None:
-        """Refuse a text whose facts hang on more than its numbers.
+        """Refuse a text whose facts depend on more than its numbers.
 
         Raises:
             Refused: with the kind of the words.
@@ -100,7 +100,7 @@ class Wording(BaseModel):
 
 @cache
 def whole(words: Words) -> re.Pattern[str]:
-    """Match any of some words in either case, with or without a plural's s; an asterisk stands for any ending."""
+    """Match any of the words in either case, with or without a plural s; an asterisk matches any ending."""
     given = {*words}
     listed = "|".join(
         re.escape(word).replace(r"\*", r"[^\W_]*") for word in sorted(given - {"%"}, key=len, reverse=True)
@@ -111,7 +111,7 @@ def whole(words: Words) -> re.Pattern[str]:
 
 @cache
 def following(words: Words) -> re.Pattern[str]:
-    """Match some words behind a number, in either case."""
+    """Match the words after a number, in either case."""
     listed = "|".join(sorted((re.escape(word).replace(r"\ ", "[ -]") for word in words), key=len, reverse=True))
     return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
 
@@ -132,8 +132,8 @@ def wording(language: str) -> Wording:
 class Mention:
     """A number in a question: its value, and how it is written.
 
-    `share`: numerator or denominator of a fraction. `most`: the largest that may stand there, 0 for any. `fact`: it
-    is so in the world, as a dog's 4 legs are.
+    `share`: numerator or denominator of a fraction. `most`: the largest allowed there, 0 for any. `fact`: it is a
+    fact of the world, such as a dog's 4 legs.
     """
 
     value: Fraction
@@ -191,20 +191,20 @@ def _check_form(before: str, after: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What all equal numbers of a question stand for: equal numbers stay equal."""
+    """All equal numbers of a question, which stay equal."""
 
     value: Fraction
     mentions: tuple[Mention, ...]
 
     @property
     def scale(self) -> str:
-        """What it can be compared with: other percentages, other parts of fractions, other amounts."""
+        """The class that it can be compared within: other percentages, other parts of fractions, other amounts."""
         if any(one.percent for one in self.mentions):
             return "percent"
         return "share" if any(one.share for one in self.mentions) else ""
 
     def domain(self, language: str) -> list[Fraction]:
-        """Return what may stand in its place: as many digits, of about its size, as round, of its kind."""
+        """Return possible replacements: as many digits, about the same size, as round, of the same kind."""
         unit = 10 ** max(one.decimals for one in self.mentions)
         size = self.value * unit
         step = _step(int(size))
@@ -220,7 +220,7 @@ _SINGLE = 9
 
 
 def _step(size: int) -> int:
-    """Return by how much a number may move so that it stays as round as it is."""
+    """Return the step by which a number may change so that it stays as round as it is."""
     if size < 10 or size % 5:  # noqa: PLR2004 - the decimal system
         return 1
     zeros = len(str(size)) - len(str(size).rstrip("0"))
@@ -231,7 +231,7 @@ def _step(size: int) -> int:
 
 
 def _plural(value: Fraction, language: str) -> int:
-    """Return the form of a noun that agrees with a number."""
+    """Return the index of the noun form that agrees with a number."""
     if language != "ru" or value.denominator != 1:
         return 0
     if value % 10 == 1 and value % 100 != 11:  # noqa: PLR2004 - Russian counts by the last digits
@@ -246,31 +246,31 @@ def quantities(found: Sequence[Mention]) -> tuple[Quantity, ...]:
 
 
 def lowest_terms(found: Sequence[Mention], new: Mapping[Fraction, Fraction]) -> bool:
-    """Say whether no fraction of a question could be reduced."""
+    """Return whether every fraction of a question is in lowest terms."""
     parts = [new[one.value] for one in found if one.share]
     return all(gcd(int(over), int(under)) == 1 for over, under in zip(parts[::2], parts[1::2], strict=False))
 
 
 def number(text: str) -> Fraction:
-    """Read a number as `NUMBER` finds it."""
+    """Convert a number matched by `NUMBER`."""
     return Fraction(text.replace(",", ""))
 
 
 def kind(value: Fraction) -> tuple[object, ...]:
-    """Return what a number's successor has in common with it: sign, whole or not, below one or not, digits."""
+    """Return what a number and its replacement share: sign, whole or not, below one or not, digits."""
     return value > 0, value < 0, -1 < value < 1, value.denominator == 1, len(str(int(abs(value))))
 
 
 def places(value: Fraction) -> int:
-    """Return how many decimals a number has, where there are `LONGEST` at most; else one more."""
+    """Return a number's count of decimals if it is at most `LONGEST`; else one more than that."""
     return next((n for n in range(LONGEST + 1) if (value * 10**n).denominator == 1), LONGEST + 1)
 
 
 def written(value: Fraction, like: str = "") -> str:
-    """Write a number as the one that stood there: its commas, and its decimals, or more where it has more.
+    """Write a number like the one that it replaces: its commas, and its decimals, or more if needed.
 
     Raises:
-        Refused: it has no end.
+        Refused: its decimal expansion is infinite.
     """
     if places(value) > LONGEST:
         raise Refused("a result that changes its kind")

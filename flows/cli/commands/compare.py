@@ -84,7 +84,7 @@ def compare(
 
 
 def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
-    """Yield what a comparison says: its answers, tables, the changes of most weight, and what bounds them."""
+    """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
     from prompts.phrases import phrase
     from tasks.report import comparison
 
@@ -93,7 +93,7 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield comparison.table(found).terminal(language=found.language)
     yield from map(prose, comparison.groups(found))
     listed = [(pair, frame) for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair)]
-    # Of every pair in turn, losses and gains in turn, the greatest first.
+    # Alternate between pairs, and between losses and gains, the greatest first.
     queues = []
     for pair, frame in listed:
         heads = (frame.filter(sign * frame["gain"] > 0).head(most) for sign in (-1, 1))
@@ -192,7 +192,7 @@ def gate(
 
 
 def _pinned(name: str, runs: Path) -> str:
-    """Return the run of a pinned baseline; what is a run or a file itself stays."""
+    """Return the run of a pinned baseline; a run or a file is returned unchanged."""
     from tasks.store.baselines import path_of, read
 
     if not name or Path(name).exists() or (runs / name).exists() or not path_of(name).is_file():
@@ -207,7 +207,7 @@ def _pinned(name: str, runs: Path) -> str:
 
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
-    """Yield of each model and suite its names, its outcome, and what is said of it."""
+    """Yield for each model and suite: their names, the outcome, and its explanation."""
     from prompts.phrases import ENGLISH
     from tasks.report.text import estimated, percent
     from tasks.report.words import bound, why
@@ -290,7 +290,7 @@ def power(
 def _values(
     named: Sequence[str], metric: str, form: FileOptions, at: Where
 ) -> "tuple[tuple[Floats, Floats | None], str]":
-    """Return each question's value, of a second file too where there is one, and what they are of."""
+    """Return each question's value, also for a second file if there is one, and the metric's description."""
     import polars as pl
 
     from metrics.analysis.questions import align
@@ -320,7 +320,7 @@ def _values(
 
 
 def _until(threshold: float) -> int:
-    """Follow the mean of the scores on standard input until it is told apart from the threshold."""
+    """Follow the mean of the scores on standard input until it is decided against the threshold."""
     from metrics.stats.power import ALPHA
     from metrics.stats.sequential import follow, side
     from tasks.report.text import percent
@@ -336,7 +336,7 @@ def _until(threshold: float) -> int:
             show(f"decided after {look.n}: mean {percent(look.mean)}, {percent(look.low)} to {percent(look.high)}, "
                  f"{where} {percent(threshold)}")  # fmt: skip
             return Exit.PASSED if where == "above" else Exit.FAILED
-        looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the work stays small
+        looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the total work stays small
     if not seen:
         raise InputError("--until-decided: found no score on standard input, expected one a line.")
     last = follow(seen, alpha=ALPHA, looks=[*looks[:-1], len(seen)])[-1]

@@ -120,7 +120,7 @@ def exam(
 
 
 LOADER = "families"
-"""Whose items have a scale; the first suite with it says which families, languages and seed are meant."""
+"""The loader whose items have a scale; its first suite gives the default families, languages and seed."""
 
 
 def level(
@@ -167,7 +167,7 @@ def level(
 def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "Settings":
     """Return the configuration of a search: one model, and a suite of the families' questions.
 
-    `asked` are options of the families' loader that go before those of the configuration.
+    `asked` are options of the families' loader that override those of the configuration.
     """
     from config.reading import parse
 
@@ -187,7 +187,7 @@ def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "
     suite = {"name": "level", "title": {"en": "Level", "ru": "Уровень"}, "items": items, "metrics": {"correct": {}}}
     raw = {
         **settings.model_dump(mode="json"),
-        # The next question depends on the answer: nothing can wait in a batch at a server.
+        # The next question depends on the answer, so no request can wait in a server's batch.
         "models": [known[model].model_copy(update={"batch": "off"}).model_dump(mode="json")],
         "judges": [],
         "suites": [suite],
@@ -241,7 +241,7 @@ def init(folder: Folder = ".", /) -> int:
     files = [there / name for name in ("eval.yaml", "questions.csv")]
     if found := [file for file in files if file.exists()]:
         raise InputError(f"{found[0]}: is there already; name another folder: init FOLDER.")
-    data = json.dumps(files[1].as_posix())  # paths count from where a run starts
+    data = json.dumps(files[1].as_posix())  # paths are relative to the folder where a run starts
     try:
         there.mkdir(parents=True, exist_ok=True)
         for file in files:

@@ -70,9 +70,9 @@ def label(
 
 
 def table_of(joined: "list[Labelled]") -> "Table":
-    """Return what labels showed: each figure with its interval, and on how many labels and samples it rests.
+    """Return the estimates from labels: each with its interval, and its numbers of labels and samples.
 
-    Where labels are not enough for an interval, nothing that they alone would say is shown.
+    If there are too few labels for an interval, no estimate from the labels alone is shown.
     """
     from tasks.report.tables import Column, Table
     from tasks.report.text import estimated

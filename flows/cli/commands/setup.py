@@ -19,7 +19,7 @@ _basic_control_unspaced() {
 }
 complete -F _basic_control_unspaced basic-control
 """
-"""A value follows a key of --set at once, without the space that bash writes behind a whole word."""
+"""A value follows a key of --set directly, without the space that bash adds after a whole word."""
 
 
 def fetch(

@@ -24,7 +24,7 @@ _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
 def _seconds(_type: object, tokens: Sequence[Token]) -> float:
-    """Read an age such as 30d, 12h, 90m or 2w, in seconds."""
+    """Convert an age such as 30d, 12h, 90m or 2w to seconds."""
     text = tokens[0].value
     number, unit = text[:-1], text[-1:]
     if unit not in _UNITS or not number.isascii() or not number.isdigit():
@@ -36,7 +36,7 @@ def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
     from tasks.store.inventory import take
     from tasks.store.tables import Store
 
-    # What the reply cache has to say of a repair is part of the answer.
+    # The reply cache's messages about a repair are part of the result.
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
     at = where.store
     store = Store(at.root)
