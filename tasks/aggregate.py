@@ -1,4 +1,4 @@
-"""Results, made of all of a run's tables."""
+"""Compute a run's results from all of its tables."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can 
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """How a run was conducted: its name and rules, what decides its numbers, what waits."""
+    """The circumstances of a run: its name and rules, what decides its numbers, pending requests."""
 
     run: Mapping[str, Any]
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -53,10 +53,10 @@ class RunContext:
 
 @stage(version=1, part="report", takes="aggregate", cached=False)
 def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: RunContext) -> Results:
-    """Compute what a run found from all of its tables; what was spent differs each time, so nothing is cached.
+    """Compute a run's results from all of its tables; not cached, since spending differs each time.
 
     Raises:
-        InputError: the baseline cannot be compared with, or the labels' file is damaged.
+        InputError: the baseline is not comparable, or the labels' file is damaged.
     """
     store = open_store(plan.store)
     found = measure_run(plan, tables, identities, waiting=conduct.waiting)
@@ -68,7 +68,7 @@ def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities,
         run={**conduct.run, "identities": conduct.provenance.get("identities", {})},
         passports=passports(exam_results(found.stored, found.drawn)),
         own_models=plan.own_models,
-        # Of this run, not of what it found: one that does it again finds all in the cache.
+        # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=spending_of(store, plan, tables.asked, tables.judged, day),
         baseline=against(plan, conduct.provenance, found.stored, found.drawn, texts),
         terms=terms_of(plan),
@@ -89,7 +89,7 @@ class MeasuredRun:
 
 
 def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: Mapping[str, int]) -> MeasuredRun:
-    """Read what suites found, and measure all that bears on it: judges, labels, stopping.
+    """Read the suites' results, and measure what affects them: judges, labels, stopping.
 
     Raises:
         InputError: a file of labels is damaged.
@@ -117,7 +117,7 @@ def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: 
 
 
 def renewed_scores(store: Store, tables: Tables) -> RenewedScores:
-    """Return the scores of renewed items, each with its kind and its original, and what became of the originals."""
+    """Return the scores of renewed items, with kind and original, and the outcomes of the originals."""
     if not tables.twin_counts:
         return RenewedScores()
     scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
@@ -140,9 +140,9 @@ def circumstances(
     waiting: Mapping[str, int] | None = None,
     missing: Mapping[str, str] | None = None,
 ) -> Circumstances:
-    """Return what the plan, and what was measured beside a run's tables, say of its models and suites.
+    """Return the circumstances of models and suites, from the plan and from measurements outside the tables.
 
-    `missing` says by the model's name why it could not be asked.
+    `missing` maps a model's name to why it could not be asked.
     """
     targets = [(target.model.name, target) for suite in plan.suites for target in suite.targets]
     by_name = {suite.name: suite for suite in _counted(plan)}
@@ -168,7 +168,7 @@ def circumstances(
 
 
 def _counted(plan: Plan) -> list[Suite]:
-    """Return the suites with how often each question was asked, and with the k that they are gated on, if any."""
+    """Return the suites with the repeats of each question, and with the k that they are gated on, if any."""
     found = []
     for one in plan.suites:
         k = one.suite.k or one.repeats if one.suite.of_k else None
@@ -177,21 +177,21 @@ def _counted(plan: Plan) -> list[Suite]:
 
 
 def _weighing(suites: Sequence[Suite]) -> Sequence[Suite]:
-    """Return suites of which one weighs something: all alike where none does."""
+    """Return the suites that have a weight; all if none does."""
     if any(suite.weight for suite in suites):
         return suites
     return [suite.model_copy(update={"weight": 1.0}) for suite in suites]
 
 
 def sources_unsettled(suite: Suite) -> bool:
-    """Say whether no score can decide a suite: its sources would have to be looked up, and must not be."""
+    """Return whether no score can decide a suite: its sources would need the network, which is not allowed."""
     asking = [(name, metric(name).sources) for name in suite.scored_by]
     options = {name: suite.options(name) for name, _ in asking}
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
 
 
 def terms_of(plan: Plan) -> Terms | None:
-    """Return how the explainability result is made; None where one of its suites does not run."""
+    """Return the terms of the explainability result; None if one of its suites does not run."""
     if not set(EXPLAINED) <= {suite.name for suite in plan.suites}:
         return None
     reasoned, cited = (plan.suite(name) for name in EXPLAINED)

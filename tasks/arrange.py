@@ -11,6 +11,6 @@ from tasks.stage import stage
 
 @stage(version=1, part="generate", takes="generate")
 def arrange(store: StoreSettings, items: list[Ref], *, suite: Suite, stop: Stop) -> list[Ref]:
-    """Cut a suite's items into the rounds in which they are asked until it is decided."""
+    """Split a suite's items into the rounds in which they are asked until it is decided."""
     opened = open_store(store)
     return [opened.write(ITEMS, part) for part in cut_into_rounds(opened.read_all(items, ITEMS), suite, stop)]

@@ -1,4 +1,4 @@
-"""Decide: which targets a suite that asks in rounds has to ask on."""
+"""Decide: the targets that a suite with rounds has to go on asking."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from tasks.store.tables import Store
 
 @dataclass(frozen=True, slots=True)
 class MonitoredSuite:
-    """A suite that is asked until it is decided: whose replies are followed, each sequence at its `alpha`.
+    """A suite that is asked until it is decided; each of its confidence sequences has level `alpha`.
 
     `exams` are those of its judge, by the language of the replies.
     """
@@ -46,7 +46,7 @@ def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | Non
 
 
 def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, ExamTable]:
-    """Return what the exam heard of the judges that count, by language, where their mean is the suite's score."""
+    """Return the exam results of the judges that count, by language, if their mean is the suite's score."""
     suite, own = plan.suite, plan.metric(plan.suite.scored_by[0])
     name, unit = own.name, metric(own.name)
     options = options_of(unit, own.options) if unit.measured else {}
@@ -68,7 +68,7 @@ def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, ExamTable]:
 def monitor(
     store: Store, items: Sequence[Ref], scores: Sequence[Ref], listed: Sequence[MonitoredSuite]
 ) -> list[ConfidenceSequence]:
-    """Follow the sequences of suites; `items` are the rounds that were asked, of these suites and of others."""
+    """Compute the confidence sequences of suites; `items` are all rounds asked, also of other suites."""
     if not listed:
         return []
     rounds = [ITEMS.check(store.read(ref)) for ref in items if ref.rows]
@@ -85,5 +85,5 @@ def monitor(
 
 @stage(version=1, part="aggregate", takes="score")
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
-    """Return the targets whose verdict, or rank, is not there yet; `items` are the rounds that were asked."""
+    """Return the targets whose verdict or rank is still open; `items` are the rounds that were asked."""
     return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)

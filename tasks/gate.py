@@ -1,4 +1,4 @@
-"""Gate: what a run found against what the configuration asks for."""
+"""Gate: a run's results against the configured thresholds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +26,7 @@ def gate(results: Results, policy: Policy) -> RunVerdict:
 def interim(
     plan: Plan, tables: Tables, identities: Identities, waiting: Mapping[str, int]
 ) -> dict[str, dict[str, Any]]:
-    """Return each model's result in the one suite of a plan, as it is when the suite has ended."""
+    """Return each model's result in the one suite of a plan, at the suite's end."""
     (one,) = plan.suites
     scored = Tables(items=tables.items, asked=tables.asked, scores=tables.scores)
     measured = measure_run(plan, scored, identities, waiting=waiting)

@@ -1,4 +1,4 @@
-"""Generate: a suite's items, drawn by families or sampled from a data set, as its loader says, in batches."""
+"""Generate: a suite's items, drawn by families or sampled from a data set by its loader, in batches."""
 
 import json
 from collections import Counter
@@ -35,9 +35,9 @@ def row(item: Item, read: Collection[str] = ()) -> dict[str, Any]:
 def rows(
     suite: str, unit_name: str, options: Mapping[str, Any], required: Sequence[str], prompts: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the items table; an item that its loader gave no prompt gets the first of the suite's.
+    """Yield the rows of the items table; an item without a prompt from its loader gets the suite's first.
 
-    Equal rows of a data set stay so many items: from the second on, the occurrence is part of the id.
+    Equal rows of a data set remain separate items: from the second on, the occurrence is part of the id.
     """
     source = name_of(str(options.get("data", unit_name)))
     prompt, read = prompts[0], read_by(prompts)
@@ -46,7 +46,7 @@ def rows(
         found = row(item, read)
         found["suite"] = suite
         if not item.prompt:
-            answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then there is nothing to be asked
+            answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then no call is needed
             found["prompt"] = "" if answered else fill(prompt, item.language, item.facts)
             found["family"] = found["family"] or source
         if not item.item_id:
@@ -58,13 +58,13 @@ def rows(
 
 
 def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
-    """Yield the items of a suite, which must have the facts that are required, as rows of the items table."""
+    """Yield the items of a suite, which must have the `required` facts, as rows of the items table."""
     return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()])
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """What makes a suite's items: units, the loader first, options, prompts; `digests` of files and templates."""
+    """The source of a suite's items: units, loader first, options, prompts; `digests` of files and templates."""
 
     suite: str
     units: tuple[UnitIdentity, ...]
@@ -77,7 +77,7 @@ class ItemSource:
 
 @stage(version=1, part="generate")
 def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
-    """Make a suite's items, whatever they come from, and store them in batches."""
+    """Create a suite's items, from any source, and store them in batches."""
     opened, size = open_store(store), source.batch_size
     frame = ITEMS.frame(rows(source.suite, source.units[0].name, source.options, source.required, source.prompts))
     return [opened.write(ITEMS, frame.slice(start, size)) for start in range(0, max(1, frame.height), size)]
@@ -94,9 +94,9 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 @stage(version=4, part="query", takes="generate")
 def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
-    """Take the responses that a data set holds, as if `model` had been asked: no call is made or counted.
+    """Return the responses in a data set as if `model` had been asked: no call is made or counted.
 
-    A row may also say how its response ended (`finish_reason`) and how long it was (`tokens_in`, `tokens_out`).
+    A row may also have its response's `finish_reason` and length (`tokens_in`, `tokens_out`).
     """
     opened = open_store(store)
     there = [

@@ -1,6 +1,6 @@
-"""Judge: put a judged metric's questions to every judge, wave by wave, until none is left.
+"""Judge: ask every judge a judged metric's questions, wave by wave, until none is left.
 
-The rules (which questions, how a reply reads, one repair, then failed) are `metrics.judging`'s; the asking is
+The rules (which questions, how a reply is parsed, one repair, then failed) are `metrics.judging`'s; the calls are
 `query`'s, as for any model.
 """
 
@@ -38,19 +38,19 @@ from tasks.stage import stage
 from tasks.store.samples import SampleRow, sample_rows
 
 _ENDS = ("failure", "error", "n_calls", "n_repairs")
-"""What is kept of how a session ended, as it is."""
+"""Columns about a session's end that are stored unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What judges found, and what they were asked."""
+    """The judges' findings, and their requests."""
 
     judgements: Ref
     asked: list[QueryResult]
 
 
 def encode(found: Any) -> Any:
-    """Return what a step's parser found as JSON."""
+    """Return a step parser's result as JSON."""
     if isinstance(found, Judgement):
         return {"judgement": dataclasses.asdict(found)}
     if isinstance(found, Mapping):
@@ -61,7 +61,7 @@ def encode(found: Any) -> Any:
 
 
 def decode(text: Any) -> Any:
-    """Return what `encode` made JSON of."""
+    """Return the value that `encode` turned into JSON."""
     if isinstance(text, list):
         return [decode(value) for value in text]
     if isinstance(text, dict):
@@ -74,8 +74,8 @@ def decode(text: Any) -> Any:
 def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeRequest) -> dict[str, Any]:
     """Return a question to a judge as a row of the requests table.
 
-    A temperature that the judge was given stands over the metric's. What it was given as its system prompt is said
-    before the metric's own, in the same message: of two, many servers take only one.
+    A judge's own temperature overrides the metric's. The judge's system prompt is placed before the metric's, in
+    the same message: of two, many servers accept only one.
     """
     own = judge.temperature
     temperature = own if own is not None else panel.temperature or 0.0
@@ -98,7 +98,7 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
 
 @dataclass(frozen=True, slots=True)
 class _JudgingContext:
-    """What the waves of one batch share; `refresh`: sessions that remembered replies failed are heard once more."""
+    """Shared state of one batch's waves; `refresh`: sessions failed by cached replies are repeated once."""
 
     store: StoreSettings
     panel: Panel
@@ -112,7 +112,7 @@ class _JudgingContext:
 def _ask_wave(
     hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
 ) -> tuple[QueryResult, dict[int, tuple[Session, list[str]]]]:
-    """Ask one judge all that its sessions ask now; return these advanced, with remembered unreadable replies."""
+    """Ask one judge its sessions' current requests; return the advanced sessions with unreadable cached replies."""
     store = open_store(hearing.store)
     asks = {
         number: [pose_question(judge, hearing.panel, hearing.samples[number], ask) for ask in session.asks]
@@ -146,7 +146,7 @@ def _ask_wave(
 def _ask_judge(
     hearing: _JudgingContext, judge: Judge, sessions: Sequence[Session]
 ) -> tuple[list[Session], list[QueryResult]]:
-    """Put one judge's questions until no session asks any more."""
+    """Ask one judge until no session has questions left."""
     current = list(sessions)
     asked: list[QueryResult] = []
     unread: dict[int, list[str]] = {}
@@ -178,11 +178,10 @@ def judge(
     recorded: Ref | None = None,
     run: str = "",
 ) -> Judged:
-    """Have every judge go through every reply; a judge's failure ends its own session only.
+    """Have every judge judge every reply; a judge's failure ends its own session only.
 
-    `refresh`: where remembered replies that cannot be read failed a session, they are forgotten and asked for once
-    more.
-    `recorded` are requests whose replies another token limit would not change. `run`: as `query`.
+    `refresh`: where unreadable cached replies failed a session, they are deleted and requested once more.
+    `recorded` are requests whose replies another token limit would not change. `run`: as for `query`.
     """
     tables = open_store(store)
     unit = find(Metric, metric)
@@ -193,7 +192,7 @@ def judge(
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
 
-    # Each in a context of its own: Prefect's run and the ledger live there.
+    # Each in its own context: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:
         running = [pool.submit(copy_context().run, hear, one) for one in panel.judges]
         heard = [future.result() for future in running]

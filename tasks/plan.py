@@ -1,4 +1,4 @@
-"""Plan: what a run asks, of whom, and by which rules; resolved once from the settings, before anything is asked."""
+"""Plan: what a run asks, of whom, and by which rules; resolved once from the settings, before any call."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +17,7 @@ from metrics.analysis.policy import Must, Policy
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """What identifies each model and each judge beyond its name; `missing` models cannot be asked: why, by name."""
+    """What identifies each model and judge beyond its name; `missing` maps unavailable models to the reason."""
 
     models: Mapping[str, Mapping[str, str]]
     judges: Mapping[str, Mapping[str, str]]
@@ -26,7 +26,7 @@ class Identities:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The judges of a metric: who they are, and the sampling temperature that the metric asks for, if any."""
+    """The judges of a metric, and the sampling temperature that the metric asks for, if any."""
 
     judges: tuple[Judge, ...]
     identities: Mapping[str, Mapping[str, str]]
@@ -35,10 +35,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is under test in a suite: a model, as the suite asks it, by one of its prompts.
+    """A target of a suite: a model, as the suite asks it, with one of its prompts.
 
-    `name` is the one that reports have. `template` stands in for the items' own prompt; None is the suite's first,
-    with which they are stored.
+    `name` is the one in reports. `template` replaces the items' own prompt; None is the suite's first, with which
+    they are stored.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Target:
 class MetricPlan:
     """How a suite uses a metric.
 
-    `judges` are none where it asks none, or where the configuration has none. `compared` is the column, or the
-    target, with which it compares replies; '' where it compares nothing.
+    `judges` is empty if it needs none, or the configuration has none. `compared` is the column, or the target, with
+    which it compares replies; '' if it compares nothing.
     """
 
     name: str
@@ -63,7 +63,7 @@ class MetricPlan:
     compared: str
 
     def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
-        """Return the judges, ready to be asked."""
+        """Return the judges with their identities."""
         return Panel(self.judges, {judge.name: identities[judge.name] for judge in self.judges}, self.temperature)
 
 
@@ -71,9 +71,9 @@ class MetricPlan:
 class SuitePlan:
     """What a suite asks and how it is scored; `suite` is its declaration.
 
-    `targets` are asked unless the data holds responses, which are reported under `responses_of`. `required` are the
-    facts that items must have. `files` are those that no later suite of the run reads. `alpha` is that of each of
-    its sequences, where it is asked until it is decided: all sequences of the run share one.
+    `targets` are asked unless the data has responses, which are reported under `responses_of`. `required` are the
+    facts that items must have. `files` are those that no later suite of the run reads. `alpha` is the level of each
+    of its confidence sequences, if it is asked until it is decided: all sequences of the run share one.
     """
 
     suite: Suite
@@ -95,12 +95,12 @@ class SuitePlan:
 
     @property
     def asked(self) -> tuple[Target, ...]:
-        """The targets that are asked: none where the data holds responses."""
+        """The targets that are asked: none if the data has responses."""
         return () if self.responses_of else self.targets
 
     @property
     def names(self) -> list[str]:
-        """Whose replies are scored, by name."""
+        """The names of the targets whose replies are scored."""
         return [self.responses_of] if self.responses_of else [target.name for target in self.targets]
 
     @property
@@ -110,7 +110,7 @@ class SuitePlan:
 
     @property
     def judges(self) -> tuple[Judge, ...]:
-        """The judges of all metrics, each once."""
+        """The judges of all metrics, without duplicates."""
         return tuple({judge.name: judge for one in self.judged for judge in one.judges}.values())
 
     def metric(self, name: str) -> MetricPlan:
@@ -118,11 +118,11 @@ class SuitePlan:
         return next(one for one in self.metrics if one.name == name)
 
     def opponent_of(self, name: str, of: str) -> str:
-        """Return the target with whose replies a metric compares those of another; '' where that is a column."""
+        """Return the target that a metric compares another's replies with; '' if it compares with a column."""
         return opponent(self.targets, self.metric(name).compared, of)
 
     def with_opponents(self, names: Iterable[str]) -> list[str]:
-        """Return targets' names, and those of the targets with whose replies a metric compares theirs."""
+        """Return targets' names, and those of the targets that a metric compares them with."""
         listed = list(names)
         opponents = [self.opponent_of(one.name, of) for of in listed for one in self.metrics]
         return list(dict.fromkeys([*listed, *filter(None, opponents)]))
@@ -130,7 +130,7 @@ class SuitePlan:
 
 @dataclass(frozen=True, slots=True)
 class BaselineRule:
-    """With which baseline a run is compared, if any, which drop is tolerated, and whether rules may differ."""
+    """The baseline to compare with, if any, the tolerated drop, and whether rules may differ."""
 
     name: str = ""
     max_drop: float = 0.0
@@ -139,7 +139,7 @@ class BaselineRule:
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """Where stages run: `local`, `dask` or `ray`; on a running cluster, or on one of so many `workers`."""
+    """Where stages run: `local`, `dask` or `ray`; on a running cluster, or on one with `workers` workers."""
 
     name: str
     address: str
@@ -148,11 +148,11 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run asks; `members` are the suites of each whose replies are scored, models first, as configured.
+    """What a run asks; `members` are the suites of each scored target, models first, as configured.
 
     `models` and `judges` are those that some suite asks; `own_models` are targets that are a judge's own model, by
-    the judge's name. `collector` is where spans are sent. `configuration` is what was resolved, as manifests keep
-    it.
+    the judge's name. `collector` is where spans are sent. `configuration` is the resolved configuration as
+    manifests keep it.
     """
 
     suites: tuple[SuitePlan, ...]
@@ -177,12 +177,12 @@ class Plan:
 
     @property
     def declared(self) -> list[Suite]:
-        """The suites as they are declared."""
+        """The declarations of the suites."""
         return [one.suite for one in self.suites]
 
     @property
     def configured(self) -> list[str]:
-        """The names of all models that the configuration has, also of those that no suite asks."""
+        """The names of all configured models, including those that no suite asks."""
         return [one["name"] for one in self.configuration["models"]]
 
     @property
@@ -201,12 +201,12 @@ class Plan:
 
 
 def resolve(settings: Settings) -> Plan:
-    """Resolve what a configuration leaves open; its data are read.
+    """Resolve a configuration's defaults; reads its data.
 
     A judged metric of a configuration without judges has none, which `check_judges` refuses.
 
     Raises:
-        InputError: a suite has nobody to ask, or compares with a model that it does not ask; the suites of a
+        InputError: a suite has nothing to ask, or compares with a model that it does not ask; the suites of a
             target all have weight 0; or data cannot be read.
     """
     suites: list[SuitePlan] = []
@@ -250,7 +250,7 @@ def resolve(settings: Settings) -> Plan:
 
 
 def check_judges(plan: Plan) -> None:
-    """Refuse judged metrics without a judge.
+    """Reject judged metrics without a judge.
 
     Raises:
         InputError: the configuration has none.
@@ -264,7 +264,7 @@ def check_judges(plan: Plan) -> None:
 
 
 def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
-    """Yield what a suite puts under test: each of its models by each of its prompts."""
+    """Yield a suite's targets: each of its models with each of its prompts."""
     changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
     changes = {name: value for name, value in changes.items() if value is not None}
     changed = {model.name: model.model_copy(update=changes) for model in models}
@@ -274,15 +274,15 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
 
 
 def crossed(plan: Plan) -> frozenset[frozenset[str]]:
-    """Return the pairs of targets that share neither model nor prompt, of those asked by one prompt of several."""
+    """Return the pairs of targets that share neither model nor prompt, among those with several prompts."""
     targets = (one for suite in plan.suites for one in suite.asked if one.prompt)
     return sharing_nothing({one.name: (one.model.name, one.prompt) for one in targets})
 
 
 def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:
-    """Return the one of some targets with which another is compared, where `wanted` names it; '' elsewhere.
+    """Return the target named by `wanted` that another is compared with; '' if there is none.
 
-    A model's name stands for its target with the same prompt.
+    A model's name means its target with the same prompt.
     """
     there = {target.name: target for target in targets}
     if of not in there:
@@ -310,7 +310,7 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
 
 
 def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
-    from metrics.analysis.stopping import sequences  # few runs need it, and it brings half of the statistics
+    from metrics.analysis.stopping import sequences  # few runs need it, and it imports half of the statistics
     from metrics.stats.sequential import share_of
 
     every = sum(sequences(one.suite, len(one.names)) for one in suites if one.suite.stop)
@@ -335,7 +335,7 @@ def _metric(every: Iterable[Judge], suite: Suite, name: str) -> MetricPlan:
 
 
 def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]) -> tuple[str, ...]:
-    """Return the facts that items must have: those that the metrics need and no target brings itself."""
+    """Return the facts that items must have: those that the metrics need and no target provides."""
     brought = [set(one.model.unit.brings(one.model)) if one.model.unit.brings else set[str]() for one in targets]
     met = set.intersection(*brought) if brought else set[str]()
     for name in suite.used:
@@ -351,7 +351,7 @@ def _required(models: Iterable[Model], suite: Suite, targets: tuple[Target, ...]
 
 
 def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, tuple[str, ...]]:
-    """Return the suites of each whose replies are scored; refuse one without anybody, and weights all 0."""
+    """Return the suites of each scored target; reject suites without targets, and weights all 0."""
     found: dict[str, list[SuitePlan]] = {}
     given: set[str] = set()
     for suite in suites:
@@ -374,7 +374,7 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
         for name in suite.names:
             found.setdefault(name, []).append(suite)
     for name, own in found.items():
-        # The only suite of given responses is their whole score, whatever it weighs beside others.
+        # The only suite of given responses is their whole score, whatever its weight.
         if not any(one.suite.weight for one in own) and not (name in given and len(own) == 1):
             raise InputError(
                 f"weights: those of {', '.join(one.name for one in own)} are 0, and no other suite of {name} is "

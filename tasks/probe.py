@@ -1,4 +1,4 @@
-"""Probe: the questions that tell most of a model's level, given its answers so far."""
+"""Probe: the questions most informative about a model's level, given its answers so far."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 ROUND = 4
-"""Questions of each family and language that are put side by side, once every rung was asked."""
+"""Questions of each family and language asked in parallel once every rung has been asked."""
 
 
 def families(suite: Suite) -> Mapping[str, Family]:
@@ -28,7 +28,7 @@ def families(suite: Suite) -> Mapping[str, Family]:
 
 
 def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]:
-    """Return what all answers say: a curve for each family and language."""
+    """Return the curves fitted to all answers: one for each family and language."""
     return [
         curve(family, language, counted(put, scored, family, language))
         for family in families(suite).values()
@@ -40,12 +40,12 @@ def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]
 def probe(
     store: StoreSettings, items: list[Ref], scores: list[Ref], *, suite: Suite, units: tuple[UnitIdentity, ...]
 ) -> list[Ref]:
-    """Draw the next questions of each family and language; none once `n_items` of each were put.
+    """Draw the next questions of each family and language; none once `n_items` of each were asked.
 
     `items` and `scores` are all rounds so far. Questions are drawn from the suite's seed, the rung, and how many of
-    that rung were put: with the same answers they are the same.
+    that rung were asked: with the same answers they are the same.
     """
-    del units  # the families, as the key knows them
+    del units  # part of the cache key only
     opened = open_store(store)
     put, scored = opened.read_all(items, ITEMS), opened.read_all(scores, SCORES)
     listed: list[Item] = []

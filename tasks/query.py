@@ -1,4 +1,4 @@
-"""Query: the one task that asks a model anything, for answers and judges alike."""
+"""Query: the only task that calls a model, for answers and judges alike."""
 
 import asyncio
 import atexit
@@ -26,14 +26,14 @@ from tasks.runtime.storage import open_cache, open_store, open_submissions
 from tasks.stage import current_ledger, stage
 
 IDENTITY_S = 60.0
-"""Seconds that a server has to say who it is."""
+"""Seconds that a server has to identify itself."""
 
 Watcher = Callable[[Cell, BatchProgress], None]
 _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> None:
-    """Have a function called with (cell, tally) after every change of a batch; from the asking thread."""
+    """Register a function to be called with (cell, tally) after every change of a batch, from the asking thread."""
     _watchers.append(watcher)
 
 
@@ -41,18 +41,18 @@ _clients: dict[str, Client] = {}
 
 
 def client_of(model: Model) -> Client:
-    """Return the process's client for a model; on the asking loop, to which its connections belong."""
-    # What only calls carry makes no other client: one engine serves a model with two system prompts.
+    """Return the process's client for a model; on the asking loop, which owns its connections."""
+    # Per-call settings make no other client: one engine serves a model with two system prompts.
     key = model.model_dump_json(exclude={"system", "temperature", "seed", "max_tokens", "batch"})
     if key not in _clients:
         _clients[key] = open_client(model)
-        gc.freeze()  # what a provider's package made when it was imported stays: no need to look through it again
+        gc.freeze()  # objects of a provider's import are permanent: exclude them from garbage collection
     return _clients[key]
 
 
 @atexit.register
 def close_clients() -> None:
-    """Let go of every client's connections and processes."""
+    """Close every client's connections and processes."""
     open_ones = list(_clients.values())
     _clients.clear()
     for client in open_ones:
@@ -97,7 +97,7 @@ def _response(answer: CallResult) -> dict[str, Any]:
 
 @contextmanager
 def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
-    """Forget at the end of a run which of its calls and endpoints failed: the next one asks them again."""
+    """Forget at the end of a run which calls and endpoints failed: the next run tries them again."""
     try:
         yield
     finally:
@@ -109,10 +109,10 @@ def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
 def ask(
     requests: pl.DataFrame, model: Model, store: StoreSettings, cell: Cell, *, digest: str = "", run: str = ""
 ) -> tuple[pl.DataFrame, BatchProgress]:
-    """Bring every distinct request to an end; return the responses table in the requests' order.
+    """Process every distinct request; return the responses table in the requests' order.
 
-    `digest`: the server's of the model, where it has one; another one on the way is noticed. `run`: the start of a
-    run within which a call that failed is not made again (`tasks.stage.Ledger.attempt`).
+    `digest`: the server's model digest, if any; a change during the batch is detected. `run`: the start of a run
+    within which a failed call is not repeated (`tasks.stage.Ledger.attempt`).
 
     Raises:
         InputError: the reply cache cannot be read or written.
@@ -160,12 +160,12 @@ def prepare(
     templates: tuple[str, ...] = (),
     recorded: Ref | None = None,
 ) -> Ref:
-    """Make the requests that put a batch of items to a target; `prompt` stands in for the items' own.
+    """Create a target's requests for a batch of items; `prompt` replaces the items' own.
 
     `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
     limit would not change.
     """
-    del templates  # the key holds them
+    del templates  # part of the cache key only
     opened = open_store(store)
     made = for_items(opened.read(items), model, identity, repeats, target=target, prompt=prompt)
     return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)
@@ -182,11 +182,11 @@ def query(
     digest: str = "",
     run: str = "",
 ) -> QueryResult:
-    """Bring a batch of requests to their ends, from the reply cache or the model.
+    """Process a batch of requests, from the reply cache or the model.
 
-    Not cached by Prefect, which would remember failures: the reply cache is its cache. `shown_as`: the work whose
-    progress it is. `needed`: nothing is left to do without this model's replies; otherwise what it was not asked
-    ends as its errors, and others go on. `digest`, `run`: as `ask`.
+    Not cached by Prefect, which would cache failures: the reply cache is its cache. `shown_as`: the work whose
+    progress it is. `needed`: the run cannot go on without this model's replies; otherwise unasked requests end with
+    its errors, and others go on. `digest`, `run`: as for `ask`.
 
     Raises:
         InputError: as `ask`; or it is needed, no call was answered, and none would be (a wrong key, a model that
@@ -197,7 +197,7 @@ def query(
     # A wrong key, model or account: no call of the batch was answered, and none ever would be.
     if needed and responses.height and responses["error_kind"].fill_null("").is_in(list(FATAL)).all():
         raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
-    if recorded := model.unit.by_item:  # given like a row's own response: nobody was asked, and it took no time
+    if recorded := model.unit.by_item:  # like a row's own response: no call was made, and it took no time
         responses = responses.with_columns(cached=pl.lit(value=True), latency_s=pl.lit(None, pl.Float64))
     given = tally.cached + tally.answered if recorded else 0
     return QueryResult(

@@ -23,7 +23,7 @@ from tasks.store.samples import SampleRow, sample_rows
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
-    """Yield the scores of one row of the verdicts table: the family's verdict, and the values kept beside it."""
+    """Yield the scores of one row of the verdicts table: the family's verdict, and its additional values."""
     found = unit.score({"verdict": verdict}, {}, {})
     shared = {
         "item_id": verdict["item_id"],
@@ -40,7 +40,7 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
 
 @stage(version=1, part="score", takes="verify")
 def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
-    """Turn a batch of verdicts into scores of the metric that says what they are worth."""
+    """Turn a batch of verdicts into scores of the metric that defines their values."""
     place, unit = open_store(store), find(Metric, metric.name)
     rows = place.read(verdicts).iter_rows(named=True)
     return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
@@ -49,8 +49,8 @@ def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
 def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> Iterator[dict[str, Any]]:
     """Yield the metric's row and one for each part, `<metric>.<part>`, of every sample.
 
-    Every sample has every part that any sample has: what it does not have itself is in the metric's own state,
-    or `not_applicable` where the metric has a value.
+    Every sample gets every part that any sample has: a part it lacks has the metric's own status, or
+    `not_applicable` if the metric has a value.
     """
     listed = list(scored)
     names = list(dict.fromkeys(name for _, score in listed for name in score.parts))
@@ -77,12 +77,12 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
 
 
 def _status(value: float | None, status: Status, reply: SampleRow, *, most: float = 1.0) -> Status:
-    """Return the status of a value: of a cut reply, whatever is not fully right is `truncated`."""
+    """Return the status of a value: for a truncated reply, anything not fully right is `truncated`."""
     return "truncated" if reply.cut and status in VALUED and (value is None or value < most) else status
 
 
 def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) -> list[Found]:
-    """Run the programs that a metric has in replies, all in one go; return what each reply's came to."""
+    """Run a metric's programs in all replies at once; return each reply's results."""
     if unit.programs is None:
         return [{}] * len(replies)
     from tasks.sandbox import run_programs
@@ -91,7 +91,7 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
 
 
 def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
-    """Score a reply, if there is one; an error of the metric itself is a defect of it."""
+    """Score a reply, if there is one; an exception is a defect of the metric."""
     if reply.error_kind:
         return Score(None, "model_error", reply.error_kind, {"error": reply.error})
     try:
@@ -138,7 +138,7 @@ def score_judged(
     aggregate: Aggregate,
     left_out: LeftOut | None = None,
 ) -> Ref:
-    """Score a batch of replies by what judges found; `left_out` are those that do not count, by language."""
+    """Score a batch of replies from judges' findings; `left_out` are judges that do not count, by language."""
     opened = open_store(store)
     unit = find(Metric, metric.name)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}

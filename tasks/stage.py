@@ -1,7 +1,7 @@
-"""A stage: a Prefect task that is cached by the content of what goes into it.
+"""A stage: a Prefect task that is cached by the content of its inputs.
 
-The key holds the stage's name and version, the source of what it makes its result by, and its inputs: tables by
-their content, units by their names, versions and sources. Prefect's own TASK_SOURCE sees only the task's body.
+The key holds the stage's name and version, the source of the rules it uses, and its inputs: tables by their
+content, units by their names, versions and sources. Prefect's own TASK_SOURCE covers only the task's body.
 """
 
 import dataclasses
@@ -43,17 +43,17 @@ T = TypeVar("T")
 
 RULES = ("generators", "metrics", "prompts", "data")
 DECIDING = (*RULES, "tasks.sandbox", "tasks.web", "tasks.models.requests", "tasks.store.samples")
-"""What stages make their results by. The rest carries tables about, and a stage's own code has its version."""
+"""Modules that determine stages' results. The rest moves tables; a stage's own code has its version."""
 
 
 def decides(module: Module) -> bool:
-    """Say whether a module is one of those that stages make their results by."""
+    """Return whether a module is one of those that determine stages' results."""
     return any(module.name == one or module.name.startswith(f"{one}.") for one in DECIDING)
 
 
 @cache
 def rules_of(module: str, known: int) -> str:
-    """Hash the rules that a stage's module imports, units apart; `known` is `data.plugins.generation()`."""
+    """Hash the rules that a stage's module imports, without units; `known` is `data.plugins.generation()`."""
     del known
     return source_of(Module(module, Path(sys.modules[module].__file__ or "")), decides)
 
@@ -66,7 +66,7 @@ def encode(value: Any) -> Any:
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        # What a cell is called does not change what comes out of it.
+        # A cell's name does not affect the result.
         return {name: encode(part) for name, part in parts.items() if not isinstance(part, Cell)}
     if isinstance(value, Mapping):
         return {str(key): encode(entry) for key, entry in value.items()}
@@ -91,7 +91,7 @@ def found_in(value: Any, kind: type[T]) -> Iterator[T]:
 
 
 def digest_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
-    """Hash what a stage is called with; where the store is and what a cell is called does not matter."""
+    """Hash a stage's inputs, ignoring the store's location and cells' names."""
     aside = (StoreSettings, Cell)
     named = {name: encode(one) for name, one in inputs.items() if not isinstance(one, aside)}
     return hashlib.sha256(canonical({"stage": stage, **more, "inputs": named}).encode()).hexdigest()
@@ -121,10 +121,10 @@ class ContentAddress(CachePolicy):
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What became of one stage in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
+    """One stage's execution in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
 
-    `subject` is a hash of what its `units` (name -> version and source) were given; `changed` are the names of
-    those that were other ones when an earlier run gave them the same.
+    `subject` is a hash of the inputs of its `units` (name -> version and source); `changed` names those that differ
+    from an earlier run with the same inputs.
     """
 
     stage: str
@@ -141,12 +141,11 @@ class Execution:
 
 @dataclass
 class Ledger:
-    """The executions of one run, in order; `refresh(stage, cell)` says what is run again though it is cached.
+    """The executions of one run, in order; `refresh(stage, cell)` says what is run again despite the cache.
 
-    `failed`: judges' replies that could not be read are asked for again, as calls that failed always are.
-    `attempt` is this start of the run alone: what failed in an earlier one is asked again.
-    `earlier()` are the units of earlier runs' executions, by subject. `memory` is the most that the run's processes
-    held together when a stage ended, in bytes.
+    `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies this
+    start of the run: what failed in an earlier one is asked again. `earlier()` are the units of earlier runs'
+    executions, by subject. `memory` is the peak memory of the run's processes at stage ends, in bytes.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -162,13 +161,13 @@ class Ledger:
     weighed: float = -math.inf
 
     def weigh(self) -> None:
-        """Look how much memory the run takes, once a second: a look takes milliseconds."""
+        """Measure the run's memory, at most once a second: a measurement takes milliseconds."""
         if (now := time.monotonic()) > self.weighed + 1.0:
             self.weighed = now
             self.memory = max(self.memory, machine.held() or 0)
 
     def changed(self, suite: str) -> dict[str, list[str]]:
-        """Return the units of a suite's stages that changed since an earlier run gave them the same, by stage."""
+        """Return the units of a suite's stages that changed since an earlier run with the same inputs, by stage."""
         found: dict[str, dict[str, None]] = {}
         for one in self.executions:
             if one.changed and one.cell.suite == suite:
@@ -204,7 +203,7 @@ def current_ledger() -> Ledger:
 
 @contextmanager
 def recording(ledger: Ledger) -> Iterator[Ledger]:
-    """Keep a ledger for the runs of stages inside."""
+    """Set the ledger for the stages run inside the block."""
     token = _ledger.set(ledger)
     try:
         yield ledger
@@ -213,20 +212,20 @@ def recording(ledger: Ledger) -> Iterator[Ledger]:
 
 
 def _bare(value: Any) -> Any:
-    """Return a stage's input with its units by their names alone."""
+    """Return a stage's input with its units reduced to their names."""
     if isinstance(value, tuple):
         return tuple(_bare(one) for one in value)
     return value.name if isinstance(value, UnitIdentity) else value
 
 
 Given = tuple[tuple[Any, ...], Mapping[str, Any]]
-"""What a stage is called with."""
+"""The arguments of a stage."""
 
 
 def _unsearched(value: Any) -> Any:
-    """Return a stage's input so that Prefect does not search what is configured for the results of other stages.
+    """Wrap a stage's input so that Prefect does not search configuration for the results of other stages.
 
-    Where it has pages to draw from which stage an input came, it searches the rest.
+    If Prefect shows dependencies between stages in its UI, it still searches the rest.
     """
     return value if has_pages() and next(found_in(value, BaseModel), None) is None else quote(value)
 
@@ -237,7 +236,7 @@ def _store_in(given: Given) -> StoreSettings | None:
 
 
 class Stage(Generic[P, R]):
-    """A task with its cell of work, its place in the ledger, and a check of what a cached result promises."""
+    """A task with its cell of work, its place in the ledger, and a check of its cached result's tables."""
 
     def __init__(
         self, function: Callable[P, R], *, version: int, part: str, takes: str = "", cached: bool = True
@@ -257,7 +256,7 @@ class Stage(Generic[P, R]):
         )
 
     def __call__(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the stage, or take its result from the cache where every table of it is whole."""
+        """Run the stage, or return its cached result if every table of it is intact."""
         if current_ledger().distributed:
             return self.start(cell, *args, **kwargs)()
         started = self._begin(cell)
@@ -266,7 +265,7 @@ class Stage(Generic[P, R]):
         return self._settle(cell, state, started, (args, kwargs))
 
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
-        """Run the stage on the flow's task runner, beside others; return what waits for its result."""
+        """Run the stage on the flow's task runner, in parallel; return a function that waits for its result."""
         started = self._begin(cell)
         refresh = current_ledger().refresh(self.name, cell)
         future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
@@ -283,7 +282,7 @@ class Stage(Generic[P, R]):
         return self._named(cell, given, refresh=refresh)(*args, **kwargs, return_state=True)
 
     def _begin(self, cell: Cell) -> float:
-        """Say that the stage begins, and return when."""
+        """Log the stage's start and return the time."""
         run, suite, metric = current_ledger().run, cell.suite, cell.metric
         event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
         return time.monotonic()
@@ -296,14 +295,14 @@ class Stage(Generic[P, R]):
         return self.task.with_options(task_run_name=name, **options)
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
-        """Return a state's result, run again where its tables are not whole, and enter it in the ledger."""
+        """Return a state's result, rerunning the stage if tables are damaged, and record it in the ledger."""
         note = "asked to run again" if current_ledger().refresh(self.name, cell) else ""
         try:
             result: R = state.result()
         except JSONDecodeError:
             if not self.cached:
                 raise
-            # Prefect writes its records in place: another run of this store was just writing the same one again.
+            # Prefect writes its records in place: another run of this store was just rewriting it.
             note = "the record of its result could not be read"
             state = self._run(cell, given, refresh=True)
             result = state.result()
@@ -334,7 +333,7 @@ class Stage(Generic[P, R]):
         return result
 
     def _subject(self, given: Given) -> tuple[str, dict[str, str]]:
-        """Return the stage's units where they look at replies, and a hash of these and of all else but findings."""
+        """Return the stage's units if they read replies, and a hash of these and all other inputs but findings."""
         args, kwargs = given
         inputs = inspect.signature(self.function).bind(*args, **kwargs).arguments
         units = {one.name: f"{one.version} {one.source}" for one in found_in(given, UnitIdentity)}
@@ -345,17 +344,17 @@ class Stage(Generic[P, R]):
 
 
 STAGES: dict[str, Stage[..., Any]] = {}
-"""All stages of the modules that are imported, by name."""
+"""All stages of the imported modules, by name."""
 
 
 def stage(
     *, version: int, part: str, takes: str = "", cached: bool = True
 ) -> Callable[[Callable[P, R]], Stage[P, R]]:
-    """Make a function a stage: of the `part` that a user names to run it again, made from what a part `takes`.
+    """Make a function a stage: of the `part` that a user names to rerun it, made from what a part `takes`.
 
-    `version` is raised when the stage's own code changes what it writes; the rules that its module imports are in
-    its key by their source, and so are the units that it is given as `UnitIdentity`. A stage that is not cached
-    (`query`) has a cache of its own, or writes files.
+    Raise `version` when the stage's own code changes its output; the imported rules are in its key by their source,
+    and so are the units passed as `UnitIdentity`. A stage that is not cached (`query`) has its own cache, or writes
+    files.
     """
 
     def make(function: Callable[P, R]) -> Stage[P, R]:

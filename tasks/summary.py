@@ -17,7 +17,7 @@ from tasks.stage import stage
 def aggregate(
     store: StoreSettings, items: list[Ref], scores: list[Ref], monitored: Sequence[MonitoredSuite] = ()
 ) -> Ref:
-    """Sum all scores of a run up into the summary table.
+    """Aggregate all scores of a run into the summary table.
 
     Suites that are `monitored` have their sequences' intervals.
     """

@@ -1,4 +1,4 @@
-"""Verify: what each family's verifier says of each reply; programs run in the sandbox first."""
+"""Verify: each family's verifier decides on each reply; programs run in the sandbox first."""
 
 import json
 import multiprocessing
@@ -21,14 +21,14 @@ from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 PAYS_FROM = 20_000
-"""Replies: below, starting processes costs more than it saves."""
+"""Number of replies below which starting processes costs more than it saves."""
 _FOUND = Sandbox()
-"""Tools as the environment has them."""
+"""Tools found in the environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyToVerify:
-    """One reply to verify: the item's row, whose reply it is, what came of the call, and whether it was cut."""
+    """One reply to verify: the item's row, the target, the call's outcome, and whether it was truncated."""
 
     item: Mapping[str, Any]
     model: str
@@ -81,7 +81,7 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
 
 
 def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
-    """Verify replies whose families need no program run, in processes where that pays."""
+    """Verify replies that need no program run, in several processes if there are enough."""
     workers = os.cpu_count() or 1
     if workers == 1 or len(replies) < PAYS_FROM:
         return list(map(verdict_row, replies))
@@ -91,7 +91,7 @@ def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
 
 
 def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
-    """Return the program that a reply holds; without one, a program of no function in its item's language."""
+    """Return (program, None) of a reply; without a program, (None, an empty one in its item's language)."""
     unit = family(reply.item["family"])
     if unit.program is None:
         return None, None
@@ -105,7 +105,7 @@ def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
 def verify_programs(replies: Sequence[ReplyToVerify], tools: Sandbox) -> list[dict[str, Any]]:
     """Run the programs in replies in the sandbox, then verify.
 
-    Where nothing runs an item's language, that decides about a reply without a program too, and about none at all.
+    If an item's language cannot run here, the verdict is the same for replies without a program or text.
     """
     from tasks import sandbox
 
@@ -135,9 +135,9 @@ def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> lis
 def verify(
     store: StoreSettings, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str
 ) -> Ref:
-    """Verify a batch of replies; `families` are those of its items, as the key knows them.
+    """Verify a batch of replies; `families` are those of its items, for the cache key.
 
-    `runner` is what `kotlin_tools.describe` says: with another compiler, or none any more, verdicts are others.
+    `runner` is the result of `kotlin_tools.describe`: another compiler, or none, changes verdicts.
     """
     del families, runner
     opened = open_store(store)

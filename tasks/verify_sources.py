@@ -1,4 +1,4 @@
-"""Verify sources: check those that answers name, by rule and, where it is allowed, on the network."""
+"""Verify sources: check cited sources, by rule and, if allowed, on the network."""
 
 from config.settings import StoreSettings
 from data.batches import Batch, Ref
@@ -11,9 +11,9 @@ from tasks.web import check
 
 @stage(version=1, part="query", takes="query")
 def verify_sources(store: StoreSettings, batch: Batch, *, network: bool) -> Ref:
-    """Find out what is to be known of each cited source, and keep it as evidence.
+    """Check each cited source, and store the findings as evidence.
 
-    Cached like any stage: a rerun replays the evidence; `--rerun judge` and what comes before it fetches again.
+    Cached like any stage: a rerun replays the evidence; `--rerun judge` and earlier parts fetch again.
     """
     opened = open_store(store)
     return opened.write(EVIDENCE, check(list(sample_rows(opened, batch)), network=network))

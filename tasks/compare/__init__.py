@@ -1,1 +1,1 @@
-"""Finished runs side by side; nothing is asked."""
+"""Comparison of finished runs; no model is called."""

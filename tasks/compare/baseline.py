@@ -1,4 +1,4 @@
-"""A run compared with its baseline, as the configuration asks for it; and a finished run pinned as one."""
+"""Comparison of a run with its configured baseline, and pinning a finished run as a baseline."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,14 +17,14 @@ from tasks.store.runs import FinishedRun, items_of, load, replies
 from tasks.store.tables import Damaged, Store
 
 _KEPT = ("items", "requests", "responses", "judgements", "evidence")
-"""The tables by which a run's replies can be scored again."""
+"""The tables needed to score a run's replies again."""
 
 
 def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
-    """Make a baseline of a finished run; `root` is where its store is, where that has moved.
+    """Create a baseline from a finished run; `root` is its store's current location, if moved.
 
     Raises:
-        InputError: the run's tables are not whole.
+        InputError: the run's tables are not intact.
     """
     provenance = provenance_of(run.manifest)
     items = items_of(run, root).unique("item_id", maintain_order=True)
@@ -48,13 +48,13 @@ def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
 
 
 def reply_digests(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return a digest of each reply (item_id, model, repeat, `text`) as `reply`; null where there is none."""
+    """Return a digest of each reply (item_id, model, repeat, `text`) as `reply`; null if there is none."""
     digest = pl.col("text").map_elements(lambda text: content_id("reply", text), pl.String, skip_nulls=True)
     return texts.select("item_id", "model", "repeat", reply=digest)
 
 
 def check(rule: BaselineRule, manifest: Mapping[str, Any]) -> None:
-    """Refuse, before anything is asked, what could not be compared with the baseline afterwards.
+    """Reject, before any call, a configuration that could not be compared with the baseline afterwards.
 
     Raises:
         InputError: the baseline cannot be read, or other rules decided its scores.
@@ -76,16 +76,15 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
 def against(
     plan: Plan, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
 ) -> BaselineComparison | None:
-    """Compare a run's scores with the planned baseline; None where there is none.
+    """Compare a run's scores with the planned baseline; None if there is none.
 
-    `texts` are the replies: item_id, model, repeat, text.
-
-    Where only a version or a source of what scores is another, the baseline's replies are scored again first.
+    `texts` are the replies: item_id, model, repeat, text. If only a version or a source of a scoring unit differs,
+    the baseline's replies are scored again first.
 
     Raises:
         InputError: the two cannot be compared.
     """
-    from tasks.compare.rescore import rescore  # brings Prefect, which nobody needs who only pins a run
+    from tasks.compare.rescore import rescore  # imports Prefect, which is not needed to pin a run
 
     if not plan.baseline.name:
         return None

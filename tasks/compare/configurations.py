@@ -1,4 +1,4 @@
-"""Configurations of finished runs, side by side: what differs, and which questions each asked."""
+"""Comparison of finished runs' configurations: their differences, and which questions each asked."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +22,7 @@ _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every leaf of a configuration with its dotted path; an entry of a list goes by its `name`, if any."""
+    """Yield every leaf of a configuration with its dotted path; a list entry goes by its `name`, if any."""
     if isinstance(value, Mapping) and value:
         for key, entry in value.items():
             yield from flatten(entry, f"{path}.{key}" if path else str(key))
@@ -34,10 +34,10 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def language_of(configurations: Iterable[Mapping[str, Any]], wanted: str = "") -> str:
-    """Return the language to speak of runs in: the one wanted, else the latest run's own, else English.
+    """Return the language for output on runs: `wanted`, else the latest run's own, else English.
 
     Raises:
-        InputError: there is no catalogue of phrases in the one wanted.
+        InputError: there is no catalogue of phrases in the language wanted.
     """
     if wanted:
         catalogue(wanted)
@@ -48,7 +48,7 @@ def language_of(configurations: Iterable[Mapping[str, Any]], wanted: str = "") -
 
 
 def _whole(kind: type[Model], entry: Any) -> Any:
-    """Return an entry of `models` or `judges` with its defaults; as it is where it is none of today's."""
+    """Return an entry of `models` or `judges` with its defaults; unchanged if today's schema rejects it."""
     with suppress(InputError, ValidationError):
         return kind.model_validate(entry).model_dump(mode="json")
     return entry
@@ -57,7 +57,7 @@ def _whole(kind: type[Model], entry: Any) -> Any:
 def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return a configuration with its suites by name and its defaults, whatever form it was written in.
 
-    A key that is newer than a run stands with its default: then it made no difference.
+    A key that is newer than a run has its default: then it made no difference.
     """
     suites = suites_in(configuration)
     names = {suite.name for suite in suites} | {"weights", "suites"}
@@ -66,20 +66,20 @@ def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
         rest[key] = [_whole(kind, entry) for entry in rest.get(key) or ()]
     left = ((key, field) for key, field in Settings.model_fields.items() if not field.is_required())
     below = {key: to_jsonable_python(field.get_default(call_default_factory=True)) for key, field in left}
-    # All that a suite's results hang on, without its names for people.
+    # All that a suite's results depend on, without its names for people.
     told = {suite.name: suite.model_dump(mode="json", exclude={"name", "title"}) for suite in suites}
     return {**merged(below, rest), "suites": [suite.name for suite in suites], **told}
 
 
 def asking_part(suite: Suite) -> dict[str, Any]:
-    """Return what says which questions a suite asks."""
+    """Return the part of a suite that determines its questions."""
     return {"items": dict(suite.items), "prompts": suite.asked_by}
 
 
 def differences(runs: Sequence[FinishedRun]) -> list[tuple[str, list[Any]]]:
-    """Return each configuration key whose values differ, with its value in every run (None: not there).
+    """Return each configuration key whose values differ, with its value in every run (None: missing).
 
-    Where things are kept, how fast they are asked and how they are reported is left out, and what they cost.
+    Storage, concurrency, reporting and prices are left out.
     """
     flat = [dict(flatten(modern(run.configuration))) for run in runs]
     keys = dict.fromkeys(key for one in flat for key in one)

@@ -1,4 +1,4 @@
-"""The verdict on a file or a run by the rules of a run's own: against a threshold, and against a baseline."""
+"""The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
 import json
 from collections.abc import Sequence
@@ -49,12 +49,11 @@ def gate(
     threshold: float | None = None,
     form: FileForm | None = None,
 ) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
-    """Say whether a run or file passes: `threshold` its scores, `max_drop` what they may be below the baseline's.
+    """Return whether a run or file passes: `threshold` for its scores, `max_drop` below the baseline's.
 
-    Beside the verdict and the comparison: that a judge gave the scores which decide, and which; what only one has.
-
-    `metric` is the one that decides; unless given a run's scores, or the first metric that both files have. A run's
-    scores are those of its results, and decided as it decides: by its `gate`, on twins, errors included.
+    Besides the verdict and the comparison: whether judges gave the deciding scores, and which; what only one side
+    has. `metric` is the one that decides; by default a run's scores, or the first metric that both files have. A
+    run's scores are those of its results, decided as in the run: by its `gate`, on twins, errors included.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -103,7 +102,7 @@ def gate(
 
 
 def _chosen(found: Sequence[Side], metric: str) -> str:
-    """Return the metric that decides; '' where runs have their own scores."""
+    """Return the metric that decides; '' if runs have their own scores."""
     there = shared_metrics(found)
     if metric and not all(metric in side.scores["metric"].unique() for side in found):
         raise InputError(f"--metric {metric}: expected one that each has; these are {', '.join(there) or 'none'}.")
@@ -115,7 +114,7 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
 
 
 def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
-    """Return what decides a side's scores: of runs `alone` all of it, else what is stated."""
+    """Return what determines a side's scores: for runs `alone` all of it, else what is stated."""
     known = side.provenance
     if not alone:
         suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
@@ -134,24 +133,24 @@ def _side(side: Side, provenance: Provenance) -> RunSide:
 def _rescored(
     found: Sequence[Side], before: Provenance, after: Provenance, root: str
 ) -> tuple[pl.DataFrame, Sequence[str]]:
-    """Return a baseline's scores, given again by what scored the run where that is today's, and by which units."""
+    """Return a baseline's scores, recomputed with today's units if those scored the run, and these units."""
     old, run = found[0].run, found[-1].run
     if not (old and run and changed_units(before, after)):
         return _side(found[0], before).scores, ()
-    from tasks.compare.rescore import rescore  # brings Prefect, which few comparisons need
+    from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
     known = pin(found[0].name, old, root)
     store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
     try:
         plan = resolve(Settings.model_validate({**run.configuration, "store": store}))
-    except (InputError, ValueError):  # its data or plug-ins are not here, without which nothing is scored
+    except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
         return known.scores, ()
     again = rescore(plan, known, after)
     return again.baseline.scores, again.units
 
 
 def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Results:
-    """Return what a run's results say of each model, suite by suite; its `twins` where they decide."""
+    """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
     from tasks.compare.leaderboard import head  # half a second, which files need not wait for
 
     path = run.folder / "results.json"
@@ -176,8 +175,8 @@ def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Resu
 
 
 def _scored(side: Side, metric: str) -> Results:
-    """Return what each model of a side came to by a metric, suite by suite."""
-    # Of suites and metrics of ours, whose names those of a file need not be.
+    """Return the results of a side's models by a metric, suite by suite."""
+    # Our own suites and metrics, whose names may differ from those of a file.
     names = {name: f"suite{n}" for n, name in enumerate(side.score)}
     suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
     items = side.items.with_columns(pl.col("suite").replace(names))

@@ -21,23 +21,23 @@ from tasks.compare.configurations import asking_part, flatten, language_of
 
 _CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
-"""Where the cells begin in a results.json of ours. No text can hold it: JSON writes a line break in one as \\n."""
+"""Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 Asked = tuple[tuple[Suite, int | None], ...]
-"""Suites, and how many questions each asked; None where that was not kept."""
+"""Suites, and how many questions each asked; None if not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardEntry:
-    """One model in one run: its overall score with interval, its suites as results.json has them.
+    """One model in one run: its overall score with interval, its suites as in results.json.
 
-    `key` says which questions it was asked: equal keys, the same questions. `scoring` is what else its score
-    hangs on: judges, weights, and how the suites' scores are made. `version` is a digest of what answered behind
-    the model's name: on a board that has several of a name, each stands for itself. `verdict` is the worse of the
-    model's own and of the run's against its baseline.
+    `key` identifies the questions asked: equal keys, the same questions. `scoring` is what else its score depends
+    on: judges, weights, and how the suites' scores are made. `version` is a digest of the model behind the name: on
+    a board with several of a name, each is listed separately. `verdict` is the worse of the model's own and of the
+    run's against its baseline.
     """
 
     model: str
@@ -56,16 +56,16 @@ class LeaderboardEntry:
 
     @property
     def n(self) -> tuple[int, int]:
-        """How many rows are scored, and of how many."""
+        """The numbers of scored rows and of all rows."""
         own = self.suites.values()
         return sum(int(s["n_scored"]) for s in own), sum(int(s["n_asked"]) for s in own)
 
 
 @dataclass(frozen=True)
 class Board:
-    """Runs on the same questions, best first; `asked` says which, `differing` what else differs, by its key.
+    """Runs on the same questions, best first; `asked` says which, `differing` maps a key to other differences.
 
-    `history` is every run there, the newest first, of which `entries` are the latest of each model.
+    `history` is every such run, newest first, of which `entries` are the latest of each model.
     """
 
     asked: Asked
@@ -74,10 +74,10 @@ class Board:
     history: Sequence[LeaderboardEntry] = ()
 
     def trends(self) -> dict[str, list[LeaderboardEntry]]:
-        """Return the runs of each version of a model that ran twice at least, oldest first, the models best first.
+        """Return the runs of each version of a model with at least two, oldest first, the models best first.
 
-        Each score has the interval of its own run, pointwise: no difference between two of them is concluded from
-        these.
+        Each score has the interval of its own run, pointwise: these do not support conclusions about differences
+        between two scores.
         """
         found: dict[str, list[LeaderboardEntry]] = {one.model: [] for one in self.entries}
         for one in sorted(self.history, key=lambda one: (one.started, one.run)):
@@ -87,7 +87,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """All boards, and the folders that hold no finished run, or one that cannot be read, with the reason."""
+    """All boards, and the folders without a finished or readable run, with the reason."""
 
     boards: list[Board]
     unfinished: list[str]
@@ -118,7 +118,7 @@ def head(path: Path) -> dict[str, Any]:
 
 
 def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iterator[LeaderboardEntry]:
-    """Yield each model's standing in one run's results; `known` keeps the suites of configurations read before.
+    """Yield each model's entry in one run's results; `known` caches the suites of configurations.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
@@ -149,13 +149,13 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
         yield LeaderboardEntry(
             model=_text(model["model"]),
             run=_text(run["run"]),
-            started=started if started.tzinfo else started.replace(tzinfo=UTC),  # so that all can be ordered
+            started=started if started.tzinfo else started.replace(tzinfo=UTC),  # makes all comparable
             score=_number(model["score"]),
             low=_number(model["interval"]["low"]),
             high=_number(model["interval"]["high"]),
             verdict=worst([_text(model["verdict"])], document["final"].get("changes") or ()),
             suites=suites,
-            # Without digests (no items: nothing was drawn) the configuration says what was asked.
+            # Without digests (no items: nothing was drawn) the configuration identifies the questions.
             key=tuple(
                 (name, (sets.get(name) or {}).get("digest") or asking.get(name, "")) for name in sorted(suites)
             ),
@@ -167,13 +167,13 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
 
 
 def _version(identity: Mapping[str, Any] | None) -> str:
-    """Return a short digest of what answered behind a model's name; '' where that was not kept."""
+    """Return a short digest of the model behind a name; '' if not recorded."""
     lasting = {key: value for key, value in (identity or {}).items() if key != "fresh"}
     return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8] if identity else ""
 
 
 def judged(suite: Suite) -> bool:
-    """Say whether judges make a suite's score; not, as far as its metrics are not there any more."""
+    """Return whether judges make a suite's score; metrics that no longer exist do not count."""
     try:
         return bool(judged_by(suite))
     except InputError:
@@ -181,12 +181,12 @@ def judged(suite: Suite) -> bool:
 
 
 def _text(value: object) -> str:
-    """Return text that can be written: JSON may hold half a surrogate pair."""
+    """Return text that can be written: JSON may contain a lone surrogate."""
     return str(value).encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> float | None:
-    """Return a number, or None where there is none; what is neither, or too large, raises an error."""
+    """Return a number, or None if missing; any other type or too large a number raises an error."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -209,9 +209,9 @@ def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -
 
 
 def gather(runs: Path, *, language: str = "") -> Leaderboard:
-    """Read all runs of a folder: of each set of questions the latest result of each version of a model.
+    """Read all runs of a folder: for each set of questions the latest result of each version of a model.
 
-    The language is that of the latest run's report unless given.
+    The default language is that of the latest run's report.
     """
     listed: list[LeaderboardEntry] = []
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []
@@ -237,9 +237,9 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
 
 
 def _board(listed: Sequence[LeaderboardEntry]) -> Board:
-    """Rank the latest results on the same questions, best first, and say by what else their scores may differ.
+    """Rank the latest results on the same questions, best first, with other differences between them.
 
-    Models are named with their version where one name has stood for several.
+    A name that has meant several models is shown with the version.
     """
     versions: dict[str, set[str]] = {}
     for one in listed:

@@ -1,4 +1,4 @@
-"""What gives a run's numbers their meaning, by its manifest: what decides its scores, and what it tested."""
+"""The facts behind a run's numbers, from its manifest: what decides its scores, and what it tested."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ _SHOWN = 12
 
 
 def judge_prompts(suites: Iterable[Suite]) -> dict[str, dict[str, dict[str, str]]]:
-    """Return the digests of what judges are asked with: by suite and metric, then by template and language."""
+    """Return the digests of judges' prompts: by suite and metric, then by template and language."""
     return {
         suite.name: {name: dict(_digests(name, suite.options(name))) for name in judged_by(suite)}
         for suite in suites
@@ -83,7 +83,7 @@ def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
     for name in suite.scored_by:
         try:
             declared: Declared = metric(name).options
-        except InputError:  # of a plug-in that is not there any more
+        except InputError:  # of a plug-in that no longer exists
             continue
         if not isinstance(declared, Mapping):
             fields = declared.model_fields.items()
@@ -118,7 +118,7 @@ def _set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without what marks a run whose replies were all asked again."""
+    """Return an identity without the mark of a run whose replies were all requested again."""
     return {key: value for key, value in identity.items() if key != "fresh"}
 
 
@@ -141,7 +141,7 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
 
 
 def _short(prompt: str) -> str:
-    """Return a template's name, with a digest of its texts; of a text of the user's own, a digest."""
+    """Return a template's name with a digest of its texts; for a user's own text, a digest."""
     text = prompt.strip()
     if not shipped(text):
         return hashlib.sha256(text.encode()).hexdigest()[:_SHOWN]

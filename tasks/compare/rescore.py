@@ -1,4 +1,4 @@
-"""A baseline's replies scored again, without a call, where only a version or source of what scores changed."""
+"""Score a baseline's replies again, without a call, if only a version or source of a scoring unit changed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -36,8 +36,8 @@ class Rescored:
 def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
-    What was decided by other rules stays as it was, and so does what was compared with another target's replies.
-    So does what the run of `provenance` was not scored by: other metrics and families than today's.
+    Unchanged are scores decided by other rules, scores from comparisons with another target's replies, and those of
+    metrics and families that did not score the run of `provenance`.
     """
     changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
@@ -51,7 +51,7 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
             again = all(facts == provenance.units.get(one, facts) for one, facts in own.items())
             try:
                 scored += _again(suite, suite.metric(name), known) if again else ()
-            except (Damaged, InputError):  # not all of it is in the store any more
+            except (Damaged, InputError):  # part of it is no longer in the store
                 again = False
             found |= {unit: again and found.get(unit, True) for unit in units}
     if not scored:
@@ -64,13 +64,13 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
 
 
 def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
-    """Return version and source of what a metric's scores come from: itself, or the verifiers that it goes by."""
+    """Return version and source of a metric's scoring units: itself, or the verifiers that it uses."""
     listed = verifiers_of(suite) if metric(name).verifies else (identity_of(Metric, name),)
     return {one.name: {"version": one.version, "source": one.source} for one in listed}
 
 
 def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:
-    """Yield the scores of each model's replies in a suite by one metric, where the store has all that it takes."""
+    """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
     listed = {kind: [*known.tables.get(kind, ())] for kind in _REPLIES}
     if not all(listed[kind] for kind in ("items", "requests", "responses")):
@@ -102,7 +102,7 @@ def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -
 
 
 def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref) -> Ref:
-    """Score a batch of replies by one metric, from what its judges said where it has any."""
+    """Score a batch of replies by one metric, from its judges' findings if it has any."""
     unit, store, identity = metric(own.name), suite.store, identity_of(Metric, own.name)
     if unit.verifies:
         tools = suite.sandbox

@@ -1,4 +1,4 @@
-"""RunComparison: set finished runs side by side, from their manifests and tables; nothing is asked."""
+"""Compare finished runs, from their manifests and tables; no model is called."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,18 +22,18 @@ from tasks.report.regressions import moved_lines
 
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
-"""Models of files that are compared with each other at once."""
+"""Maximum number of models from files compared with each other at once."""
 _SLICE = 2_000
 """Changes whose texts are read at once."""
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Runs side by side.
+    """A comparison of runs.
 
-    `shared` tells each suite's number of questions in every run, and in all of its runs. `pairs` are later-given
-    against earlier-given (`metrics.analysis.matching`); `changed` has a frame of changes a pair, `replies` those of
-    each run, by the models' labels. `language` is what is to be spoken of it.
+    `shared` has each suite's number of questions in every run, and in all of its runs. `pairs` compare later-given
+    against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, `replies`
+    those of each run, by the models' labels. `language` is that of the output.
     """
 
     runs: list[Side]
@@ -47,7 +47,7 @@ class RunComparison:
     language: str = ENGLISH
 
     def listed(self, pair: Comparison) -> bool:
-        """Say whether a pair's changes are listed: a suite's once, by its score where several metrics make it."""
+        """Return whether a pair's changes are listed: once per suite, by its score if several metrics make it."""
         if pair.scope == "metric":
             return not any((one.suite, one.scope) == (pair.suite, "suite") for one in self.pairs)
         return pair.scope != "overall"
@@ -58,7 +58,7 @@ class RunComparison:
             yield from self.with_texts(part, self.pairs[number]).iter_rows(named=True)
 
     def with_texts(self, changed: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
-        """Add the replies, `before_text` and `after_text` (an error stands for a text that is not there)."""
+        """Add the replies, `before_text` and `after_text` (a missing text is replaced by its error)."""
         for place, label in (("after", pair.model_a), ("before", pair.model_b)):
             found = [
                 side.said(own.filter(model=label).join(changed, on=KEY, how="semi"))
@@ -84,10 +84,10 @@ def compare_runs(
     language: str = "",
     form: FileForm | None = None,
 ) -> RunComparison:
-    """Pair the items of runs, or of other tools' files; `metrics` are the suites' own unless given.
+    """Pair the items of runs, or of other tools' files; `metrics` are the suites' own by default.
 
-    `every`: every two models; `form` says how files are to be read. The language is that of the
-    last run's report unless given.
+    `every`: compare every two models; `form` says how files are to be read. The default language is that of the
+    last run's report.
 
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
@@ -118,7 +118,7 @@ def compare_runs(
         )
     compared = fields(listed, every=every)
     if files and {one.run for field in compared for one in field} < {side.name for side in found}:
-        compared = fields(listed, every=True)  # each file was named to be compared with another
+        compared = fields(listed, every=True)  # each file was named in order to be compared
     labels = {(one.run, one.model): one.label for one in listed}
     scores = pl.concat([SCORES.frame([]), *(_labelled(frame, run, labels) for run, frame in own.items())])
     once = observations(scores, items)
@@ -129,7 +129,7 @@ def compare_runs(
     suites = _suites(found)
     crossed = frozenset[frozenset[str]]().union(*(_crossed(side, labels) for side in found if not every))
     pairs, grouped = compare_fields(once.scores, once.items, compared, [*suites.values()], chosen, crossed=crossed)
-    if files:  # of which the first metric is the main one
+    if files:  # the first metric of files is the main one
         pairs.sort(key=lambda pair: [*chosen, pair.metric].index(pair.metric))
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
@@ -158,7 +158,7 @@ def _suites(found: Sequence[Side]) -> dict[str, Suite]:
 
 
 def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:
-    """Return the labels of a run's targets that share neither model nor prompt."""
+    """Return the label pairs of a run's targets that share neither model nor prompt."""
     models = [one["name"] for one in side.run.configuration.get("models", ())] if side.run else []
     asked = prompted(side.suites, models).items()
     return sharing_nothing({labels[side.name, name]: both for name, both in asked if (side.name, name) in labels})
@@ -174,7 +174,7 @@ def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]])
 
 
 def _renamed(frame: pl.DataFrame, ids: Mapping[str, str]) -> pl.DataFrame:
-    """Give a run's rows the ids that all runs have in common."""
+    """Replace a run's ids by those that all runs share."""
     return frame.with_columns(pl.col("item_id").replace(ids))
 
 
@@ -184,7 +184,7 @@ def _labelled(frame: pl.DataFrame, run: str, labels: Mapping[tuple[str, str], st
 
 
 def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
-    """Refuse runs of which no two ask a question in common, saying by what they differ."""
+    """Reject runs of which no two share a question, naming their differences."""
     asked = [frame.select(KEY).unique() for frame in own.values()]
     if len(asked) == 1:
         (only,) = own
@@ -209,7 +209,7 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
 
 
 def _unlike(found: Sequence[Side]) -> str:
-    """Say why questions are not the same, by a first question of each side."""
+    """Return why questions are not the same, with a first question of each side."""
     if any(side.run for side in found):
         return "their data or families are of other versions"
     old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in found[:2])
@@ -221,7 +221,7 @@ def _unlike(found: Sequence[Side]) -> str:
 
 
 def shorten(value: Any, longest: int = 80) -> str:
-    """Write a configuration value on one short line."""
+    """Return a configuration value as one short line."""
     text = value if isinstance(value, str) and value else canonical(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
@@ -232,13 +232,13 @@ def _notes(
     listed: Sequence[ComparedModel],
     language: str,
 ) -> Iterator[str]:
-    """Say what else may be behind a difference, and what was not compared."""
+    """Yield other possible causes of a difference, and what was not compared."""
     known = [side.run for side in found if side.run]
     sources = [run.manifest.get("sources") or {} for run in known]
     units = dict.fromkeys(chain(*sources))
     if changed := [unit for unit in units if len({one[unit] for one in sources if unit in one}) > 1]:
         yield phrase("compare.rules_changed", language, units=", ".join(changed))
-    # Models and judges behind whose name there was another one in another run.
+    # Models and judges whose name meant another one in another run.
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
         stated = [run.manifest.get(kind) or {} for run in known]
         for name in dict.fromkeys(chain(*stated)):

@@ -1,4 +1,4 @@
-"""What is compared, in one form: a finished run of ours, or what another tool wrote."""
+"""The common form of a side of a comparison: a finished run of ours, or another tool's file."""
 
 import gc
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ EXPECTED = "expected answers"
 
 @dataclass(frozen=True, slots=True)
 class FileForm:
-    """How files of others are to be read: our names for their columns, the scales of their metrics.
+    """How to read other tools' files: our names for their columns, the scales of their metrics.
 
     `verify` is a metric of ours that scores their replies again.
     """
@@ -48,10 +48,10 @@ class FileForm:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison; tables as a run's, `replies` with item_id, model, repeat and what `said` reads.
+    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat and what `said` reads.
 
-    `score` are the metrics that are compared, by suite, the main one first. `stated` is what a file states of
-    versions, options and prompts, `verified` its own scores beside ours; `run` is the run of ours, None for a file.
+    `score` are the compared metrics, by suite, the main one first. `stated` is what a file states of versions,
+    options and prompts, `verified` its own scores beside ours; `run` is our run, None for a file.
     """
 
     name: str
@@ -69,9 +69,9 @@ class Side:
     texts: Texts | None = None
 
     def said(self, replies: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of `replies` with their `text`, and of files with what was `asked` and `expected`.
+        """Return rows of `replies` with their `text`, and for files with what was `asked` and `expected`.
 
-        These are whole, where the items of files have no more than the beginnings of long ones.
+        These texts are complete, while the items of files are truncated.
         """
         if self.texts is None:
             return replies.with_columns(asked=pl.lit(None, pl.String), expected=pl.lit(None, pl.String))
@@ -84,7 +84,7 @@ class Side:
 
     @property
     def provenance(self) -> Provenance:
-        """What gives the numbers their meaning, as far as it is stated."""
+        """The facts that give the numbers their meaning, as far as stated."""
         if self.run:
             from tasks.compare.provenance import provenance_of
 
@@ -94,14 +94,14 @@ class Side:
 
 
 def is_run(named: str, runs: Path) -> bool:
-    """Say whether a name is a run's: a folder with a manifest, or an id among `runs`."""
+    """Return whether a name is a run's: a folder with a manifest, or an id among `runs`."""
     path = Path(named)
     return (path / MANIFEST).is_file() or not path.exists() or (runs / named / MANIFEST).is_file()
 
 
 @contextmanager
 def _no_cycles() -> Iterator[None]:
-    """Look for no cycles meanwhile: rows have none, and looking through all of them takes its time."""
+    """Suspend garbage collection: rows have no cycles, and scanning them all takes time."""
     there = gc.isenabled()
     gc.disable()
     try:
@@ -113,7 +113,7 @@ def _no_cycles() -> Iterator[None]:
 
 @_no_cycles()
 def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
-    """Read what is to be compared, in order.
+    """Read the sides of a comparison, in order.
 
     Raises:
         InputError: a run or file is not there, or cannot be read.
@@ -121,7 +121,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     form = form or FileForm()
     ours = [one for one in named if is_run(one, runs)]
     if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
-        read(Path(files[0]))  # which says that there is no such file
+        read(Path(files[0]))  # raises that the file does not exist
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
     kept = {n: Texts() for n, one in enumerate(named) if one not in found}
     logs = {n: _read(Path(named[n]), texts, form) for n, texts in kept.items()}
@@ -137,7 +137,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     apart = {verified, *differing(logs.values())}
 
     def table(n: int) -> Side:
-        log = logs.pop(n)  # whose rows are not needed any more
+        log = logs.pop(n)  # its rows are no longer needed
         try:
             tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
@@ -163,7 +163,7 @@ def _read(path: Path, texts: Texts, form: FileForm) -> Log[Row]:
 
 
 def _labels(named: Sequence[str]) -> list[str]:
-    """Name files shortly: by their names, by their paths where these are alike, by their place where those are."""
+    """Return short labels of files: their names, their paths if names are equal, else numbered."""
     short = [Path(one).name or one for one in named]
     labels = [name if short.count(name) == 1 else one for name, one in zip(short, named, strict=True)]
     turns = [labels[:n].count(one) for n, one in enumerate(labels)]
@@ -188,7 +188,7 @@ def _side_of(run: FinishedRun, root: str) -> Side:
 def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
     main, verified = tables.metrics[0], ()
-    if verify and verify != main:  # the tool's main score is set beside ours
+    if verify and verify != main:  # the tool's main score is compared with ours
         both = tables.scores.filter(pl.col("metric").is_in([main, verify]))
         called = both.with_columns(pl.col("metric").replace({main: STATED}))
         verified = tuple(stated_scores(called, tables.items, dict.fromkeys(suites, (verify,))))
@@ -207,7 +207,7 @@ def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Si
 
 
 def _expecting(whole: Sequence[Side]) -> list[Side]:
-    """Compare what is expected only where all sides state it."""
+    """Compare expected answers only if all sides state them."""
     blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
     if all(blank) or not any(blank):
         return [*whole]
@@ -219,7 +219,7 @@ def _expecting(whole: Sequence[Side]) -> list[Side]:
 
 
 def _aligned(whole: Sequence[Side]) -> list[Side]:
-    """Call by one name the one suite of sides that have no suite in common, and so their main metrics."""
+    """Give single suites without a common name, and their main metrics, a common name."""
     first = next((one for one in whole if [*one.score] != [UNNAMED]), whole[0])
     found = []
     for side in whole:
@@ -246,7 +246,7 @@ def _renamed(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
 
 
 def shared_metrics(found: Sequence[Side]) -> tuple[str, ...]:
-    """Return the metrics that two sides at least have, or the one side there is, in order."""
+    """Return the metrics that at least two sides have, or the only side, in order."""
     least = min(len(found), 2)
     names = [dict.fromkeys(metric for own in side.score.values() for metric in own) for side in found]
     return tuple(
@@ -255,7 +255,7 @@ def shared_metrics(found: Sequence[Side]) -> tuple[str, ...]:
 
 
 def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
-    """Return what the sides state otherwise: of runs their configurations, of files what two of them state."""
+    """Return what the sides state differently: for runs their configurations, for files what two of them state."""
     known = [side.run for side in found if side.run]
     if len(known) == len(found):
         from tasks.compare.configurations import differences
@@ -267,7 +267,7 @@ def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None
 
 
 def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
-    """Yield what is to be known of the files among the sides: what they lack, what repeats, who judged."""
+    """Yield remarks on the files among the sides: missing data, repeats, judges."""
     files = [side for side in found if not side.run]
     keys = dict.fromkeys(key for side in files for key in side.stated)
     if plain := [side.name for side in files if not side.verified]:
@@ -286,7 +286,7 @@ def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
 
 
 def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
-    """Yield of each side which metrics of the others it does not have; of runs alone their suites tell."""
+    """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
     own = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
     for side, names in zip(found, own, strict=True):
         if (gone := set.union(*own) - names) and not all(one.run for one in found):
@@ -294,7 +294,7 @@ def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
 
 
 def _counts(side: Side, language: str) -> Iterator[str]:
-    """Yield a line for each kind of row that does not simply count."""
+    """Yield a line for each kind of row that is not simply counted."""
     scored = side.scores.filter(pl.col("metric") == side.scores["metric"][0]) if side.scores.height else side.scores
     asked = side.scores.select("item_id", "model").n_unique()
     repeated = side.replies.filter(pl.col("repeat") > 0).select("item_id", "model").n_unique()
@@ -305,7 +305,7 @@ def _counts(side: Side, language: str) -> Iterator[str]:
         .group_by("suite", "template")
         .len()
         .filter(pl.col("len") > 1)
-        # With fewer the questions are the units, which is said beside the figures.
+        # With fewer clusters the questions are the units, which is noted with the figures.
         .filter(pl.len().over("suite") >= MIN_CLUSTERS)
     )
     for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):

@@ -1,1 +1,1 @@
-"""What a run would ask and cost; nothing is asked or written."""
+"""Estimate a run's calls and cost; nothing is called or written."""

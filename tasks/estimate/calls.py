@@ -1,4 +1,4 @@
-"""CostEstimate: what a configuration would ask, of which how much is remembered; nothing is asked or written."""
+"""Estimate a configuration's calls, and how many are cached; nothing is called or written."""
 
 import json
 from collections import Counter
@@ -32,24 +32,23 @@ from tasks.store.samples import SampleRow, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
-"""Signs that a token stands for, by language; ours, rough: tokenisers differ by a third either way."""
+"""Characters per token, by language; our rough values: tokenisers differ by a third either way."""
 FRAME = 10
-"""Tokens that a chat's form adds to a call."""
+"""Tokens that the chat format adds to a call."""
 REHEARSED = 200
-"""Supposed responses on which judges' questions are rehearsed; more are counted in proportion."""
+"""Stand-in responses for rehearsing judges' questions; more are counted in proportion."""
 RETRIEVED = "What an application may find, in a passage of its own."
 EXAM_SIGNS, EXAM_REPLY_SIGNS = 1_800, 120
-"""Characters of a call of a short exam and of its reply, as the whole exam's dry run counts them in the middle."""
+"""Characters of a short exam's call and its reply: typical values of the whole exam's dry run."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallEstimate:
-    """What one model, or one judge for one metric, would be asked in a suite.
+    """The calls to one model, or to one judge for one metric, in a suite.
 
-    Tokens, cost and time are of the calls that are not remembered. `tokens_basis` says what the tokens written are
-    estimated from; `exact`: the calls are counted, not estimated. `seconds` is None where no call's time is known.
-    `cost` is as the model's entry asks, `cost_in_batches` what it would be in batches: None where
-    the provider has none.
+    Tokens, cost and time are of the calls that are not cached. `tokens_basis` says what the output tokens are
+    estimated from; `exact`: the calls are counted, not estimated. `seconds` is None if no call's time is known.
+    `cost` is as configured, `cost_in_batches` the cost in batches: None if the provider has none.
     """
 
     suite: str
@@ -84,10 +83,10 @@ class DetectableEffect:
 
 @dataclass(frozen=True)
 class CostEstimate:
-    """All portions, what could be told from so many items, and what is to be known about the estimate.
+    """All portions, the detectable effects with that many items, and notes on the estimate.
 
-    `problems` are what the run would end by: a server that does not answer, or a key that is not there;
-    as all errors they are English, and everything else is in `language`.
+    `problems` are errors the run would end with: a server that does not answer, or a missing key; like all errors
+    they are in English, and everything else is in `language`.
     """
 
     portions: list[CallEstimate]
@@ -100,7 +99,7 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float | None:
-        """The whole time: suites one after another; in each, models side by side, then judges side by side."""
+        """The total time: suites in sequence; in each, models in parallel, then judges in parallel."""
         total = 0.0
         for suite in dict.fromkeys(portion.suite for portion in self.portions):
             for role in ("model", "judge"):
@@ -115,10 +114,10 @@ class CostEstimate:
 
 
 def estimate(plan: Plan) -> CostEstimate:
-    """Count what a plan would ask.
+    """Estimate a plan's calls.
 
     Raises:
-        InputError: the items cannot be made, or the cache cannot be read.
+        InputError: the items cannot be created, or the cache cannot be read.
     """
     memory = Memory(plan.store, plan.fresh, plan.report.language)
     portions: list[CallEstimate] = []
@@ -149,7 +148,7 @@ def estimate(plan: Plan) -> CostEstimate:
 
 
 def effect(suite: Suite, n: int) -> DetectableEffect:
-    """Return what so many items can show: of yes/no answers by McNemar's test, else of scores spread at worst."""
+    """Return the detectable effect with n items: by McNemar's test for yes/no answers, else at maximum spread."""
     yes_no = all(metric(name).yes_no for name in suite.scored_by)
     between = detectable_difference(n) if yes_no else detectable_effect(n, spread=PAIRED_SPREAD)
     return DetectableEffect(suite.name, n, between, detectable_effect(n))
@@ -158,7 +157,7 @@ def effect(suite: Suite, n: int) -> DetectableEffect:
 def ask_model(
     plan: SuitePlan, target: Target, items: pl.DataFrame, memory: Memory
 ) -> tuple[CallEstimate, list[tuple[SampleRow, bool]]]:
-    """Count a target's calls; return them with its replies: remembered ones, and stand-ins for judges (False)."""
+    """Count a target's calls; return them with its replies: cached ones, and stand-ins for judges (False)."""
     suite, model = plan.suite, target.model
     identity = memory.identity("model", model)
     tally, seen = JudgeCalls(), set[str]()
@@ -183,7 +182,7 @@ def ask_model(
 
 
 def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
-    """Yield what each judge would be asked for each metric."""
+    """Yield each judge's calls for each metric."""
 
     def nothing(_: Iterable[str]) -> Mapping[str, Remembered]:
         return {}
@@ -196,7 +195,7 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
         for judge in own.judges:
             identity = memory.identity("judge", judge)
             panel = Panel((judge,), {judge.name: identity or {}}, own.temperature)
-            # Without an identity no request is the one that a run would make.
+            # Without an identity no request id equals that of a run.
             look = memory.lookup if identity is not None else nothing
             tally = rehearse(own.name, own.options, real, panel=panel, lookup=look)
             exact = not others and tally.cached == tally.calls
@@ -211,7 +210,7 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
 def add_opponents(
     plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]]
 ) -> Sequence[tuple[SampleRow, bool]]:
-    """Lay the replies of the target that a metric compares with beside the others', as far as they are known."""
+    """Add the known replies of the target that a metric compares with."""
     if not own.compared:
         return answered
     said = {(one.model, one.item_id, one.repeat): (one.sample["response"], real) for one, real in answered}
@@ -221,13 +220,13 @@ def add_opponents(
         text, known = said.get((opponent, one.item_id, one.repeat), (None, True))
         both = real and known
         if text == one.sample["response"] and not both and opponent != one.model:
-            text = f"{text} {SENTENCE}"  # two stand-ins are not meant to be equal
+            text = f"{text} {SENTENCE}"  # two stand-ins should not be equal
         paired.append((replace(one, sample={own.compared: text, **one.sample}), both) if opponent else (one, real))
     return paired
 
 
 def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
-    """Return a response to count judges' calls with: a metric's own stand-in, or the expected answer if any."""
+    """Return a response for counting judges' calls: a metric's own stand-in, or the expected answer if any."""
     own = [metric(name).stand_in for name in judged_by(suite)]
     making = next((one for one in own if one), None)
     return making({**item, **_facts(item)}) if making else str(item["answer"]) or SENTENCE
@@ -256,7 +255,7 @@ def _portion(
     metric: str = "",
     exact: bool = True,
 ) -> CallEstimate:
-    """Make tokens, cost and time of counted calls; a judge's have a metric."""
+    """Return tokens, cost and time of counted calls; a judge's have a metric."""
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
     fresh = max(0, calls - cached)
@@ -323,7 +322,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
             exam = judges[name].exam
             unit = family(family_of(step))
             for language in sorted(language for one, language in steps if one == step):
-                new = (name, step, language) not in memory.examined  # an earlier suite's serves this one too
+                new = (name, step, language) not in memory.examined  # shared with an earlier suite
                 memory.examined.add((name, step, language))
                 # n questions of each truth; of preference, in both orders
                 given = (

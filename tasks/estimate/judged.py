@@ -1,6 +1,6 @@
-"""Rehearse what judges would be asked: remembered replies where there are any, stand-ins of the schema elsewhere.
+"""Rehearse judges' questions with cached replies if any, else stand-ins that fit the schema.
 
-Only the metric's own steps say what is asked, so that any metric's calls can be counted before a run.
+Only the metric's own steps determine the questions, so that any metric's calls can be counted before a run.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ _WAVES = 100
 
 @dataclass
 class JudgeCalls:
-    """Calls to a judge: all and remembered ones, and of those still to be asked the signs by language."""
+    """Calls to a judge: all and cached ones, and the characters of the remaining ones by language."""
 
     calls: float = 0
     cached: float = 0
@@ -34,7 +34,7 @@ class JudgeCalls:
     known: list[Remembered] = field(default_factory=list)
 
     def count(self, entry: Remembered | None, language: str, signs: int, reply_signs: int = 0) -> None:
-        """Count one call: `entry` is its remembered reply, if there is one."""
+        """Count one call: `entry` is its cached reply, if there is one."""
         self.calls += 1
         if entry:
             self.cached += 1
@@ -44,7 +44,7 @@ class JudgeCalls:
             self.reply_signs += reply_signs
 
     def add(self, other: "JudgeCalls", factor: float) -> None:
-        """Count another tally in, so many times."""
+        """Add another tally, multiplied by a factor."""
         self.calls += factor * other.calls
         self.cached += factor * other.cached
         self.reply_signs += factor * other.reply_signs
@@ -78,7 +78,7 @@ def rehearse(
     panel: Panel,
     lookup: Callable[[Iterable[str]], Mapping[str, Remembered]],
 ) -> JudgeCalls:
-    """Put a metric's questions on samples to the panel's first judge, on paper.
+    """Simulate a metric's questions on samples to the panel's first judge, without calls.
 
     A sample's flag says whether its response is real; only what follows from real texts is looked up, and counted
     once.

@@ -1,6 +1,6 @@
-"""What is known before a run: the replies that the cache holds, and what the calls of earlier runs really took.
+"""Known facts before a run: the cached replies, and the usage of earlier runs' calls.
 
-Nothing is asked or written, and no cache is made.
+Nothing is called or written, and no cache is created.
 """
 
 import json
@@ -25,16 +25,16 @@ from tasks.store.replies import Remembered
 from tasks.store.tables import Damaged, Store
 
 RUNS = 20
-"""The latest runs that are read."""
+"""The number of latest runs that are read."""
 ENOUGH = 5
-"""Calls, or judged replies, from which a mean is used."""
+"""Minimum calls, or judged replies, for using a mean."""
 WEIGHED = 200
 """Prompts of a run whose characters are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallMeans:
-    """What `n` calls of a model took: the means of tokens written and seconds, characters to a token."""
+    """Averages over `n` calls of a model: output tokens, seconds, characters per token."""
 
     n: int
     tokens_out: float
@@ -44,7 +44,7 @@ class CallMeans:
 
 @dataclass
 class Memory:
-    """The reply cache and the latest runs of a store, looked into; notes in `language`, problems in English.
+    """Read access to a store's reply cache and latest runs; notes in `language`, problems in English.
 
     `examined` are the short exams that were counted: judge, step, language.
     """
@@ -58,7 +58,7 @@ class Memory:
     examined: set[tuple[str, str, str]] = field(default_factory=set)
 
     def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
-        """Return what identifies a model, as a run would; None, with a note, where that cannot be told."""
+        """Return a model's identity, as a run would; None, with a note, if it is unavailable."""
         key = (role, model.name)
         if key not in self.identities:
             self.identities[key] = None
@@ -72,13 +72,13 @@ class Memory:
         return self.identities[key]
 
     def lookup(self, ids: Iterable[str]) -> Mapping[str, Remembered]:
-        """Return the remembered replies among requests."""
+        """Return the cached replies among requests."""
         wanted, file = list(dict.fromkeys(ids)), file_of(cache_url(self.store))
-        there = file is None or (file.is_file() and file.stat().st_size > 0)  # a look must not make a cache
+        there = file is None or (file.is_file() and file.stat().st_size > 0)  # reading must not create a cache
         return open_cache(self.store).lookup(wanted) if wanted and there else {}
 
     def call_means(self, role: str, model: str, suite: str = "") -> CallMeans | None:
-        """Return what calls of a model took, in a suite or in all; None where too few are known."""
+        """Return the averages of a model's calls, in a suite or in all; None if too few are known."""
         own = self._calls.filter(role=role, model=model).drop_nulls("tokens_out")
         own = own.filter(suite=suite) if suite else own
         if own.height < ENOUGH:
@@ -93,11 +93,11 @@ class Memory:
         )
 
     def calls_per_reply(self, suite: str, judge: str, name: str) -> float | None:
-        """Return how often a judge was asked for a metric about one reply; None where too few were judged."""
+        """Return the mean calls to a judge for a metric per reply; None if too few were judged."""
         steps = [step.name for step in metric(name).steps]
         every = self._calls.filter(role="judge", suite=suite, model=judge)
         own = every.filter(pl.col("step").is_in(steps))
-        # Replies that no call was needed for count as well: they are among those that were answered.
+        # Replies that needed no call count as well: they are among those that were answered.
         replies = self._calls.filter(role="model", suite=suite).unique(["run", "item_id", "asked"]).height
         return own.height / replies if own.height and replies >= ENOUGH else None
 

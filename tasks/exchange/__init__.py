@@ -1,1 +1,1 @@
-"""What other tools recorded: logs read as rows with given responses. Nothing of a log is executed or fetched."""
+"""Read other tools' logs as rows with given responses. Nothing in a log is executed or fetched."""

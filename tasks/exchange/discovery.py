@@ -1,9 +1,9 @@
-"""The adapters: one module a form of another tool, found by its being in `tasks/exchange/adapters/`.
+"""The adapters: one module per format of another tool, discovered in `tasks/exchange/adapters/`.
 
-An adapter has the tool's name `TOOL`. One that reads has `fits(source)` and `read(source)`,
-which yields rows (`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads
-what no other knows. One that writes has the form's name `FORM` and says in `WRITES` what its files are, both plain
-texts; its `write(evaluations, folder, run=…)`, called once for a run, returns the files.
+An adapter has the tool's name `TOOL`. A reader has `fits(source)` and `read(source)`, which yields rows
+(`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads what no other
+recognises. A writer has the format's name `FORM` and describes its files in `WRITES`, both plain texts; its
+`write(evaluations, folder, run=…)`, called once for a run, returns the files.
 """
 
 import ast
@@ -26,15 +26,15 @@ def found() -> tuple[ModuleType, ...]:
 
 
 def readers() -> list[ModuleType]:
-    """Return those that read a form."""
+    """Return the adapters that read a format."""
     return [one for one in found() if hasattr(one, "read")]
 
 
 def writer(form: str) -> ModuleType:
-    """Return the one that writes a form.
+    """Return the adapter that writes a format.
 
     Raises:
-        InputError: there is none.
+        InputError: it does not exist.
     """
     if form not in forms():
         raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(forms())}.")
@@ -42,7 +42,7 @@ def writer(form: str) -> ModuleType:
 
 
 def forms() -> Mapping[str, str]:
-    """Return what the files of each form are that is written; for a command's help, which imports no adapter."""
+    """Return the description of each writable format; for a command's help, which imports no adapter."""
     there = (path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
     written: dict[str, str] = {}
     for path in sorted(there, key=lambda path: path.name):

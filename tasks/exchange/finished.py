@@ -1,4 +1,4 @@
-"""A finished run of ours in the forms of other tools: taken apart, one evaluation for each suite and target."""
+"""A finished run for export to other tools: one evaluation for each suite and target."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -35,10 +35,10 @@ class ScoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One target's replies to one suite, with what `results.json` says of them (docs/results.md).
+    """One target's replies to one suite, with their entries in `results.json` (docs/results.md).
 
-    `result` is the suite's score with its interval, threshold and outcome, {} where there is none; `cells` are the
-    means and intervals of the metrics, by name. The score is made of the metrics `scored_by`.
+    `result` is the suite's score with its interval, threshold and outcome, {} if none; `cells` are the means and
+    intervals of the metrics, by name. The score is made of the metrics `scored_by`.
     """
 
     suite: str
@@ -49,7 +49,7 @@ class Evaluation:
     rows: tuple[ScoredReply, ...]
 
     def metrics(self) -> list[str]:
-        """Return the metrics that have a mean, and a value somewhere: the score's own first."""
+        """Return the metrics that have a mean and at least one value: the score's own first."""
         there = self.cells.keys() & {name for row in self.rows for name in row.scores}
         return [*(name for name in self.scored_by if name in there), *sorted(there - {*self.scored_by})]
 
@@ -75,7 +75,7 @@ def evaluations(run: FinishedRun, root: str) -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:
-        InputError: the run's results cannot be read, or the store does not hold its tables whole.
+        InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
     path = run.folder / "results.json"
     try:
@@ -108,11 +108,11 @@ def evaluations(run: FinishedRun, root: str) -> Iterator[Evaluation]:
 
 
 def export(run: FinishedRun, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:
-    """Write a run in a form of another tool, and yield the files.
+    """Write a run in another tool's format, and yield the files.
 
     Raises:
-        InputError: there is no such form, the run's tables or results are not whole, the form's package is missing,
-            or the folder cannot be written.
+        InputError: the format does not exist, the run's tables or results are not intact, the format's package is
+            missing, or the folder cannot be written.
     """
     version = next((one.version for one in distributions(name="basic-control")), "unknown")
     facts = {"run": run.name, "started": run.manifest.get("started", ""), "version": version}

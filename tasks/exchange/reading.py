@@ -1,4 +1,4 @@
-"""Read a file of another tool, whichever it is, in the canonical form; told apart by what it holds."""
+"""Read any supported tool's file in the canonical form; the format is detected by content."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -14,18 +14,18 @@ from tasks.exchange.records import Log, Recorded, Row
 from tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
-"""Rows that are named one by one where something of them cannot be carried over."""
+"""Maximum rows named individually if part of them cannot be carried over."""
 _BATCH = 1_000
 
 
 def read(path: Path, columns: Mapping[str, str] | None = None) -> Log[Recorded]:
-    """Read a file of another tool, or a folder of such files, whole.
+    """Read a file of another tool, or a folder of such files.
 
-    `columns` are our names for the columns of a table (`question`, `score`, …). Halves of surrogate pairs, which no
-    file of ours can hold, are read as U+FFFD, and each such row is told in the remarks.
+    `columns` are our names for the columns of a table (`question`, `score`, …). Lone surrogates, which our files
+    cannot hold, are read as U+FFFD, and each such row is named in the remarks.
 
     Raises:
-        InputError: no such file, one that is too large, of no known tool, or of two, or without a score or reply.
+        InputError: the file is missing, too large, of no known tool or of two, or without a score or reply.
     """
     return read_through(path, list, columns)
 
@@ -33,7 +33,7 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> Log[Recorded]:
 def read_through(
     path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None = None
 ) -> Log[Row]:
-    """Read as `read` does, and keep what `through` makes of some rows at a time: those of a file may be many."""
+    """Like `read`, but apply `through` to portions of rows and keep its results: files may be large."""
     return _folder(path, through, columns) if path.is_dir() else _file(open_source(path, columns), through)
 
 
@@ -82,7 +82,7 @@ def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) ->
 
 
 def _reader(source: Source) -> tuple[ModuleType, Source]:
-    """Return the one adapter that reads a file, and the file: without columns that are another file's."""
+    """Return the one adapter that reads a file, and the file, without columns meant for other files."""
     if source.columns and not {*source.columns.values()} & source.head.keys():
         bare = replace(source, columns={})
         source = bare if any(one.fits(bare) for one in readers()) else source
@@ -110,7 +110,7 @@ def _folder(
 ) -> Log[Row]:
     """Join the files of a folder that are of a known tool: its parts, which have no question in common.
 
-    Of two about the same questions, the later by name stands.
+    Of two about the same questions, the later by name is kept.
     """
     listed = sorted(file for file in (*path.glob("*"), *path.glob("*/*")) if file.suffix.lower() in FORMS)
     if not listed:
@@ -142,7 +142,7 @@ def _folder(
 
 
 def _storable(row: Recorded) -> tuple[Recorded, str]:
-    """Return a row whose texts can be written as UTF-8, and what of it was changed for that."""
+    """Return a row with texts valid in UTF-8, and what was changed for that."""
 
     def whole(value: Any) -> Any:
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What files of other tools hold, in one form: a reply to a question, with every score that the tool states of it.
+"""The common form of other tools' files: a reply to a question, with every score that the tool states of it.
 
 Source: SPEC 18 (the canonical row: one for each score of a reply).
 """
@@ -15,9 +15,9 @@ from metrics.stats.missing import UNSTATED
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A score as the tool states it, on the tool's own scale; None where `status` says why there is none.
+    """A score on the tool's own scale; None if `status` says why there is none.
 
-    `judge` names the model that gave it, '' where it was computed. `reason` is a judge's, or that of a failure.
+    `judge` names the model that gave it, '' if it was computed. `reason` is a judge's, or that of a failure.
     """
 
     value: float | None
@@ -27,13 +27,13 @@ class Stated:
 
 
 class Recorded(NamedTuple):
-    """One recorded reply: `answer` is what was expected, `scores` are the tool's own by metric, the main one first.
+    """One recorded reply: `answer` is the expected one, `scores` the tool's own by metric, the main one first.
 
-    `id` is what the file declares to name the question in other files too, '' where it has no more than row
-    numbers. `target` is the model, with its prompt where there are several. `repeat` is None where the file does
-    not tell repeats apart. `template`: questions of one template are not independent. `response` is None where
-    nothing was written, `finish_reason` in our terms (`stop`, `length`, …), '' where the file does not say.
-    `error` says why the call failed; `facts` are the columns of a table that nothing else here stands for.
+    `id` is the declared id of the question across files, '' if there are only row numbers. `target` is the model,
+    with its prompt if there are several. `repeat` is None if the file does not distinguish repeats. `template`:
+    questions of one template are not independent. `response` is None if nothing was written, `finish_reason` in our
+    terms (`stop`, `length`, …), '' if the file does not say. `error` says why the call failed; `facts` are the
+    remaining columns of a table.
     """
 
     id: str
@@ -55,7 +55,7 @@ class Recorded(NamedTuple):
 
     @property
     def asked(self) -> tuple[str, str]:
-        """What the row asks: its id and text."""
+        """The question's id and text."""
         return self.id, self.question
 
 
@@ -64,12 +64,12 @@ Found = Recorded | str | Mapping[str, str]
 
 
 Row = TypeVar("Row", bound=Any)
-"""A recorded reply, with its texts or without them: it has at least `suite`, `target`, `asked` and `scores`."""
+"""A recorded reply, with or without its texts: it has at least `suite`, `target`, `asked` and `scores`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log(Generic[Row]):
-    """What one file holds. `facts` are what it states of versions, options and prompts, by the field's names.
+    """The content of one file. `facts` are what it states of versions, options and prompts, by the field's names.
 
     `remarks` say what could not be carried over.
     """
@@ -90,7 +90,7 @@ _RIGHT = {"pass": 1.0, "passed": 1.0, "true": 1.0, "yes": 1.0, "correct": 1.0, "
 
 
 def number(value: object) -> float | None:
-    """Return a score as a number, of words such as pass and fail 1 and 0; None for what is none."""
+    """Return a score as a number, words such as pass and fail as 1 and 0; None for other values."""
     if isinstance(value, str):
         word = value.strip().lower()
         if word in _RIGHT:
@@ -106,7 +106,7 @@ def number(value: object) -> float | None:
 
 
 UNREAD = f"{UNSTATED}: "
-"""How the reason of a score begins that is no number and none of the words."""
+"""Prefix of the reason of a score that is neither a number nor one of the words."""
 
 
 def stated(value: object, *, judge: str = "", reason: object = "", error: object = "") -> Stated:
@@ -124,7 +124,7 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
 
 
 _PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
-"""One object for all rows: there may be many."""
+"""Shared objects: there may be many rows."""
 
 
 def _whole(text: str) -> str:
@@ -132,40 +132,40 @@ def _whole(text: str) -> str:
 
 
 def share(value: object) -> float | None:
-    """Return a score as a share in [0, 1]; None for what is none."""
+    """Return a score as a share in [0, 1]; None for other values."""
     found = number(value) if not isinstance(value, str) else None
     return found if found is not None and 0 <= found <= 1 else None
 
 
 def counted(value: object) -> int | None:
-    """Return a count of tokens; None for what is none."""
+    """Return a count of tokens; None for other values."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def mapped(value: object) -> Mapping[str, Any]:
-    """Return an object of a file, empty where it is none."""
+    """Return a file's object; empty for other values."""
     return value if isinstance(value, dict) else {}
 
 
 def within(value: object, *names: str) -> Any:
-    """Return what stands in objects of a file that lie in each other; None where something there is none."""
+    """Return the value at nested keys of a file's objects; None if one is missing."""
     for name in names:
         value = mapped(value).get(name)
     return value
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
-    """Return a list of a file, each of its elements as an object; empty where nothing is there."""
+    """Return a file's list with each element as an object; empty if there is none."""
     return [mapped(one) for one in value or ()]
 
 
 def first(given: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return what is there under the first of some names that has anything; None where none has."""
+    """Return the first non-empty value under some names; None if there is none."""
     return next((given[name] for name in names if given.get(name) not in (None, "")), None)
 
 
 def text_of(value: object) -> str:
-    """Return a text as a file holds it: a string, or the text parts of a message's content."""
+    """Return a text in a file: a string, or the text parts of a message's content."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -177,26 +177,26 @@ def text_of(value: object) -> str:
 
 
 def name_of(metric: str) -> str:
-    """Return what a metric of ours is called beside the tool's own, which may have the same name."""
+    """Return the name of our metric beside the tool's own, which may have the same name."""
     return f"{metric} (ours)"
 
 
 def conversation(messages: object) -> str:
-    """Return the texts of a list of chat messages; of a text itself."""
+    """Return the joined texts of a list of chat messages; a text unchanged."""
     if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
         return "\n\n".join(text_of(one.get("content")) for one in messages)
     return text_of(messages)
 
 
 def expected(value: object) -> str | list[str]:
-    """Return what is expected: a text, or several of which any will do."""
+    """Return the expected answer: a text, or several alternatives."""
     if isinstance(value, list):
         return [text_of(one) for one in value]
     return text_of(value).strip()
 
 
 def stated_facts(**facts: object) -> dict[str, str]:
-    """Return what a file states, without what it does not."""
+    """Return the facts that a file states, without missing ones."""
     return {
         _whole(name.replace("_", " ")): _whole(str(value))
         for name, value in facts.items()

@@ -1,4 +1,4 @@
-"""A file of another tool: opened within bounds of size and depth, and what it begins with."""
+"""Another tool's file: opened with limits on size and depth, and its head."""
 
 import csv
 import gzip
@@ -18,7 +18,7 @@ from data.errors import InputError
 from data.files import opened, stream
 
 LARGEST = 512 << 20
-"""Bytes of a file, unpacked: the text of a JSON document is held whole."""
+"""Bytes of a file, unpacked: the text of a JSON document is kept in memory."""
 FORMS = (".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _CHUNK = 1 << 20
 _FEW = 1_000  # elements of a list that may all be objects at once
@@ -27,7 +27,7 @@ _SCAN = json.JSONDecoder().raw_decode
 
 
 class Packed(list[bytes]):
-    """A list whose elements are packed until they are looked at: as objects they take five times the memory."""
+    """A list whose elements are marshalled until accessed: as objects they take five times the memory."""
 
     def __iter__(self) -> Iterator[Any]:
         return map(marshal.loads, super().__iter__())
@@ -37,7 +37,7 @@ class Packed(list[bytes]):
 
 
 def _parsed(text: str) -> Any:
-    """Parse JSON; the elements of its uppermost lists stay packed."""
+    """Parse JSON; the elements of its top-level lists stay marshalled."""
     value, end = _value(text, _after(text, 0), 2)
     if end < len(text):
         raise json.JSONDecodeError("Extra data", text, end)
@@ -45,7 +45,7 @@ def _parsed(text: str) -> Any:
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    """Return the value that begins there, and where what comes after it begins; lists so deep stay packed."""
+    """Return (value, next position) at a position; lists at that depth stay marshalled."""
     opening = text[at : at + 1]
     if opening != "[" and not (opening == "{" and depth):
         value, end = _SCAN(text, at)
@@ -69,7 +69,7 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
 
 
 def _after(text: str, at: int) -> int:
-    """Return where the next character that is no white space stands."""
+    """Return the position of the next non-whitespace character."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
@@ -82,14 +82,14 @@ def _mark(text: str, at: int, mark: str) -> int:
 
 @dataclass(frozen=True)
 class Source:
-    """A file; `columns` are our names for its columns, where the user gives them."""
+    """A file; `columns` are our names for its columns, if given by the user."""
 
     path: Path
     columns: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def whole(self) -> Any:
-        """What a JSON file holds; None for a file of rows, or one that is no JSON as a whole."""
+        """A JSON file's content; None for a file of rows, or one that is not a single JSON document."""
         if self.path.suffix.lower() != ".json":
             return None
         try:
@@ -105,13 +105,13 @@ class Source:
 
     @cached_property
     def head(self) -> Mapping[str, Any]:
-        """The object that a JSON file holds; of rows the first, with the columns of some more; else empty."""
+        """A JSON file's object; for rows the first, with the columns of some more; else empty."""
         if self.path.suffix.lower() == ".eval":
             return {}
         if isinstance(self.whole, Mapping):
             return self.whole
         found: dict[str, Any] = {}
-        for row in islice(self.rows(), 100):  # JSON leaves out what a row does not have
+        for row in islice(self.rows(), 100):  # JSON omits what a row does not have
             found = {**row, **found}
         return found
 
@@ -128,7 +128,7 @@ class Source:
 
     @cached_property
     def repeated(self) -> tuple[str, ...]:
-        """The columns of a CSV or TSV that stand twice in its header: rows have the last one's cells."""
+        """The columns that occur twice in a CSV or TSV header: rows have the last one's cells."""
         if not self.path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
             return ()
         with opened(self.path) as raw:
@@ -141,12 +141,12 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
     """Open a file of another tool.
 
     Raises:
-        InputError: no such file, or one that is too large.
+        InputError: it does not exist, or is too large.
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file. Give a run, or a file of another tool: {', '.join(FORMS)}.")
     size = path.stat().st_size
-    if path.suffix.lower() == ".gz":  # a damaged one is its reader's to tell, and what a zip holds
+    if path.suffix.lower() == ".gz":  # its reader reports a damaged one, and a zip's content
         size = 0
         with suppress(ValueError, OSError, EOFError, zlib.error), gzip.open(path) as packed:
             while size <= LARGEST and (part := packed.read(_CHUNK)):
@@ -156,7 +156,7 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
 
 
 def refuse_large(path: Path, size: int) -> None:
-    """Refuse a file of so many bytes, unpacked.
+    """Reject a file of too many bytes, unpacked.
 
     Raises:
         InputError: it is too large.

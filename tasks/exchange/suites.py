@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One model's replies to one task, to be scored here; `metric` names the tool's score to set beside ours."""
+    """One model's replies to one task, to be scored here; `metric` names the tool's score to compare with ours."""
 
     tool: str
     task: str
@@ -28,17 +28,17 @@ class Replay:
     remarks: tuple[str, ...] = ()
 
     def stated(self, row: Recorded) -> float | None:
-        """Return the tool's own score of a reply, in [0, 1]; None where it has none."""
+        """Return the tool's own score of a reply, in [0, 1]; None if it has none."""
         return share(row.scores[self.metric].value) if self.metric in row.scores else None
 
     @property
     def accuracy(self) -> float | None:
-        """The mean of the tool's own scores; None where there are none."""
+        """The mean of the tool's own scores; None if there are none."""
         stated = [value for row in self.rows if (value := self.stated(row)) is not None]
         return sum(stated) / len(stated) if stated else None
 
     def as_row(self, number: int) -> dict[str, Any]:
-        """Return a reply as a row of a suite's data; what is not known is left out."""
+        """Return a reply as a row of a suite's data, without unknown fields."""
         row = self.rows[number]
         several = f", repeat {row.repeat + 1}" if row.repeat is not None else ""
         found: dict[str, Any] = {
@@ -55,12 +55,12 @@ class Replay:
 
 
 def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
-    """Read a log of another tool, whichever it is, as replies that can be scored here.
+    """Read any supported tool's log as replies that can be scored here.
 
-    `metric` names the tool's score to set beside ours, `task` one of several; the first there is unless given.
+    `metric` names the tool's score to compare with ours, `task` one of several; by default the first.
 
     Raises:
-        InputError: no such file, no log of a known tool, or none with a reply of one model.
+        InputError: the file is missing, of no known tool, or has no reply of one model.
     """
     log = read_log(path)
     remarks = [*log.remarks]
@@ -89,7 +89,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
 
 
 def _stated(path: Path, log: Log[Recorded], wanted: str, remarks: list[str]) -> str:
-    """Return the score that is set beside ours: the one wanted, else the first that lies in [0, 1]."""
+    """Return the score to compare with ours: the one `wanted`, else the first that lies in [0, 1]."""
     known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
     strange = {name for name, value in known if share(value) is None}
     able = [name for name in log.metrics if name not in strange]
@@ -110,10 +110,10 @@ def fitting(log: Replay) -> str:
 
 
 def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") -> str:
-    """Write a log into a folder, `rows.jsonl` and a `run.yaml` that scores it; return the metric that does.
+    """Write a log into a folder, `rows.jsonl` and a `run.yaml` that scores it; return its metric.
 
     Raises:
-        InputError: the folder holds such files already, or cannot be written.
+        InputError: the folder already has such files, or cannot be written.
     """
     if there := next((name for name in (ROWS, RUN) if (folder / name).exists()), ""):
         raise InputError(f"{folder / there} is there already; give another folder with --to.")

@@ -1,4 +1,4 @@
-"""Recorded replies as the tables of a run: items, scores, replies; everything else reads no other form.
+"""Convert recorded replies to the tables of a run: items, scores, replies.
 
 Source: SPEC 15, 18.
 """
@@ -23,19 +23,19 @@ from tasks.exchange.records import UNREAD, Log, Recorded, Stated
 UNNAMED = "results"
 """The suite of files that name none."""
 _BEGINNING = 300
-"""Characters of a question and of what is expected that tables hold; their texts are read where they are shown."""
+"""Characters kept of questions and expected answers; the full texts are read when they are shown."""
 _SHOWN = 60
 _KEY = {name: SCORES.columns[name] for name in ("item_id", "model", "repeat")}
 Scales = Mapping[str, tuple[float, float]]
-"""Of metrics whose values lie outside 0 and 1: the least and the most."""
+"""The minimum and maximum of metrics whose values lie outside 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogTables:
-    """A log's tables; `replies` has item_id, model, repeat, error, and `at`, by which its texts are read.
+    """A log's tables; `replies` has item_id, model, repeat, error, and `at`, the position of its texts.
 
-    `metrics` are those of `scores`, in order. `kinds` says of each metric whether it is
-    `yes_no`, a `share` or a `rating` (of a declared scale).
+    `metrics` are those of `scores`, in order. `kinds` maps each metric to `yes_no`, `share` or `rating` (of a
+    declared scale).
     """
 
     items: pl.DataFrame
@@ -47,10 +47,10 @@ class LogTables:
 
 
 class Row(NamedTuple):
-    """A recorded reply without its texts, which `at` finds: there may be hundreds of thousands.
+    """A recorded reply without its texts, which are at `at`: there may be hundreds of thousands.
 
-    `prompt` and `answer` are their beginnings, `words` tells the question from others of its id, None where it has
-    no text; the digests are those of the question and of what is expected.
+    `prompt` and `answer` are their beginnings, `words` distinguishes the question from others of its id, None
+    without a text; the digests are those of the question and of the expected answer.
     """
 
     id: str
@@ -70,19 +70,19 @@ class Row(NamedTuple):
 
     @property
     def asked(self) -> tuple[str, str]:
-        """What the row asks: its id and text."""
+        """The question's id and text."""
         return self.id, self.words or ""
 
 
 class Texts:
-    """Of each row its question, answer and response, in a file without a name: they may be gigabytes."""
+    """Each row's question, answer and response, in a temporary unnamed file: they may be gigabytes."""
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115 - it lives as long as its texts
         self._end = 0
 
     def keep(self, *texts: str | None) -> int:
-        """Keep a row's texts, and return what they are read by.
+        """Store a row's texts, and return their position.
 
         Raises:
             InputError: the disk is full.
@@ -99,13 +99,13 @@ class Texts:
         return at
 
     def read(self, at: int) -> list[str | None]:
-        """Return the question, answer and response of a row; None stands for a response that was never written."""
+        """Return the question, answer and response of a row; None for a response that was never written."""
         self._file.seek(at)
         return [*marshal.load(self._file)]  # noqa: S302 - of what was written above
 
 
 def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
-    """Keep the texts of rows in `texts`.
+    """Yield rows without their texts, which are stored in `texts`.
 
     Raises:
         InputError: a row names no question.
@@ -129,9 +129,9 @@ def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
 
 
 def shared_ids(logs: Sequence[Log[Row]], known: Collection[str] = ()) -> set[str]:
-    """Return the declared ids that name one question in two logs at least (or in `known`, those of runs).
+    """Return the declared ids that name one question in at least two logs (or in `known`, those of runs).
 
-    An id under which one log asks several texts names none, nor do row numbers beside texts.
+    An id with several texts in one log names none, nor do row numbers if there are texts.
     """
     seen = Counter(dict.fromkeys(known, 1))
     for log in logs:
@@ -143,12 +143,12 @@ def shared_ids(logs: Sequence[Log[Row]], known: Collection[str] = ()) -> set[str
 
 
 def _counting(ids: Collection[str]) -> bool:
-    """Say whether ids only count rows, from 0 or 1 on."""
+    """Return whether ids only count rows, from 0 or 1 on."""
     return any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
 
 
 def _refuse_twofold(log: Log[Row], *, by_id: bool) -> None:
-    """Refuse ids that name several texts in one suite; row numbers need not be ids where there are texts."""
+    """Reject ids with several texts in one suite; row numbers need not be ids if there are texts."""
     texts: dict[tuple[str, str, str], Row] = {}
     twice: dict[str, tuple[str, str]] = {}
     for row in log.rows:
@@ -172,11 +172,10 @@ def tabulate(
     scales: Scales | None = None,
     apart: Collection[str] = (),
 ) -> LogTables:
-    """Make a log's tables.
+    """Return a log's tables.
 
-    `ids` are the declared ids that count (others are no more than the question's text says); `by_id`: there are no
-    texts on every side, so ids alone say what is asked. `apart` are metrics that are kept though they are the
-    same as another.
+    `ids` are the declared ids that count (others add nothing to the question's text); `by_id`: not all sides have
+    texts, so ids alone identify questions. `apart` are metrics that are kept though they equal another.
 
     Raises:
         InputError: no score lies in [0, 1], or an id names two texts.
@@ -187,7 +186,7 @@ def tabulate(
     scores: list[tuple[Any, ...]] = []
     replies: list[tuple[Any, ...]] = []
     turns = Counter[tuple[str, str]]()
-    # Rows of which the file does not tell which came first count in its order.
+    # Rows without a known order count in the file's order.
     for row in sorted(log.rows, key=attrgetter("repeat")):
         text, expected = row.text_digest, row.answer_digest
         if by_id and row.id and row.words is not None:
@@ -208,7 +207,7 @@ def tabulate(
 
 
 def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Make a frame of rows, and let go of them: there may be many."""
+    """Make a frame of rows, and release them: there may be many."""
     columns = [*zip(*rows, strict=True)] or [()] * len(schema)
     rows.clear()
     return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
@@ -238,7 +237,7 @@ def _values(log: Log[Row]) -> dict[str, list[float | None]]:
 
 
 def differing(logs: Iterable[Log[Row]]) -> set[str]:
-    """Return the metrics that in some logs are the same as one before them in every row, and in others are not."""
+    """Return the metrics that equal an earlier one in every row in some logs, but not in others."""
     alike, apart = set[str](), set[str]()
     for log in logs:
         values = [*_values(log).items()]
@@ -250,7 +249,7 @@ def differing(logs: Iterable[Log[Row]]) -> set[str]:
 def _scaled(
     log: Log[Row], scales: Scales, apart: Collection[str]
 ) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
-    """Return the metrics whose values have a scale, with it, and their kinds; say why others are left out."""
+    """Return the metrics with a scale, their scales and kinds; and why others are left out."""
     values = _values(log)
     kept: dict[str, tuple[float, float]] = {}
     kinds, remarks = {}, list(log.remarks)
@@ -279,7 +278,7 @@ def _scaled(
 
 
 def judges_of(log: Log[Row]) -> dict[str, str]:
-    """Return the names of the judges by the metrics that they gave."""
+    """Return the judges' names by the metrics that they scored."""
     given = ((metric, one.judge) for row in log.rows for metric, one in row.scores.items() if one.judge)
     named: dict[str, dict[str, None]] = {}
     for metric, judge in given:

@@ -1,4 +1,4 @@
-"""Look again at recorded replies with a metric of ours that asks nobody."""
+"""Score recorded replies again by a metric of ours that needs no judge."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from tasks.exchange.records import Recorded, Stated, name_of
 
 
 def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
-    """Return what gives rows a score of ours too, under `name_of(name)`.
+    """Return a function that adds our score to rows, under `name_of(name)`.
 
     Raises:
-        InputError: no such metric, or one that asks a judge.
+        InputError: the metric does not exist, or needs a judge.
     """
     unit = metric(name)
     if unit.steps or unit.verifies or unit.opponent:

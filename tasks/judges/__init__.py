@@ -1,1 +1,1 @@
-"""Whether judges can be trusted: what they were measured at, and the labels of people beside theirs."""
+"""Whether judges can be trusted: their measured accuracy, and human labels beside theirs."""

@@ -1,8 +1,8 @@
-"""People's labels of a finished run's judged replies: which to label, and what they make of the judge's mean.
+"""Human labels of a finished run's judged replies: which to label, and the corrected judges' mean.
 
-Samples are drawn with known probabilities, which stand in the sheet, so that an estimate from them is right however
-they were chosen. Nothing is asked. Labels are kept beside the runs by what was judged, criterion, question and
-reply: every later run of the same replies knows them, whoever its judges are.
+Samples are drawn with known probabilities, recorded in the sheet, so that estimates are unbiased however they were
+chosen. No model is called. Labels are stored beside the runs by what was judged, criterion, question and reply:
+every later run with the same replies uses them, whoever its judges are.
 """
 
 import csv
@@ -39,20 +39,20 @@ WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, 
 _log = logging.getLogger("tasks.store.runs")
 
 LABELS = ".labels"
-"""The folder among the runs that keeps labels: a file for each suite, model, metric and criterion."""
+"""The folder among the runs that stores labels: a file for each suite, model, metric and criterion."""
 
 Group = tuple[str, str, str]
 """Suite, model and metric."""
 Criteria = Mapping[tuple[str, str], str]
-"""What each judged metric of a suite asks."""
+"""The criterion of each judged metric of a suite."""
 
 _LEAST = 0.1
-"""How uncertain the surest verdict counts, so that each can be drawn."""
+"""Minimum uncertainty of a verdict, so that each can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """What labels make of one model's judged mean.
+    """One model's judged mean as corrected by labels.
 
     `agreement` is that of several labellers.
     """
@@ -68,7 +68,7 @@ class Labelled:
 class GroupLabels:
     """The labels of one suite, model and metric; `drawn` replies were to be labelled.
 
-    `labelled` has each reply's place among all that were judged, what each labeller said, and its probability.
+    `labelled` has each reply's position among all that were judged, each labeller's label, and its probability.
     """
 
     drawn: int = 0
@@ -86,7 +86,7 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
 
     Raises:
-        InputError: the store does not hold them, or nothing was judged.
+        InputError: the store does not have them, or nothing was judged.
     """
     items = load(run, "items", "items", root).unique("item_id")
     texts = replies(run, root).rename({"text": "response"}).drop("error")
@@ -97,9 +97,9 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
 
 
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Join the scores that judges gave with their items and with the replies that they are of (`response`).
+    """Join the judges' scores with their items and with the replies scored (`response`).
 
-    Where no judge counts, what they said together does all the same: people's labels put it right.
+    The mean is used even if no judge counts: human labels correct it.
     """
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
     rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
@@ -121,7 +121,7 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
 
 
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
-    """Return what each metric of suites is told to judge by, as it is configured."""
+    """Return the configured criterion of each metric of suites."""
     return {
         (suite.name, name): canonical(given.get("criteria", ""))
         for suite in suites
@@ -130,7 +130,7 @@ def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
 
 
 def _replies(found: pl.DataFrame, criterion: str) -> list[str]:
-    """Return what stands for each judged reply: a digest of criterion, question and text; equal ones numbered."""
+    """Return a key for each judged reply: a digest of criterion, question and text; equal ones numbered."""
     times: Counter[str] = Counter()
     names = []
     for row in found.select("prompt", "facts", "response").iter_rows():
@@ -148,7 +148,7 @@ def _file(folder: Path, group: Group, criterion: str) -> Path:
 def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
     """Draw n replies of each suite, model and metric, with the probability of each, and an empty label.
 
-    `uncertainty` draws replies in proportion to how far the judges' score is from 0 and 1.
+    `uncertainty` favours replies whose judges' score v is far from 0 and 1 (weight 0.1 + 4v(1 - v)).
 
     Raises:
         InputError: no such metric was judged.
@@ -181,7 +181,7 @@ def _chances(values: Any, n: int, by: By) -> Any:
 
 
 def _systematic(chances: Any, rng: Random) -> list[int]:
-    """Draw places with exactly these probabilities: one step over them in random order."""
+    """Draw positions with exactly these probabilities by systematic sampling in random order."""
     order = list(range(len(chances)))
     rng.shuffle(order)
     start, passed, drawn = rng.random(), 0.0, []
@@ -194,7 +194,7 @@ def _systematic(chances: Any, rng: Random) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class FilledRow:
-    """A row of filled sheets: which reply, how likely it was drawn, and what each labeller said, if anything."""
+    """A row of filled sheets: the reply, its probability, and each labeller's label, if any."""
 
     key: tuple[str, ...]
     probability: float
@@ -203,10 +203,10 @@ class FilledRow:
 
 
 def read_labels(*paths: Path) -> list[FilledRow]:
-    """Read filled sheets, of several labellers one each or one with several columns: a row for each reply.
+    """Read filled sheets, of one labeller each or with several columns: a row for each reply.
 
     Raises:
-        InputError: one is no CSV file with the sheet's columns, a label is none, or they are of different draws.
+        InputError: one is no CSV file with the sheet's columns, a label is invalid, or they are of different draws.
     """
     found: dict[tuple[str, ...], FilledRow] = {}
     for number, path in enumerate(paths, 1):
@@ -271,7 +271,7 @@ def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some.
 
     Raises:
-        InputError: a label stands for a reply that the run does not have, or there is none.
+        InputError: a label is of a reply that the run does not have, or there are no labels.
     """
     return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows).items()]
 
@@ -300,7 +300,7 @@ def _grouped(found: pl.DataFrame, rows: Sequence[FilledRow]) -> dict[Group, Grou
 
 
 def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labelled:
-    # Rows left empty: as if so many fewer had been drawn.
+    # Empty rows count as not drawn.
     answered = len(labels.labelled) / labels.drawn
     means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in labels.labelled]
     found = prediction_powered(
@@ -315,7 +315,7 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
 
 
 def keep(found: pl.DataFrame, rows: Sequence[FilledRow], criteria: Criteria, folder: Path) -> list[Path]:
-    """Write the labels of filled sheets where later runs find them; return the files.
+    """Store the labels of filled sheets for later runs; return the files.
 
     Raises:
         InputError: as `estimates`.
@@ -338,7 +338,7 @@ def kept_labels(
     items: pl.DataFrame,
     texts: Callable[[], pl.DataFrame],
 ) -> Labels:
-    """Return what labels that were kept make of a run's judged means, where its replies are those they are of.
+    """Return a run's judged means as corrected by stored labels of the same replies.
 
     Raises:
         InputError: a file of labels is damaged.
@@ -366,7 +366,7 @@ def kept_labels(
 
 
 def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
-    """Return the labels of a run's judged replies; None where they are not those from which was drawn.
+    """Return the labels of a run's judged replies; None if those differ from the replies drawn from.
 
     Judges may have failed on a few.
     """

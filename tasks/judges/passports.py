@@ -1,4 +1,4 @@
-"""Passports: whose a passport is, and how it is read out of an exam's scores, kept and found."""
+"""Passports: their owners, their computation from an exam's scores, storage and lookup."""
 
 import hashlib
 import json
@@ -33,9 +33,9 @@ def _examined(
     *,
     prompt: str = "",
 ) -> dict[str, Any]:
-    """Return all that makes a judge at a step the one that took the exam: model, sampling, prompts, language.
+    """Return what identifies a judge at a step for an exam: model, sampling, prompts, language.
 
-    `temperature`: the step's, where the judge has none of its own; `prompt`: the user's own.
+    `temperature`: the step's, if the judge has none of its own; `prompt`: the user's own.
     """
     metric, step = _step(exam)
     own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": prompt})
@@ -59,12 +59,12 @@ def _step(exam: str) -> tuple[Metric, Step]:
 
 
 def _place(identity: Mapping[str, Any]) -> str:
-    """Return where in the store a passport is kept."""
+    """Return a passport's path in the store."""
     return f"passports/{hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]}.json"
 
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
-    """Yield what each judge made of each exam item, from a run's scores."""
+    """Yield each judge's result on each exam item, from a run's scores."""
     rows = scores.filter(pl.col("metric").str.starts_with(EXAM), pl.col("status") != "not_applicable").join(
         items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
@@ -92,13 +92,13 @@ def keep_passports(
     *,
     about: Mapping[str, Any],
 ) -> list[Passport]:
-    """Keep the passports of an exam that was run, and return them; `about` says which run it was."""
+    """Store the passports of a completed exam, and return them; `about` identifies the run."""
     judges = {judge.name: judge for judge in listed}
     found = passports(exam_results(scores, items))
     for one in found:
         temperature = EXAMINED[one.exam][0].temperature
         identity = _examined(judges[one.judge], identities[one.judge], one.exam, one.language, temperature)
-        if one.domain:  # kept apart: means are corrected by the exam's own
+        if one.domain:  # separate: means are corrected by the exam's own
             identity["domain"] = one.domain
         document = {**one.as_dict(), "of": identity, **about}
         store.put_document(_place(identity), json.dumps(document, ensure_ascii=False, indent=1).encode())
@@ -107,14 +107,14 @@ def keep_passports(
 
 @dataclass(frozen=True, slots=True)
 class PassportFinder:
-    """Where a run looks up the passports of its suites' judges."""
+    """Finds the passports of the judges of a run's suites."""
 
     suites: Sequence[SuitePlan]
     identities: Mapping[str, Mapping[str, str]]
     store: Store
 
     def passport(self, suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
-        """Return a judge's passport at a step; None where it has not taken this exam as it is asked here."""
+        """Return a judge's passport at a step; None if it has not taken this exam in this configuration."""
         _, step = _step(exam)
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
@@ -133,7 +133,7 @@ class PassportFinder:
 
 
 def statuses_of(items: pl.DataFrame, found: PassportFinder) -> list[JudgeStatus]:
-    """Return how the judges of all judged metrics stand, in the languages of each suite's items."""
+    """Return the status of the judges of all judged metrics, in the languages of each suite's items."""
     plans = {plan.name: plan for plan in found.suites}
     spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
     return [
@@ -145,7 +145,7 @@ def statuses_of(items: pl.DataFrame, found: PassportFinder) -> list[JudgeStatus]
 
 
 def statuses_in(plan: SuitePlan, languages: Iterable[str], found: PassportFinder) -> list[JudgeStatus]:
-    """Return how the judges of a suite's metrics stand, in some languages."""
+    """Return the status of the judges of a suite's metrics, in some languages."""
     return [
         one
         for own in plan.judged
@@ -156,10 +156,10 @@ def statuses_in(plan: SuitePlan, languages: Iterable[str], found: PassportFinder
 
 
 def lacking(suite: Suite, found: Iterable[JudgeStatus]) -> dict[str, set[tuple[str, str]]]:
-    """Return the steps, by their exams' names, and languages in which judges of a suite have no passport."""
+    """Return the steps, by their exams' names, and languages in which judges of a suite lack a passport."""
     missed: dict[str, set[tuple[str, str]]] = {}
     for one in found:
-        # With a prompt of the user's own it is another step than the short form examines.
+        # With a user's own prompt it is another step than the short form examines.
         if not one.measured and not suite.options(one.metric).get("prompt"):
             missed.setdefault(one.judge, set()).add((one.exam, one.language))
     return missed

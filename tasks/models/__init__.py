@@ -5,10 +5,10 @@ from tasks.models.protocol import Client
 
 
 def open_client(model: Model) -> Client:
-    """Open the client of a model; to be used in one event loop, and closed in it.
+    """Open the client of a model; to be used and closed in one event loop.
 
     Raises:
-        InputError: what the provider needs is not there: a key, a file, an extra.
+        InputError: a requirement of the provider is missing: a key, a file, an extra.
     """
     client: Client = model.unit.open(model)
     return client

@@ -1,7 +1,7 @@
-"""Ask in batches: submit requests to a server's batch endpoint, and collect what has become of them.
+"""Submit requests to a server's batch endpoint and collect the results.
 
-Each request is in at most one batch, and which one is durable before the batch is made (`tasks.store.submissions`).
-A reply is remembered under the same request id as a direct call's, and only then is its submission forgotten.
+Each request is in at most one batch; that assignment is durable before the batch is created
+(`tasks.store.submissions`). A reply is cached under a direct call's request id; then its submission is deleted.
 """
 
 import asyncio
@@ -32,35 +32,35 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 LEASE_S = 60.0
 CHUNK = 1_000
-"""Replies that are written at once."""
+"""Replies written at once."""
 MOST = 50_000
 """Requests in a batch: OpenAI's limit."""
 LARGEST = 100_000_000
 """Characters of a batch's file: half of OpenAI's limit, since a character may be several bytes."""
 RETRY_S = 120.0
-"""How long a piece of work is tried again while the server is away; nothing is lost by giving it up."""
+"""How long an operation is retried while the server is unreachable; giving up loses nothing."""
 OUTAGE_S = 3600.0
-"""How long a run waits for a server that does not tell of a batch, before it leaves the batch to a later run."""
+"""How long a run waits for a server that does not report a batch's state before leaving it to a later run."""
 WITHIN_S = 86_400.0
-"""The time that a batch has: a server that does not know one within it is not in order, and may yet know it."""
+"""A batch's time limit: a server that does not know a batch younger than this is faulty, and may yet know it."""
 SOUGHT_S = 300.0
-"""How long a batch may be missing from the server's list after its making: before, it is not made once more."""
+"""How long a batch may be missing from the server's list after its creation before it is created again."""
 LOOK_S = 5.0
-"""Between two looks at that list."""
+"""Interval between two polls of that list."""
 SOUGHT = "their batch may be there, and is looked for in the server's list"
 HELD_S = 0.5
-"""Between two looks at what others are just asking or submitting."""
+"""Interval between two checks of what others are asking or submitting."""
 
 Known = Mapping[str, Remembered | FailedCall]
-"""What has become of requests already: replies of whatever run, and failures of this one."""
+"""Outcomes of requests so far: replies of any run, and failures of this one."""
 
 
 @dataclass
 class BatchQueue:
-    """Where requests are submitted as batches and collected; `endpoint` names server and model.
+    """Submits requests as batches and collects them; `endpoint` is the server and model.
 
-    `known` counts what has become of requests already and returns it; `ended` is told what becomes of one;
-    `awaiting` how many are waited for, and what for. `lasting` is put around work that a stop lets come to its end.
+    `known` counts and returns the outcomes of requests so far; `ended` is called with each outcome; `awaiting` with
+    how many are pending, and on what. `lasting` wraps work that a stop must let finish.
     """
 
     model: Model
@@ -77,9 +77,9 @@ class BatchQueue:
     _silent: dict[str, tuple[float, str]] = field(default_factory=dict)
 
     async def bring(self, calls: Mapping[str, Call]) -> None:
-        """Submit what waits nowhere, collect what is there; wait for the rest if the model's entry says so.
+        """Submit unsubmitted requests and collect results; wait for the rest if the model's entry says so.
 
-        What still waits when this returns has ended with the error `submitted`.
+        Requests still pending when this returns end with the error `submitted`.
         """
         left = dict(calls)
         self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
@@ -94,12 +94,12 @@ class BatchQueue:
             waiting = await self._waiting(left)
             there = {request_id for batch in waiting for request_id in batch.request_ids}
             if any(one not in there and one not in held for one in left):
-                continue  # what was lost, or refused for its form, is submitted once more
+                continue  # requests that were lost, or refused for their form, are submitted again
             if held:
                 self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
             elif left:
-                # It makes no sense to wait on for a server that is away, or never comes to an end.
+                # Do not wait for a server that is unreachable or never finishes.
                 away = any(time.monotonic() - since > OUTAGE_S for since, _ in self._silent.values())
                 endless = any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
                 if self.model.batch != "wait" or away or endless:
@@ -112,7 +112,7 @@ class BatchQueue:
             self.ended(request_id, CallError("submitted", said))
 
     async def _settle(self, left: dict[str, Call]) -> None:
-        """Take out what has ended elsewhere."""
+        """Remove requests that have ended elsewhere."""
         known = await self.known(list(left))
         for request_id in [one for one in left if one in known]:
             left.pop(request_id)
@@ -122,9 +122,9 @@ class BatchQueue:
         return [batch for batch in found if batch.token not in self._dead]
 
     async def _submit(self, left: dict[str, Call]) -> list[str]:
-        """Submit what is in no batch yet, and bring batches to an end that somebody was killed at making.
+        """Submit requests that are in no batch yet, and finish batches whose creation was interrupted by a kill.
 
-        Returns what another is just submitting or asking.
+        Returns the ids that another process is submitting or asking.
         """
         waiting = await self._waiting(left)
         halves = [batch for batch in waiting if batch.batch_id is None]
@@ -133,13 +133,13 @@ class BatchQueue:
         if not wanted:
             return []
         cache, holder = self.writer.cache, self.writer.holder
-        # Whoever makes a batch of a request holds its claim: of one that is not granted, another makes it now.
+        # Creating a batch requires the claim on each request: one that is not granted is being batched elsewhere.
         granted = await asyncio.to_thread(cache.claim, wanted, holder=holder, lease_s=LEASE_S)
         try:
             for half in halves:
                 if not set(half.request_ids) <= granted:
                     continue
-                # Its making was broken off; it is forgotten only when it stays unlisted.
+                # Its creation was interrupted; it is forgotten only if it stays unlisted.
                 left_s = min(SOUGHT_S, half.submitted_at + SOUGHT_S - time.time())
                 if batch_id := await self._found(half.token, left_s, len(half.request_ids)):
                     await asyncio.to_thread(self.submissions.submitted, half.token, batch_id)
@@ -158,7 +158,7 @@ class BatchQueue:
         return [one for one in wanted if one in left and one not in granted and one not in there]
 
     async def _found(self, token: str, seconds: float, n: int) -> str | None:
-        """Look for a token's batch in the server's list, for some time: it may be late to show one."""
+        """Poll the server's list for a token's batch for up to `seconds`: it may appear late."""
         until = time.monotonic() + seconds
         while not (batch_id := await self._trying(lambda: self.server.find(token))):
             if (rest := until - time.monotonic()) <= 0:
@@ -168,7 +168,7 @@ class BatchQueue:
         return batch_id
 
     async def _make(self, portion: Mapping[str, Call], left: dict[str, Call], *, again: bool) -> None:
-        """Make a batch; what cannot be submitted ends with the reason."""
+        """Create a batch; requests that cannot be submitted end with the reason."""
         token = uuid.uuid4().hex
         begun, names = self.submissions.begin, list(portion)
         await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.client.learned, again=again)
@@ -178,7 +178,7 @@ class BatchQueue:
             maybe = True
             batch_id = await self._created(file, token, len(portion))
         except CallError as error:
-            if not maybe or error.kind not in RETRIED:  # else it may be there, which the next run finds out
+            if not maybe or error.kind not in RETRIED:  # else it may exist, which the next run finds out
                 await asyncio.to_thread(self.submissions.end, names)
             none = CallError(error.kind, f"no batch was made: {error.message}")
             return await self._refuse(dict.fromkeys(names, none), left)
@@ -187,7 +187,7 @@ class BatchQueue:
         return None
 
     async def _created(self, file: str, token: str, n: int) -> str:
-        """Make a batch of a file; where the answer to that is lost, look for it before it is made again."""
+        """Create a batch from a file; if the response is lost, look for the batch before creating it again."""
         doubtful = False
 
         async def once() -> str:
@@ -205,7 +205,7 @@ class BatchQueue:
         return await self._trying(once)
 
     async def _collect(self, batch: Submitted, batch_id: str, left: dict[str, Call]) -> None:
-        """Remember the results of a batch that is over, and take it out of what is left."""
+        """Cache the results of a finished batch and remove its requests from `left`."""
         calls = {one: left[one] for one in batch.request_ids if one in left}
 
         async def results() -> dict[str, Reply | CallError]:
@@ -219,7 +219,7 @@ class BatchQueue:
         self._silent.pop(batch_id, None)
         if not state.over:
             return None
-        # Of others in the same batch, the runs that want them collect them.
+        # Other requests of the same batch are collected by the runs that need them.
         own = {one: found.get(one) or _unanswered(batch_id, state) for one in batch.request_ids}
         kept = [
             Remembered(request_id, masked(reply), state.seconds, self.model.name)
@@ -229,7 +229,7 @@ class BatchQueue:
         for start in range(0, len(kept), CHUNK):
             await asyncio.to_thread(self.writer.cache.remember, kept[start : start + CHUNK])
         refused = {one: error for one, error in own.items() if isinstance(error, CallError)}
-        if self.server.client.learned != batch.form:  # those who were refused for it are submitted in the new one
+        if self.server.client.learned != batch.form:  # those refused for their form are submitted in the new one
             await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.client.learned)
             refused = {one: error for one, error in refused.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(own))
@@ -240,7 +240,7 @@ class BatchQueue:
         return await self._refuse(refused, left)
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
-        """End requests with errors, for all who want them in this run."""
+        """End requests with errors, for everyone waiting for them in this run."""
         failures = [FailedCall(one, error.kind, error.message) for one, error in refused.items()]
         await asyncio.to_thread(self.writer.fail, failures)
         for request_id, error in refused.items():
@@ -248,7 +248,7 @@ class BatchQueue:
             self.ended(request_id, error)
 
     async def _unsaid(self, batch: Submitted, batch_id: str, error: CallError, left: dict[str, Call]) -> None:
-        """Heed that the server does not tell what became of a batch: it is away, or has lost it, or refuses to."""
+        """Handle a server that does not report a batch's state: it is unreachable, lost the batch, or refuses."""
         if error.kind in RETRIED or (error.kind == "missing" and time.time() - batch.submitted_at < WITHIN_S):
             since, _ = self._silent.get(batch_id, (time.monotonic(), ""))
             self._silent[batch_id] = since, error.message
@@ -269,7 +269,7 @@ class BatchQueue:
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do a piece of work at the server, again while that is away."""
+        """Run an operation at the server, retrying while the server is unreachable."""
 
         def passing(error: Exception) -> bool | float:
             return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
@@ -283,7 +283,7 @@ class BatchQueue:
 
 
 def _unanswered(batch_id: str, state: BatchState) -> CallError:
-    """Return the error of a request that a batch which is over does not tell of."""
+    """Return the error of a request that the results of its finished batch do not include."""
     said = f"batch {batch_id} is {state.status}{f' ({state.message})' if state.message else ''}"
     todo = "run again to submit it once more, or with batch: off to ask directly"
     if state.status in {"expired", "cancelled"}:
@@ -294,8 +294,8 @@ def _unanswered(batch_id: str, state: BatchState) -> CallError:
 
 
 def portions(calls: Mapping[str, Call], model: Model) -> Sequence[dict[str, Call]]:
-    """Cut calls into batches that a server takes, and whose results fit what one answer may hold."""
-    # A reply's tokens as JSON, and all that a server writes around them.
+    """Split calls into batches that a server accepts and whose results fit the response size limit."""
+    # A reply's tokens as JSON, and the server's overhead around them.
     each = max(1, min(MOST, model.max_response_bytes // (2_000 + 8 * model.max_tokens)))
     found: list[dict[str, Call]] = []
     size = 0

@@ -1,4 +1,4 @@
-"""Hold what a model's server sends to a size, whichever HTTP package reads it."""
+"""Limit the size of response bodies, whichever HTTP package reads them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,18 +11,18 @@ from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 __all__ = ["ACCEPTED", "MOST_OF_ERROR", "BoundedBody", "bound"]
 
 MOST_OF_ERROR = 1_000_000
-"""Decoded bytes: of a refusal or a redirect no more is read, and a larger one is not read at all."""
+"""Decoded bytes read of an error or a redirect; a larger body is not read at all."""
 
 
 FLOOR_BYTES, WINDOW_S = 1000, 30.0
-"""A body that has begun must bring so many bytes in so many seconds, or end."""
+"""A body that has begun must bring this many bytes in this many seconds, or end."""
 
 
 async def floored(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
-    """Yield a body's pieces as long as they come quickly enough: one that drips could hold a call to its deadline.
+    """Yield a body's chunks while they arrive fast enough: a slow drip could hold a call until its deadline.
 
-    Until the first byte that is no white space, which servers send to keep a connection alive while a model thinks,
-    only the deadline counts.
+    Until the first non-whitespace byte only the deadline counts: servers send whitespace to keep a connection alive
+    while a model thinks.
 
     Raises:
         CallError: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
@@ -50,10 +50,10 @@ async def floored(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[byt
 
 
 class BoundedBody:
-    """A response's body, decoded here and given up once it is larger than is read, or drips.
+    """A response body that is decoded here and abandoned if it is too large or too slow.
 
-    To be mixed into the stream class of the package that reads it. The packages' own decoders unpack whatever
-    comes at once, however large, and hold the event loop for as long.
+    A mixin for the stream class of the HTTP package. The packages' own decoders unpack whatever arrives at once,
+    however large, and block the event loop meanwhile.
     """
 
     def __init__(self, stream: Any, encoding: str, most: int, where: str, *, refused: bool) -> None:
@@ -65,14 +65,14 @@ class BoundedBody:
 
     @property
     def elapsed(self) -> timedelta | None:
-        """What the package's own stream has measured."""
+        """The time measured by the package's own stream."""
         return getattr(self._stream, "elapsed", None)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the body, decoded, in one piece; nothing of a refusal's that cannot be read.
+        """Yield the decoded body in one piece; nothing if it is an error's body that cannot be read.
 
         Raises:
-            CallError: it is larger than is read, cannot be decoded, or comes too slowly.
+            CallError: it is too large, cannot be decoded, or arrives too slowly.
         """
         try:
             yield await read_body(floored(aiter(self._stream), self._where), self._encoding, self._most)
@@ -85,12 +85,12 @@ class BoundedBody:
             raise CallError("server", f"{self._where} sent a body that cannot be decoded: {error}") from None
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Release the connection."""
         await self._stream.aclose()
 
 
 def bound(stream: Callable[..., Any], most: int, where: str) -> Callable[[Any], Awaitable[None]]:
-    """Return a response hook that holds bodies to `most` decoded bytes; `stream`: the package's kind of Bounded."""
+    """Return a response hook that limits bodies to `most` decoded bytes; `stream`: the package's BoundedBody."""
 
     async def hold(response: Any) -> None:
         encoding = response.headers.pop("content-encoding", "")

@@ -1,6 +1,6 @@
 """A GGUF model in this process, run by llama.cpp (xllamacpp): no server, no key, no network.
 
-Its weights are on disk, or in a package that is found and never imported: it wants another runtime.
+Its weights are on disk, or in a package that is located but never imported, since it needs another runtime.
 """
 
 import asyncio
@@ -40,10 +40,10 @@ BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db
 
 _MAGIC = b"GGUF"
 _ENGINE_BYTES = 128 << 20
-"""What an engine takes beside its weights, at a context of 4096 tokens."""
+"""Memory of an engine besides its weights, at a context of 4096 tokens."""
 _ALIAS = "embedded"
-_memory = cache(machine.memory)  # at first sight: how many engines there are does not change in a run
-_BATCH = 64  # prompt tokens between two looks at whether the caller is still there: a third of a second on 2 cores
+_memory = cache(machine.memory)  # measured once: the number of engines does not change during a run
+_BATCH = 64  # prompt tokens between two checks whether the caller is still there: a third of a second on 2 cores
 
 
 def find_weights(model: Model) -> tuple[Path, str]:
@@ -79,14 +79,14 @@ def _missing_extra() -> str:
 
 
 def engines(model: Model) -> int:
-    """Return how many engines of a model answer side by side on this machine: at least one."""
+    """Return how many engines of a model run in parallel on this machine: at least one."""
     return engines_that_fit(model, machine.cores(), _memory())
 
 
 def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
-    """Return how many engines to start: one for each core (or `threads` of them), as far as half of `free` holds.
+    """Return how many engines to start: one per core (or per `threads` cores), as far as half of `free` allows.
 
-    `free`: bytes of memory; None where the system does not tell.
+    `free`: bytes of memory; None if unknown.
     """
     most = max(1, min(model.max_concurrency, cores // (model.threads or 1)))
     if free is None or most == 1:
@@ -94,13 +94,13 @@ def engines_that_fit(model: Model, cores: int, free: int | None) -> int:
     try:
         path, _ = find_weights(model)
     except InputError:
-        return 1  # said where it is opened
-    # An engine holds its weights a second time, arranged for the processor, and what it has read so far.
+        return 1  # reported when it is opened
+    # An engine keeps a second, processor-specific copy of its weights, and the prompt it has read so far.
     return max(1, min(most, free // 2 // (2 * path.stat().st_size + _ENGINE_BYTES)))
 
 
 def check_digest(model: Model, path: Path, expected: str) -> str:
-    """Return a file's SHA-256; one computed before is remembered by path, size, times of change and inode.
+    """Return a file's SHA-256, cached by path, size, modification times and inode.
 
     Raises:
         InputError: it is not the expected one.
@@ -116,7 +116,7 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
     if not digest:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        with suppress(InputError):  # where the cache cannot be written it is computed again next time
+        with suppress(InputError):  # if the cache cannot be written, it is computed again next time
             write_json(note, {"path": str(path), "stamp": stamp, "sha256": digest})
     if expected and digest != expected.lower():
         raise InputError(
@@ -127,15 +127,15 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
 
 
 class EmbeddedClient:
-    """A model loaded in this process, into as many engines as there is room for, each with a queue of its own.
+    """A model loaded in this process, in as many engines as fit, each with its own queue.
 
-    An engine is llama.cpp's own server on 127.0.0.1. The connection is what makes a call interruptible: a caller
-    that leaves frees the engine within one batch, which the in-process entry point cannot do while it reads a
-    prompt. Engines of one thread each bring more together than one of many threads, which wait for each other,
-    and the same texts. One slot, since parallel slots change texts at temperature 0. So does llama.cpp's prompt
-    cache, which begins to read where two prompts part; here a prompt is always read in the same batches, and what
-    an engine keeps of the last one is cut back to whole batches (`_shared`): no text depends on what was asked
-    before. The weights are loaded at the first call: `identity` needs only their digest.
+    An engine is llama.cpp's own server on 127.0.0.1. The connection makes a call interruptible: a caller that
+    disconnects frees the engine within one batch, which the in-process entry point cannot do while it reads a
+    prompt. Single-threaded engines have a higher total throughput than one multi-threaded engine, whose threads
+    wait for each other, and produce the same texts. One slot, since parallel slots change texts at temperature 0.
+    So does llama.cpp's prompt cache, which resumes where two prompts diverge; here a prompt is always read in the
+    same batches, and the cached prefix is cut back to whole batches (`_shared`): no text depends on earlier calls.
+    The weights are loaded at the first call: `identity` needs only their digest.
 
     Raises:
         InputError: the extra is not installed, or the file is not there.
@@ -155,7 +155,7 @@ class EmbeddedClient:
         """Return the weights' SHA-256 and the runtime's version.
 
         Raises:
-            InputError: they have another SHA-256 than expected.
+            InputError: the SHA-256 is not the expected one.
         """
         return {
             "provider": "embedded",
@@ -187,7 +187,7 @@ class EmbeddedClient:
                 engine.calls -= 1
 
     async def close(self) -> None:
-        """Let go of the connections; the weights stay loaded until others are, or the process ends."""
+        """Close the connections; the weights stay loaded until others are loaded or the process ends."""
         for client in self._clients.values():
             await client.close()
         self._clients.clear()
@@ -196,7 +196,7 @@ class EmbeddedClient:
             self._loaded = None
 
     async def _tokens(self, engine: "_Engine", call: Call) -> list[int]:
-        """Return a call's prompt as the model reads it; empty where the server refuses it, as it will again."""
+        """Return a call's prompt as tokens; empty if the server refuses it, as it will again."""
         client = self._client(engine)
         try:
             prompt = await client.post(f"{engine.address}/apply-template", client.body_of(call))
@@ -206,15 +206,15 @@ class EmbeddedClient:
             return []
 
     async def _ask(self, engine: "_Engine", call: Call, tokens: list[int]) -> Reply:
-        """Ask an engine that has read as much of the prompt as it would read in whole batches, and no more."""
+        """Send a call to an engine, reusing its cached prompt only up to a whole batch."""
         client, kept = self._client(engine), _shared(engine.held, tokens)
-        engine.held = []  # until the call has ended: one that is left may have been read in part
+        engine.held = []  # until the call has ended: an abandoned prompt may have been read in part
         other = next(token for token in (1, 2) if token not in tokens[kept : kept + 1])
         cut = {"prompt": [*tokens[:kept], other], "n_predict": 0, "cache_prompt": True}
         await client.post(f"{engine.address}/completion", cut)
         reply = await client.ask(call)
         engine.held = tokens
-        return replace(reply, extra={})  # it says how much was kept, which is nothing of the reply's
+        return replace(reply, extra={})  # it says how much of the prompt was cached, not part of the reply
 
     def _client(self, engine: "_Engine") -> "OpenAIClient":
         """Return this client's connection to an engine."""
@@ -228,7 +228,7 @@ class EmbeddedClient:
 
 
 class _Engine:
-    """One engine behind its server: how many calls it has, and the prompt that it `held` last, as tokens."""
+    """One engine behind its server: its number of calls, and the last prompt it `held`, as tokens."""
 
     def __init__(self, server: Any, key: str) -> None:
         self.server = server
@@ -240,15 +240,15 @@ class _Engine:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def turn(self) -> asyncio.Lock:
-        """Return the lock that makes a call one act: clients of several models share an engine."""
+        """Return the lock that makes a call atomic: clients of several models share an engine."""
         loop = asyncio.get_running_loop()
-        if loop is not self._loop:  # it outlives its first loop
+        if loop is not self._loop:  # the engine outlives its first loop
             self._turn, self._loop = asyncio.Lock(), loop
         return self._turn
 
 
 def _shared(held: Sequence[int], tokens: Sequence[int]) -> int:
-    """Return how many tokens of a prompt have been read already, in whole batches; at least one is left to read."""
+    """Return how many tokens of a prompt are cached, in whole batches; at least one is left to read."""
     same = next((n for n, (one, other) in enumerate(zip(held, tokens, strict=False)) if one != other), None)
     most = min(len(held), len(tokens) - 1) if same is None else same
     return max(0, most) // _BATCH * _BATCH
@@ -267,7 +267,7 @@ _LOADING = threading.Lock()
 
 
 def _load(model: Model, path: Path) -> _LoadedModel:
-    """Return the loaded model, shared by all clients of the same file; weights that nobody uses make room."""
+    """Return the loaded model, shared by all clients of the same file; unused weights are unloaded."""
     threads = model.threads or 1
     wanted = (str(path), model.context, threads)
     with _LOADING:
@@ -289,8 +289,8 @@ def _load(model: Model, path: Path) -> _LoadedModel:
 
 
 def _start(model: Model, path: Path, threads: int) -> _Engine:
-    """Load the weights and start their server, which lets in nobody without a key made here."""
-    # Before the import: threads that spin while they wait take a busy machine down to 2 tokens/s (20 with this).
+    """Load the weights and start their server, which only accepts a key generated here."""
+    # Before the import: spinning threads slow a busy machine to 2 tokens/s (20 with this).
     os.environ.setdefault("GOMP_SPINCOUNT", "100")
     try:
         import xllamacpp
@@ -307,7 +307,7 @@ def _start(model: Model, path: Path, threads: int) -> _Engine:
     parameters.n_ctx, parameters.n_parallel, parameters.n_batch = model.context, 1, _BATCH
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = threads
     parameters.cache_prompt = False
-    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0  # else up to 8 GiB of old prompts are kept
+    parameters.cache_ram_mib = parameters.n_ctx_checkpoints = 0  # else up to 8 GiB of old prompts are cached
     parameters.api_keys = [key]
     parameters.ui = parameters.warmup = False
     parameters.verbosity = 0
@@ -321,5 +321,5 @@ def _start(model: Model, path: Path, threads: int) -> _Engine:
 
 @atexit.register
 def _unload() -> None:
-    """End the servers before the interpreter does: a busy one would hold its exit up."""
+    """Stop the servers before the interpreter exits: a busy one would delay it."""
     _LOADED.clear()

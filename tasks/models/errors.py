@@ -1,4 +1,4 @@
-"""What an HTTP error of a model server means, in the protocol's terms."""
+"""Map HTTP errors of model servers to the protocol's error kinds."""
 
 import json
 import math
@@ -45,7 +45,7 @@ def read_error(body: str) -> tuple[str, str, str]:
 
 
 def classify_error(status: int, message: str, code: str) -> ErrorKind:
-    """Return the kind of error that a status and its message mean."""
+    """Return the kind of error for a status and its message."""
     said = f"{code} {message}".lower()
     if status == HTTPStatus.PAYMENT_REQUIRED or (status in {403, 429} and any(mark in said for mark in _EXHAUSTED)):
         return "quota"
@@ -60,7 +60,7 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
 
 
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
-    """Return how many seconds the server asks to wait: never negative, None where it does not say.
+    """Return how many seconds the server asks to wait: never negative, None if it does not say.
 
     Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date) and Gemini's `retryDelay` in the body.
     """
@@ -80,9 +80,9 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
 
 
 def tls_error(error: BaseException, where: str) -> CallError | None:
-    """Return what to say of a connection that TLS did not come about for; None for one that broke otherwise.
+    """Return the error of a failed TLS handshake; None for a connection that failed otherwise.
 
-    A certificate that cannot be trusted stays so: that ends the endpoint's part at once.
+    An untrusted certificate is permanent: it fails the endpoint at once.
     """
     chain: list[BaseException] = [error]
     while (more := chain[-1].__cause__ or chain[-1].__context__) and len(chain) < _CAUSES:
@@ -103,7 +103,7 @@ def tls_error(error: BaseException, where: str) -> CallError | None:
 def refusal(
     status: int, headers: Mapping[str, str], body: str, secrets: Secrets, advise: Callable[[ErrorKind], str]
 ) -> CallError:
-    """Return the error of an HTTP status and its body, and what `advise` says to do about its kind."""
+    """Return the error for an HTTP status and body, with the advice of `advise` for its kind."""
     message, code, _ = read_error(body)
     kind = classify_error(status, message, code)
     said = f"HTTP {status}: {secrets.clean(message) or 'no message'}{advise(kind)}"

@@ -1,4 +1,4 @@
-"""An application behind HTTP, asked and read as the configuration says."""
+"""An application behind HTTP, called and parsed as the configuration says."""
 
 import asyncio
 import hashlib
@@ -26,9 +26,9 @@ _QUOTED = 300
 
 
 class HttpClient:
-    """An application that is asked one request a call; its answer is JSON, or plain text where no path is given.
+    """An application that gets one request per call; it answers with JSON, or with plain text if no path is given.
 
-    No redirect is followed: it would take keys to another host, and a POST would become a GET on the way.
+    Redirects are not followed: they would send keys to another host, and turn a POST into a GET.
     """
 
     def __init__(self, model: Model) -> None:
@@ -50,14 +50,14 @@ class HttpClient:
             headers={"Accept-Encoding": ACCEPTED, **self._options["headers"], **headers, **carrying},
             follow_redirects=False,
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
-            # Where the environment names a proxy, httpx's own pool goes through it.
+            # If the environment names a proxy, httpx's own pool uses it.
             transport=None if getproxies() else Spread(),
             limits=UNBOUNDED,
             event_hooks={"response": [bound(BoundedStream, model.max_response_bytes, self._where)]},
         )
 
     async def identity(self) -> Mapping[str, str]:
-        """Return the address and a digest of how it is asked and read; see that something listens there."""
+        """Return the address and a digest of the call's configuration; check that a server listens."""
         if not getproxies():
             parts = urlsplit(self._url)
             port, context = (443, httpx.create_ssl_context()) if parts.scheme == "https" else (80, None)
@@ -84,11 +84,11 @@ class HttpClient:
         return self._read(text)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     def _request(self, call: Call) -> dict[str, Any]:
-        """Return the body, or for a GET the query, that puts a call to the application."""
+        """Return the request body, or for a GET the query, of a call."""
         try:
             body = fill(self._options["body"], {**offered(call), "schema": call.schema, "item_id": call.item_id})
         except BodyError as error:
@@ -147,7 +147,7 @@ class HttpClient:
 
 
 def _decoded(body: bytes, charset: str | None) -> str:
-    """Return a body's text; what is no text becomes U+FFFD."""
+    """Return a body's text; undecodable bytes become U+FFFD."""
     try:
         return body.decode(charset or "utf-8-sig", "replace")
     except LookupError:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server's listing, asked without the openai package: a run from the cache calls no model."""
+"""Query an OpenAI-compatible server's model list without the openai package: cached runs call no model."""
 
 import gc
 import os
@@ -22,15 +22,15 @@ _USUAL = "https://api.openai.com/v1"
 
 
 class ListingClient:
-    """A client whose package, four tenths of a second, is imported when it is asked, or in trouble.
+    """A client that imports its package (0.4 s) only for a call or after an error.
 
-    What identifies the model is told here where the server's listing is of no objection; where it is, the package's
-    own client asks again and says what is wrong.
+    `identity` is answered here if the server's listing raises no objection; otherwise the package's own client asks
+    again and reports the error.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._access()  # what is wrong with it is said at once
+        self._access()  # errors in it are reported at once
 
     @cached_property
     def opened(self) -> "OpenAIClient":
@@ -38,7 +38,7 @@ class ListingClient:
         from tasks.models.openai import OpenAIClient
 
         made = OpenAIClient(self._model)
-        gc.freeze()  # what the package made when it was imported stays: no need to look through it again
+        gc.freeze()  # objects of the package's import are permanent: exclude them from garbage collection
         return made
 
     async def identity(self) -> Mapping[str, str]:
@@ -48,10 +48,10 @@ class ListingClient:
         return await self.opened.identity()
 
     def _access(self) -> tuple[str, dict[str, str], dict[str, str]]:
-        """Return the address, and the headers and the query that carry the key: nothing here keeps it.
+        """Return the address, and the headers and the query that carry the key, which is not stored here.
 
         Raises:
-            InputError: the address is none, or the key is not set.
+            InputError: the address is invalid, or the key is not set.
         """
         model = self._model
         key = find_key(model, "OPENAI_API_KEY", needed=not model.base_url)
@@ -61,11 +61,11 @@ class ListingClient:
         return url, carrying if carrying or asking else usual, query | asking
 
     async def _listed(self) -> str:
-        """Return the address of a server that lists its models, or does not refuse the key for it; '' elsewhere."""
+        """Return the address of a server that lists its models or does not refuse the key; '' otherwise."""
         address, headers, query = self._access()
         try:
             url = httpx.URL(address or os.environ.get("OPENAI_BASE_URL", _USUAL))
-            # Where there is nothing to verify, the authorities' certificates need not be read.
+            # If there is nothing to verify, the CA certificates need not be read.
             async with (
                 httpx.AsyncClient(timeout=_LISTED_S, verify=url.scheme != "http") as client,
                 client.stream("GET", f"{str(url).rstrip('/')}/models", headers=headers, params=query) as response,
@@ -79,6 +79,6 @@ class ListingClient:
         return await self.opened.ask(call)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         if "opened" in vars(self):
             await self.opened.close()

@@ -24,19 +24,19 @@ T = TypeVar("T")
 
 _DEFAULT = "http://127.0.0.1:11434"
 _CONNECT_S = 30.0
-_OPTIONS = {"max_tokens": "num_predict"}  # our common names that Ollama spells otherwise
-_OUTSIDE = {"think", "keep_alive"}  # what Ollama takes beside the options, not among them
+_OPTIONS = {"max_tokens": "num_predict"}  # our common names that Ollama spells differently
+_OUTSIDE = {"think", "keep_alive"}  # Ollama parameters that are not options
 _REFUSED: ContextVar[Mapping[str, str]] = ContextVar("headers of the last refusal", default={})  # noqa: B039 - never changed in place
 
 
 UNBOUNDED = httpx.Limits(max_connections=None, keepalive_expiry=60.0)
-"""The endpoint bounds what is in flight (`rate_limits`)."""
+"""No limit here: the endpoint limits concurrency (`rate_limits`)."""
 
 
 class Spread(httpx.AsyncBaseTransport):
-    """Connections in many small pools, since one pool's own work grows with the square of what is in flight.
+    """Connections in many small pools, since the cost of one pool grows quadratically with the calls in flight.
 
-    At 64 in flight it took 17 ms of CPU a call, spread out 1.3 ms.
+    At 64 in flight one pool took 17 ms of CPU per call, many pools 1.3 ms.
     """
 
     def __init__(self, pools: int = 32) -> None:
@@ -45,7 +45,7 @@ class Spread(httpx.AsyncBaseTransport):
         self._busy = [0] * pools
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request through the pool with the least in flight."""
+        """Send a request through the pool with the fewest in flight."""
         least = self._busy.index(min(self._busy))
         self._busy[least] += 1
         try:
@@ -76,13 +76,13 @@ class OllamaClient:
         if key:
             headers = carrying if elsewhere else {"Authorization": f"Bearer {key}"}
         self._client = ollama.AsyncClient(
-            # /v1 is the address of its OpenAI-compatible side, often copied.
+            # /v1 is the address of its OpenAI-compatible API, often copied.
             host=url.removeprefix("//").removesuffix("/v1"),
             headers={"Accept-Encoding": ACCEPTED, **headers},
             params=query | asking,
-            follow_redirects=not elsewhere,  # which would take a header of our own to another host
+            follow_redirects=not elsewhere,  # a redirect would send our headers to another host
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
-            # Where the environment names a proxy, httpx's own pool goes through it.
+            # If the environment names a proxy, httpx's own pool uses it.
             transport=None if getproxies() else Spread(),
             limits=UNBOUNDED,
         )
@@ -138,14 +138,14 @@ class OllamaClient:
         )
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._http.aclose()
 
     async def _shown(self, names: list[str]) -> str:
-        """Return a digest of what the server tells of a model that it does not list (a remote one).
+        """Return a digest of the server's details of a model that it does not list (a remote one).
 
         Raises:
-            CallError: it does not know the model; the message names those that are near, or there.
+            CallError: it does not know the model; the message names similar or available ones.
         """
         try:
             shown = await self._reach(self._client.show(self._model.served))
@@ -159,7 +159,7 @@ class OllamaClient:
         return "shown-" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
     async def _reach(self, answering: Awaitable[T]) -> T:
-        """Wait for the package, and put its errors in the protocol's terms."""
+        """Await the package's call and translate its errors into CallErrors."""
         _REFUSED.set({})
         try:
             return await answering
@@ -195,6 +195,6 @@ class OllamaClient:
 
 
 async def _note(response: httpx.Response) -> None:
-    """Keep a refusal's headers, which the package's error leaves out; this runs in the caller's own task."""
+    """Keep an error's headers, which the package's exception omits; this runs in the caller's own task."""
     if response.is_error:
         _REFUSED.set(response.headers)

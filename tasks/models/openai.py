@@ -1,4 +1,4 @@
-"""Servers that speak as OpenAI's does: OpenAI, Azure, Gemini's compatible endpoint, vLLM and many others."""
+"""Servers with OpenAI's API: OpenAI, Azure, Gemini's compatible endpoint, vLLM and many others."""
 
 import json
 import logging
@@ -36,10 +36,10 @@ _UNSUPPORTED = (
 _KEYS = frozenset({"authorization", "api-key"})
 _CONNECT_S = 30.0
 _REFUSING = (openai.BadRequestError, openai.UnprocessableEntityError)
-"""What a server answers that refuses a parameter by name."""
+"""Errors of a server that refuses a parameter by name."""
 _OPTIONS: RequestOptions = {
-    "security": {"bearer_auth": True},  # OPENAI_ADMIN_KEY is for no model
-    "idempotency_key": "none",  # which the package sends to no server, but draws from the system for each call
+    "security": {"bearer_auth": True},  # OPENAI_ADMIN_KEY is not for model calls
+    "idempotency_key": "none",  # never sent, but the package draws random bytes for it on each call
 }
 
 
@@ -48,11 +48,11 @@ class _Stream(BoundedBody, httpx2.AsyncByteStream):
 
 
 class OpenAIClient:
-    """A model behind an OpenAI-compatible server, asked through the openai package, whose own client is `api`.
+    """A model behind an OpenAI-compatible server, called through the openai package, whose client is `api`.
 
-    What a server refuses by name (max_tokens, a sampling parameter, structured output) is renamed or left out
-    from then on, with a warning in the log: some models take no temperature, for one. `key` is given for a
-    server of our own on this machine only, which no proxy may come between.
+    What a server refuses by name (max_tokens, a sampling parameter, structured output) is renamed or left out from
+    then on, with a warning in the log: some models accept no temperature, for example. `key` is given only for our
+    own server on this machine, which is never reached through a proxy.
     """
 
     def __init__(self, model: Model, *, key: str = "") -> None:
@@ -60,7 +60,7 @@ class OpenAIClient:
         usual = "AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY"
         key = key or find_key(model, usual, needed=azure or not model.base_url)
         timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
-        # The endpoint bounds what is in flight (`rate_limits`). 0: no bound here; None would be aiohttp's own, 100.
+        # The endpoint limits concurrency (`rate_limits`). 0: no limit here; None would be aiohttp's own, 100.
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=60.0)
         url, headers, query = read_address(model, model.base_url)
         carrying, asking = placed(model, key)
@@ -68,13 +68,13 @@ class OpenAIClient:
         without = [_leaving_out(_KEYS - {name.lower() for name in carrying})] if elsewhere else []
         held = bound(_Stream, model.max_response_bytes, bare(url) or "the server")
         common: dict[str, Any] = {
-            # The package wants one; servers without keys ignore it.
+            # The package requires one; servers without keys ignore it.
             "api_key": "none" if elsewhere else key or "none",
             "default_headers": {"Accept-Encoding": ACCEPTED, **(carrying if key else headers)},
             "default_query": query | asking,
             "max_retries": 0,
             "timeout": timeout,
-            # A redirect to another host would take a header of our own with it.
+            # A redirect to another host would take our headers with it.
             "http_client": DefaultAioHttpClient(
                 timeout=timeout,
                 limits=limits,
@@ -88,7 +88,7 @@ class OpenAIClient:
             self.api = AsyncAzureOpenAI(azure_endpoint=url, api_version=model.api_version, **common)
         else:
             self.api = AsyncOpenAI(base_url=url or None, **common)
-        # Whole, since a relative address is parsed again for each call; Azure's is put together by the package.
+        # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
         base = "" if azure else str(self.api.base_url).rstrip("/")
         self.form: Form = Responses() if model.options.get("api") == "responses" else Chat()
         self._address = f"{base}{self.form.path}"
@@ -101,9 +101,9 @@ class OpenAIClient:
         self._structured = model.structured
 
     async def identity(self) -> Mapping[str, str]:
-        """Return provider, model and address; list the server's models once, to fail early where it fails.
+        """Return provider, model and address; list the server's models once, to fail early.
 
-        A server without a listing, or one that keeps it from this key, is no error.
+        A server without a listing, or one that refuses it to this key, is no error.
         """
         if self._model.provider != "azure":  # its listing names base models, not deployments
             try:
@@ -119,11 +119,11 @@ class OpenAIClient:
         return identified(self._model, self._where)
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once; a refused parameter is renamed or left out and the call made again at once."""
+        """Ask once; a refused parameter is renamed or left out and the call repeated at once."""
         while True:
             request = self.body_of(call)
             try:
-                # Not `chat.completions.create`, which walks every message through its types for half of all CPU.
+                # Not `chat.completions.create`, which checks every message's types for half of all CPU time.
                 with self.raising_call_errors(passing=_REFUSING):
                     answer = await self.api.post(
                         self._address, cast_to=httpx2.Response, body=request, options=_OPTIONS
@@ -134,7 +134,7 @@ class OpenAIClient:
                     raise self._status(error) from None
 
     async def post(self, address: str, body: Mapping[str, Any]) -> Any:
-        """Return what a server of our own answers at an address beside the calls'.
+        """Return our own server's response at another path.
 
         Raises:
             CallError: it refuses, or cannot be reached.
@@ -144,12 +144,12 @@ class OpenAIClient:
         return json.loads(answer.content)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self.api.close()
 
     @property
     def learned(self) -> str:
-        """What was learned of the form in which the server takes requests, as text that `learn` reads."""
+        """The learned request form of the server, as text that `learn` reads."""
         refused = sorted(self._left_out.difference(self.form.lacks))
         if not refused and self._renamed == self.form.names and self._structured == self._model.structured:
             return ""
@@ -157,7 +157,7 @@ class OpenAIClient:
         return canonical({self.form.path: told})
 
     def learn(self, learned: str) -> None:
-        """Take over what another client of the same model has learned."""
+        """Adopt the request form that another client of the same model has learned."""
         told = json.loads(learned or "{}").get(self.form.path)
         if told is None:
             return
@@ -168,7 +168,7 @@ class OpenAIClient:
             self._warn(f"has refused {', '.join(told['left_out'])} before; going on without")
 
     def heed(self, told: Any, call: Call) -> None:
-        """Learn from a refusal of a call, in the form in which calls are made now, what a batch's results tell.
+        """Learn from a refusal in a batch's results, for a call in the current request form.
 
         Raises:
             CallError: it refuses a parameter that `extra` sets.
@@ -176,7 +176,7 @@ class OpenAIClient:
         self._adapt(HTTPStatus.BAD_REQUEST, json.dumps(told), self.body_of(call))
 
     def read_line(self, response: Any, error: Any) -> Reply:
-        """Read a line of a batch's results: the response of one request, or its error.
+        """Parse one line of a batch's results: a request's response, or its error.
 
         Raises:
             CallError: there is no usable reply.
@@ -193,7 +193,7 @@ class OpenAIClient:
 
     @contextmanager
     def raising_call_errors(self, *, passing: tuple[type[openai.APIStatusError], ...] = ()) -> Iterator[None]:
-        """Raise what goes wrong inside as a CallError, but for what is `passing`."""
+        """Convert exceptions inside the block to CallError, except those in `passing`."""
         try:
             yield
         except passing:
@@ -204,10 +204,10 @@ class OpenAIClient:
             raise self._broken(error) from None
 
     def body_of(self, call: Call) -> dict[str, Any]:
-        """Return the body of a call's request; parameters of which we know nothing go into it as they are."""
+        """Return a call's request body; unknown parameters are passed through unchanged."""
         given = {n: value for n, value in {**self._model.extra, **call.parameters}.items() if value is not None}
         if any(name in given for name in _LIMITS):
-            given.pop("max_tokens", None)  # under its other name; servers refuse both together
+            given.pop("max_tokens", None)  # set under its other name; servers refuse both together
         for name in sorted({*self.form.lacks} & {*given} - self._left_out):
             self._left_out.add(name)
             self._warn(f"is asked through responses, which have no parameter {name!r}; going on without it")
@@ -221,16 +221,16 @@ class OpenAIClient:
         return request
 
     def _adapt(self, status: int, body: str, request: Mapping[str, Any]) -> bool:
-        """Learn from a refusal; say whether the call may now be made in another form.
+        """Learn from a refusal; return whether the call can be repeated in another form.
 
         Raises:
-            CallError: it refuses a parameter that `extra` sets, as it would of every call.
+            CallError: it refuses a parameter that `extra` sets, and would refuse it in every call.
         """
         message, code, param = read_error(body)
         said = f"{param} {message}".lower()
         refused = self.form.constrained(request)
         if refused and any(mark in said for mark in _STRUCTURED):
-            # Never back up: of many in flight, one may hear of the first refusal after another heard of the second.
+            # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
             self._structured = "off" if self._structured == "off" or refused == "json_object" else "json"
             self._warn(f"refuses {self.form.structured} {refused}; going on with {self._structured!r}")
             return True
@@ -259,7 +259,7 @@ class OpenAIClient:
         _log.warning("model %s at %s %s", visible(self._model.name), self._where, what)
 
     def _read(self, content: bytes) -> Reply:
-        """Read a chat completion's body."""
+        """Parse a chat completion's body."""
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -285,7 +285,7 @@ class OpenAIClient:
         return refusal(answer.status_code, answer.headers, answer.text, self._secrets, self._advise)
 
     def _advise(self, kind: ErrorKind) -> str:
-        """Return what to do about an error, as the end of its message; empty where retrying is all."""
+        """Return advice about an error for the end of its message; empty if only a retry helps."""
         if kind == "auth":
             none = "; the server requires a key: name its variable in `api_key_env`"
             return f"; check the key in {self._variable}" if self._variable else none
@@ -297,7 +297,7 @@ class OpenAIClient:
         return ""
 
     def _broken(self, error: Exception) -> CallError:
-        """Return the error of a connection that was not made, or broke."""
+        """Return the error of a connection that failed or broke."""
         cause = error.__cause__ or error
         if isinstance(cause, CallError):  # ours, of a body that is too large
             return cause
@@ -310,7 +310,7 @@ class OpenAIClient:
 
 
 def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[None]]:
-    """Return a hook that takes the package's own headers for keys off a request, since the key stands elsewhere."""
+    """Return a hook that removes the package's own key headers from a request whose key is sent elsewhere."""
 
     async def leave_out(request: httpx2.Request) -> None:
         for name in names:
@@ -320,14 +320,14 @@ def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[
 
 
 def _names(name: str, param: str, said: str) -> bool:
-    """Say whether a refusal is of a parameter: by its own field, or in quotes; `reasoning.effort` is a flat one."""
+    """Return whether a refusal names a parameter: in its field, or in quotes; `reasoning.effort` is a flat one."""
     if param and name in {param, param.replace(".", "_"), param.partition(".")[0]}:
         return True
     return f"'{name}'" in said or f'"{name}"' in said
 
 
 def _status_of(code: str) -> int:
-    """Return the HTTP status that an error in the body of a good answer stands for."""
+    """Return the HTTP status for an error in the body of a 2xx response."""
     for mark, status in (("rate_limit", 429), ("invalid_prompt", 400)):
         if mark in code:
             return status

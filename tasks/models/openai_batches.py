@@ -1,4 +1,4 @@
-"""OpenAI's batch endpoint, which others speak too: a file of requests, answered within a day at half the price."""
+"""OpenAI's batch endpoint, also offered by others: a file of requests, answered within a day at half the price."""
 
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -12,14 +12,14 @@ from tasks.models.openai import OpenAIClient
 from tasks.models.protocol import BatchState, CallError
 
 TOKEN = "basic_control"  # noqa: S105 - the name of a field, and no password
-"""The field of a batch's metadata that tells whose it is."""
+"""The field of a batch's metadata that identifies its submission."""
 _OPEN = {"validating", "in_progress", "finalizing", "cancelling"}
 
 
 class OpenAIBatches:
-    """The batches of a client's server; the form in which requests are written is what the client has `learned`.
+    """The batches of a client's server; requests are written in the form the client has `learned`.
 
-    Each raises CallError where the server refuses or cannot be reached; `missing` where it does not know a batch.
+    All methods raise CallError if the server refuses or cannot be reached; `missing` if it does not know a batch.
     """
 
     def __init__(self, client: OpenAIClient) -> None:
@@ -40,7 +40,7 @@ class OpenAIBatches:
         return file.id
 
     async def create(self, file: str, token: str) -> str:
-        """Make a batch of a file under a token; return its id. Where the server is away, it may be made."""
+        """Create a batch of a file under a token; return its id. After a connection error it may exist."""
         with self.client.raising_call_errors():
             batch = await self.client.api.batches.create(
                 input_file_id=file, endpoint=self._address, completion_window="24h", metadata={TOKEN: token}
@@ -48,7 +48,7 @@ class OpenAIBatches:
         return batch.id
 
     async def find(self, token: str) -> str | None:
-        """Return the batch that was made under a token; None where the server lists none."""
+        """Return the batch created under a token; None if the server lists none."""
         try:
             with self._missing("the list of batches"):
                 async for batch in self.client.api.batches.list(limit=100):
@@ -60,7 +60,7 @@ class OpenAIBatches:
         return None
 
     async def look(self, batch_id: str) -> BatchState:
-        """Return how a batch stands."""
+        """Return the state of a batch."""
         with self._missing(f"batch {batch_id}"):
             batch = await self.client.api.batches.retrieve(batch_id)
         faults = tuple(fault.model_dump() for fault in (batch.errors.data or () if batch.errors else ()))
@@ -80,26 +80,26 @@ class OpenAIBatches:
 
     @contextmanager
     def _missing(self, what: str) -> Iterator[None]:
-        """Tell the server's word that something is not there from what others answer in its place.
+        """Distinguish the server's own "not found" from a 404 sent by something in its place.
 
         Raises:
-            CallError: what goes wrong inside; `missing` where the server itself does not know it.
+            CallError: any error inside; `missing` if the server itself does not know the object.
         """
         try:
             with self.client.raising_call_errors(passing=(openai.NotFoundError,)):
                 yield
         except openai.NotFoundError as error:
-            if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is being put up
+            if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is starting up
                 raise CallError("server", f"HTTP 404 for {what}, and not in the server's own words") from None
             raise CallError("missing", f"the server does not know {what} any more") from None
 
     async def results(
         self, state: BatchState, calls: Mapping[str, Call], form: str
     ) -> AsyncIterator[tuple[str, Reply | CallError]]:
-        """Yield what became of each request that a batch's files tell of, and learn from refusals of `calls`.
+        """Yield the outcome of each request in a batch's files, and learn from refusals of `calls`.
 
         Raises:
-            CallError: a file cannot be had; `missing`: it, or all of them, are gone.
+            CallError: a file cannot be read; `missing`: it, or all of them, are gone.
         """
         for fault in state.faults if calls else ():  # a whole file is refused for what all of its calls have
             self._heed({"error": fault}, next(iter(calls.values())), form)
@@ -119,7 +119,7 @@ class OpenAIBatches:
                 line = json.loads(raw)
                 name, response, error = str(line["custom_id"]), line.get("response"), line.get("error")
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                continue  # whose line it is cannot be told: its request is missing, and says so
+                continue  # the line's request is unknown; that request is reported as missing
             try:
                 yield name, self.client.read_line(response, error)
             except CallError as refused:
@@ -128,8 +128,8 @@ class OpenAIBatches:
                 yield name, heard or refused
 
     def _heed(self, told: Any, call: Call, form: str) -> CallError | None:
-        """Learn one thing from a refusal; return what it says of a parameter that the configuration sets."""
-        if self.client.learned == form:  # later lines of the same batch are told of the form that was
+        """Learn one thing from a refusal; return the error if it concerns a parameter set by the configuration."""
+        if self.client.learned == form:  # later lines of the same batch refer to the old form
             try:
                 self.client.heed(told, call)
             except CallError as error:

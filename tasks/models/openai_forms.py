@@ -1,4 +1,4 @@
-"""The two forms of OpenAI's API: chat completions, which many servers speak, and responses."""
+"""The two forms of OpenAI's API: chat completions, which many servers support, and responses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ _LACKS = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias",
 
 
 class Chat:
-    """Chat completions: how a call is written and its answer read. `path` comes after the base address.
+    """Chat completions: how a call is written and its response read. `path` follows the base address.
 
-    `names`: our parameters that it spells otherwise; `lacks`: those that it has not. For messages: `holds` is what
-    an answer holds, `structured` the parameter that asks for JSON.
+    `names`: our parameters under its spelling; `lacks`: those it does not have. For messages: `holds` is the
+    content of a response, `structured` the parameter that asks for JSON.
     """
 
     path = "/chat/completions"
@@ -27,25 +27,25 @@ class Chat:
     lacks: Sequence[str] = ()
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
-        """Return a request's body; parameters of which we know nothing go into it as they are."""
+        """Return a request's body; unknown parameters are passed through unchanged."""
         return {"model": model, "messages": _chat_messages(messages), **parameters}
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
-        """Ask for a reply by a schema, or for any JSON where that is None."""
+        """Request a reply that follows a schema, or any JSON if that is None."""
         body["response_format"] = {"type": "json_object"}
         if schema is not None:
             strict = {"name": "reply", "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": strict}
 
     def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body asks for; empty where it asks for none."""
+        """Return the type of JSON that a body requests; empty if none."""
         return _type(body.get("response_format"))
 
     def read(self, body: Any) -> Reply:
-        """Read a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp tell them.
+        """Parse a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp report them.
 
         Raises:
-            KeyError, IndexError, TypeError, AttributeError: it has not the form.
+            KeyError, IndexError, TypeError, AttributeError: the form is wrong.
             CallError: it says that no reply was made.
         """
         choice = body["choices"][0]
@@ -59,7 +59,7 @@ class Chat:
         thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
         cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
         total = _count(usage, "total_tokens") or 0
-        # Gemini's and xAI's completion_tokens leave the thinking out, which is paid for all the same.
+        # Gemini's and xAI's completion_tokens exclude the thinking, which is billed all the same.
         if tokens_in is not None and tokens_out is not None and (more := total - tokens_in - tokens_out) > 0:
             tokens_out, thinking = tokens_out + more, max(more, thinking or 0)
         if tokens_in is None and read is not None:
@@ -76,7 +76,7 @@ class Chat:
 
 
 class Responses:
-    """OpenAI's responses, where some of its models think only, or tell more of it; as `Chat`."""
+    """OpenAI's responses API, which some of its models need for thinking or to report more of it; as `Chat`."""
 
     path = "/responses"
     holds = "output of a response"
@@ -85,7 +85,7 @@ class Responses:
     lacks: Sequence[str] = _LACKS
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
-        """Return a request's body; nothing is to be kept at the server unless a parameter `store` says so."""
+        """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""
         rest = dict(parameters)
         body: Body = {"model": model, "input": _chat_messages(messages), "store": False}
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
@@ -94,21 +94,21 @@ class Responses:
         return body | rest
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
-        """Ask for a reply by a schema, or for any JSON where that is None."""
+        """Request a reply that follows a schema, or any JSON if that is None."""
         form: Body = {"type": "json_object"}
         if schema is not None:
             form = {"type": "json_schema", "name": "reply", "schema": schema, "strict": True}
         body["text"] = {**_mapping(body.get("text")), "format": form}
 
     def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body asks for."""
+        """Return the type of JSON that a body requests."""
         return _type(_mapping(body.get("text")).get("format"))
 
     def read(self, body: Any) -> Reply:
-        """Read a response: its messages are the text, its reasoning items the thinking; a refusal is the text.
+        """Parse a response: messages are the text, reasoning items the thinking; a refusal is the text.
 
         Raises:
-            KeyError, IndexError, TypeError, AttributeError: it has not the form.
+            KeyError, IndexError, TypeError, AttributeError: the form is wrong.
             CallError: it says that no reply was made.
         """
         if body["status"] in {"failed", "cancelled"}:

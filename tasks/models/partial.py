@@ -1,4 +1,4 @@
-"""Packages without what no run of ours uses: to be imported before them."""
+"""Trim packages of modules that we never use; to be imported before them."""
 
 import sys
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _Later(ModuleType):
-    """A module that runs when something of it is asked for; what is in a package is found before that."""
+    """A module that is executed at first attribute access; submodules of a package are found before that."""
 
     def __getattr__(self, name: str) -> Any:
         spec, self.__class__ = self.__spec__, ModuleType  # pyrefly: ignore[bad-argument-type] # once is enough
@@ -18,7 +18,7 @@ class _Later(ModuleType):
 
 
 def put_off(package: str, *parts: str) -> None:
-    """Have `package`, once it is imported, import its modules `parts` only when something of them is asked for."""
+    """Defer the import of `package`'s modules `parts` until one of their attributes is accessed."""
     whole = find_spec(package)
     if package in sys.modules or whole is None or not whole.origin:
         return

@@ -1,4 +1,4 @@
-"""How far a long query is: a progress artifact in Prefect's interface, and a line in the log now and then."""
+"""Progress of a long query: a progress artifact in Prefect's UI, and an occasional log line."""
 
 import contextvars
 import logging
@@ -19,38 +19,38 @@ from tasks.models.scheduler import BatchProgress
 from tasks.runtime.logs import event
 
 EVERY_S = 2.0
-"""Between two updates: one costs 9 ms."""
+"""Interval between two updates, each of which takes 9 ms."""
 
 DEPLOYED_S, WATCHED_S = 1.0, 10.0
-"""When a query is long enough to be shown: in a deployed run, and at a terminal, where there is a bar."""
+"""Minimum duration of a query that is shown: in a deployed run, and at a terminal, which has a progress bar."""
 
 LOGGED_S = 10.0
-"""Between two lines in the log."""
+"""Interval between two log lines."""
 
 PATIENCE_S = 5.0
-"""How long an ended query waits for its last update: a server that is gone must not hold a run up."""
+"""How long a finished query waits for its last update: an unreachable server must not delay a run."""
 
 
 def deployed() -> bool:
-    """Say of the flow that runs here whether it is a deployment's or served; a flow inside another never is."""
+    """Return whether the running flow is deployed or served; a subflow never is."""
     context = FlowRunContext.get()
     return bool(context and context.flow_run and context.flow_run.deployment_id)
 
 
 def has_pages() -> bool:
-    """Say whether Prefect has pages to show artifacts on: not where a run answers itself (`flows.ephemeral`)."""
+    """Return whether Prefect has a UI for artifacts: not with an ephemeral server (`flows.ephemeral`)."""
     return bool(get_current_settings().server.ui.enabled)
 
 
 def counts(tally: BatchProgress) -> dict[str, int]:
-    """Return a batch's progress, as a log has it."""
+    """Return a batch's progress as log fields."""
     names = ("total", "cached", "answered", "failed", "submitted", "elsewhere", "tokens_in", "tokens_out")
     told = {name: getattr(tally, name) for name in names}
     return {name: n for name, n in told.items() if n or name not in {"submitted", "elsewhere"}}
 
 
 class _Display:
-    """One query, seen from a thread of its own: the asking loop never waits for Prefect's server."""
+    """The display of one query, in its own thread: the asking loop never waits for Prefect's server."""
 
     def __init__(self, label: str, run: str, first_s: float) -> None:
         self.label, self.run, self.first_s = label, run, first_s
@@ -75,7 +75,7 @@ class _Display:
             self.show()
 
     def show(self) -> None:
-        """Create or update the artifact; what goes wrong is said once and does not hold the query up."""
+        """Create or update the artifact; a failure is logged once and does not delay the query."""
         if not self.shown or self.tally is None:
             return
         tally = self.tally
@@ -89,7 +89,7 @@ class _Display:
             if self.artifact is None:
                 key = "-".join(("query", *re.findall(r"[a-z0-9]+", self.label.lower())))
                 made = create_progress_artifact(percent, key=key, description=said)
-                # Prefect's functions are coroutines only where an event loop runs; here none does.
+                # Prefect's functions are coroutines only inside an event loop; here there is none.
                 self.artifact = made if isinstance(made, UUID) else None
             else:
                 update_progress_artifact(self.artifact, percent, description=said)
@@ -100,9 +100,9 @@ class _Display:
 
 @contextmanager
 def showing(label: str, run: str, *, deployed: bool) -> Iterator[Callable[[BatchProgress], None]]:
-    """Show a query while it lasts; yield what is to be called with its tally, from any thread."""
+    """Show a query's progress during the block; yield a thread-safe callback for its tally."""
     display = _Display(label, run, DEPLOYED_S if deployed else WATCHED_S)
-    # The thread has the run's context, by which Prefect knows whose artifact it is.
+    # The thread needs the run's context, by which Prefect finds the artifact's run.
     thread = threading.Thread(target=contextvars.copy_context().run, args=(display.watch,), daemon=True)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""What a client is: the small protocol between `query` and a provider's package."""
+"""The client protocol between `query` and a provider's package."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tasks.models.secrets import hide
 ErrorKind = Literal[
     "connection",      # no connection, or it broke; a cut body; retried
     "rate_limit",      # 429; retried, the concurrency is halved
-    "server",          # 408, 409, 5xx, or a body that is not what the protocol says; retried
+    "server",  # 408, 409, 5xx, or a body that violates the protocol; retried
     "timeout",         # the call's total deadline passed
     "auth",            # 401, 403: wrong or missing key; fails at once
     "unknown_model",   # the server does not have the model; fails at once
@@ -25,17 +25,17 @@ ErrorKind = Literal[
 ]  # fmt: skip
 
 RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"})
-"""Kinds worth another try within the call's deadline."""
+"""Kinds worth a retry within the call's deadline."""
 
 FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "parameter"})
-"""Kinds that every later call of the same endpoint would meet as well."""
+"""Kinds that every later call of the same endpoint would fail with as well."""
 
 
 class CallError(Exception):
     """A call that was not answered.
 
-    `message` says what happened and what to do, and holds no key; `retry_after_s` is what the server
-    asked to wait, in seconds.
+    `message` says what happened and what to do, and contains no key; `retry_after_s` is the wait requested by the
+    server, in seconds.
     """
 
     def __init__(self, kind: ErrorKind, message: str, retry_after_s: float | None = None) -> None:
@@ -49,7 +49,7 @@ class CallError(Exception):
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 
-    One whose package takes long to import has it in `opened`: the client that is asked in its place.
+    A client whose package is slow to import provides the real client as `opened`, which is then called instead.
     """
 
     async def identity(self) -> Mapping[str, str]:
@@ -69,20 +69,20 @@ class Client(Protocol):
         """
 
     async def close(self) -> None:
-        """Let go of connections and processes."""
+        """Close connections and processes."""
 
 
 def told_by_server(identity: Mapping[str, str]) -> str:
-    """Return the digest of a model that a server tells; '' where none does."""
+    """Return the model digest in a server's identity; '' if there is none."""
     return identity.get("digest", "") if "server" in identity else ""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How a batch at a server stands: `over` once nothing more comes, `files` with what became of its requests.
+    """The state of a batch at a server: `over` when no more results come, `files` with the results.
 
-    `seconds` from its making to its end, `done` requests so far, `message` what the server says is wrong with it,
-    `faults` the same as it says it.
+    `seconds` from creation to end, `done` requests so far, `message` the server's error text, `faults` the raw
+    errors.
     """
 
     status: str

@@ -1,4 +1,4 @@
-"""A function of the user's own in place of a model, in a process of its own: started again where it has ended."""
+"""A user's function in place of a model, in its own process, which is restarted if it has ended."""
 
 import asyncio
 import atexit
@@ -30,13 +30,13 @@ from tasks.models.threads import in_thread
 from tasks.runtime.logs import LOGGER, structured
 
 OURS = Path(__file__).parents[2]
-"""The folder of our own modules, which an application must not find in place of its own."""
+"""The folder of our own modules, which must not shadow the application's."""
 NAME = "basic_control_application"
 START = f"import sys; exec(compile(open(sys.argv[1], 'rb').read(), sys.argv[1], 'exec'), {{'__name__': '{NAME}'}})"
 END_S = 2.0
-"""How long a process may take to end once there is nothing more to ask."""
+"""How long a process may take to exit after its last call."""
 LINE = 64 * 1024
-"""Bytes of what an application prints that are shown as one line."""
+"""Bytes of an application's output that are shown as one line."""
 
 Message = Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class ProcessEnded(Exception):  # noqa: N818 - said of a process, which may be s
 
 
 def _environment() -> dict[str, str]:
-    """Return our environment, keys included, without what has a Python process find our own modules."""
+    """Return our environment, keys included, without the variables that put our modules on Python's path."""
     known = dict(os.environ)
     listed = known.get("PYTHONPATH", "").split(os.pathsep)
     others = [path for path in listed if path and Path(path).resolve() != OURS.resolve()]
@@ -62,12 +62,12 @@ def _raised(message: Message) -> str:
 
 
 def _strange(found: dict[str, Any]) -> Any:
-    """Return in place of what JSON cannot hold an object of a class of the same name."""
+    """Convert the marker of a value JSON cannot represent to an object of a class of the same name."""
     return type(found[STRANGE], (), {})() if STRANGE in found else found
 
 
 class Process:
-    """A running application. What it prints is shown on standard error; it ends with this process."""
+    """A running application. Its output is shown on standard error; it ends with this process."""
 
     def __init__(self, interpreter: str, module: str, place: str) -> None:
         child = Path(__file__).with_name("python_child.py")
@@ -83,7 +83,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=_environment(),
-            # The terminal's Ctrl-C is the run's: calls on their way may still end.
+            # Ctrl-C at the terminal is for the run: calls in flight may still end.
             start_new_session=True,
         )
         reader = self._begin(self._read, self._popen.stdout)
@@ -98,7 +98,7 @@ class Process:
         return thread
 
     def ask(self, **message: Any) -> tuple[int, "Future[Message]"]:
-        """Send a message; return its number, and what will be its answer or `ProcessEnded`."""
+        """Send a message; return its number and a future of its answer, which may fail with `ProcessEnded`."""
         number, answer = next(self._numbers), Future[Message]()
         with self._lock:
             if self.ended:
@@ -109,12 +109,12 @@ class Process:
         return number, answer
 
     def stop(self, number: int) -> None:
-        """Have a question be given up; a function that runs in a thread goes on, unheard."""
+        """Cancel a call; a function that runs in a thread continues, and its result is ignored."""
         if self._waiting.pop(number, None):
             self._lines.put(json.dumps({"id": number, "stop": True}).encode() + b"\n")
 
     def close(self) -> None:
-        """End it: by closing what it reads, and if that is not enough, at once."""
+        """End the process by closing its input, and if that is not enough, kill it."""
         self._lines.put(None)
         try:
             self._popen.wait(END_S)
@@ -140,12 +140,12 @@ class Process:
             if structured():
                 LOGGER.info("%s", text)
             else:
-                # In one piece: others write in between. Looked up each time: a run's bars take the place of stderr.
+                # In one write, since others write too. Looked up each time, since progress bars replace stderr.
                 sys.stderr.write(f"{text}\n")
 
     def _wait(self, reader: threading.Thread) -> None:
         code = self._popen.wait()
-        reader.join(END_S)  # processes that it forked may hold the other end open
+        reader.join(END_S)  # forked processes may hold the other end open
         with self._lock:
             self.ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
             left = [self._waiting.pop(number) for number in list(self._waiting)]
@@ -155,7 +155,7 @@ class Process:
 
 
 class Application:
-    """An application as it is configured, and its process, where there is one."""
+    """A configured application and its process, if there is one."""
 
     def __init__(self, interpreter: str, module: str, place: str) -> None:
         self._started = (interpreter, module, place)
@@ -165,14 +165,14 @@ class Application:
 
     @property
     def running(self) -> Process | None:
-        """The process that can be asked at once, if there is one."""
+        """The process, if it is running."""
         process = self._process
         return process if process and not process.ended and process.ready.done() else None
 
     def process(self, where: str) -> Process:
-        """Return the application's process, started if it is not there; that takes as long as its import.
+        """Return the application's process, starting it if necessary, which takes as long as its import.
 
-        `where`, in messages, says whose it is.
+        `where` is the owner's name in messages.
 
         Raises:
             InputError: it cannot be started, or the application cannot be loaded.
@@ -198,10 +198,10 @@ class Application:
             return process
 
     def function(self, name: str, where: str) -> Message:
-        """Return what a function takes, and the digest of its file; asked once. `where`: as `process`.
+        """Return a function's parameters and the digest of its file, cached. `where`: as for `process`.
 
         Raises:
-            InputError: as `process`; or there is no such function, or it asks for other arguments.
+            InputError: as `process`; or the function does not exist, or requires other arguments.
         """
         if name not in self._functions:
             try:
@@ -214,7 +214,7 @@ class Application:
         return self._functions[name]
 
     def close(self) -> None:
-        """End the application's process; it is started again where it is asked again."""
+        """End the application's process; the next call restarts it."""
         process, self._process = self._process, None
         if process:
             process.close()
@@ -225,12 +225,12 @@ _OPENING = threading.Lock()
 
 
 def load(model: Model) -> tuple[Application, Message]:
-    """Load a model's function; return its application, and what it takes, with the digest of its file.
+    """Load a model's function; return its application, and its parameters with the digest of its file.
 
     All functions of a module share an application; a fork of this process has its own.
 
     Raises:
-        InputError: there is no such interpreter, file, module or function, it cannot be loaded, or asks for other
+        InputError: the interpreter, file, module or function does not exist, it cannot be loaded, or requires other
             arguments.
     """
     where, given = _where(model), str(model.options["python"])
@@ -255,14 +255,14 @@ def load(model: Model) -> tuple[Application, Message]:
 
 
 def _where(model: Model) -> str:
-    """Return how messages name a model's function."""
+    """Return the name of a model's function for messages."""
     return f"model {model.name!r}: {model.options['function']}"
 
 
 class PythonClient:
-    """A function that is called with the prompt, in its own process: in a thread, or on a loop where it is async.
+    """Calls a function with the prompt, in its own process: in a thread, or on a loop if it is async.
 
-    A thread cannot be stopped: one that passes its deadline goes on until the function returns, unheard.
+    A thread cannot be stopped: one that passes its deadline runs until the function returns, and is ignored.
     """
 
     def __init__(self, model: Model) -> None:
@@ -286,7 +286,7 @@ class PythonClient:
         """Call the function once.
 
         Raises:
-            CallError: it raised, returned something else than a text or a mapping, or ended its process.
+            CallError: it raised, returned neither text nor a mapping, or ended its process.
         """
         home, _ = await self._load()
         if self._alone.locked():
@@ -295,7 +295,7 @@ class PythonClient:
         try:
             said = await self._answer(home, call)
         except ProcessEnded:
-            # Whoever else was being answered may have ended it: once more, with nobody beside.
+            # A concurrent call may have ended the process: retry once, alone.
             async with self._alone:
                 try:
                     said = await self._answer(home, call)
@@ -314,7 +314,7 @@ class PythonClient:
         return self._loaded
 
     async def _answer(self, home: Application, call: Call) -> Message:
-        """Have the function called, in its process as it is, or in a new one."""
+        """Call the function in its process, starting one if necessary."""
         process = home.running
         if process is None:
             try:

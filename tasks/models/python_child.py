@@ -1,9 +1,9 @@
-"""A user's application in a process of its own: what runs there. Only Python's own library, from 3.8 on.
+"""The program that runs in a user's application process. Python's standard library only, from 3.8 on.
 
-`tasks.models.python` starts it with a module, or a file, the folder that this is imported from, which
-goes first on the path, and the folder of Basic Control's own modules, which must not be on it. Questions come as
-JSON lines on standard input, and answers go as JSON lines to standard output; what the application itself prints
-goes to standard error, and what it reads is empty. It ends with its standard input.
+`tasks.models.python` starts it with a module or a file, the folder it is imported from, which goes first on the
+path, and the folder of Basic Control's own modules, which must not be on it. Questions arrive as JSON lines on
+standard input, answers go as JSON lines to standard output; the application's own output goes to standard error,
+and its input is empty. It ends when its standard input closes.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     """A function, the names that it takes, and whether the prompt goes first, without a name."""
 
 OFFERED = ("system", "messages", "parameters", "item")
-"""What a function gets beside the prompt where it has parameters of these names."""
+"""Arguments a function gets besides the prompt if it has parameters of these names."""
 STRANGE = "\0"
-"""The key under which the type stands of a value that JSON cannot hold."""
+"""The key that holds the type of a value JSON cannot represent."""
 THREADS = 4096
-"""Functions that are called side by side: as many as calls in flight may be."""
+"""Functions that run in parallel: as many as calls may be in flight."""
 _DEEPEST = 200
 _LARGEST = 2**64
 
@@ -44,7 +44,7 @@ class NotCallable(Exception):  # noqa: N818 - said of the application
 
 
 class Channel:
-    """The lines to and from the process that asks, on descriptors that the application does not have."""
+    """The lines to and from the parent process, on descriptors that the application does not have."""
 
     def __init__(self) -> None:
         self.lines = os.fdopen(os.dup(0), "rb")
@@ -56,7 +56,7 @@ class Channel:
         os.dup2(2, 1)
 
     def send(self, **message: Any) -> None:
-        """Send a line; nobody may be there any more."""
+        """Send a line; ignore that the parent may be gone."""
         line = json.dumps(message).encode("ascii") + b"\n"
         with self._writing:
             try:
@@ -70,7 +70,7 @@ def find_module(module: str, place: str, ours: str) -> Any:
     """Import the application with its own folder first on the path, and ours not on it.
 
     Raises:
-        NotCallable: there is none of that name.
+        NotCallable: there is no such module.
     """
     kept = [path for path in sys.path if path and os.path.realpath(path) != os.path.realpath(ours)]
     sys.path[:] = [place, *(path for path in kept if path != place)]
@@ -83,7 +83,7 @@ def find_module(module: str, place: str, ours: str) -> Any:
                 raise NotCallable(f"there is no module {missing!r}; install it, or name a file.") from None
             raise
     name = Path(module).stem
-    if name in sys.modules:  # one of Python's own that this file needs: it keeps its name
+    if name in sys.modules:  # a standard module that this file needs keeps its name
         name = "application_" + name
     spec = importlib.util.spec_from_file_location(name, module)
     if spec is None or spec.loader is None:
@@ -97,7 +97,7 @@ def function_of(module: Any, name: str) -> Found:
     """Return the function of that name in a module, and how it is called.
 
     Raises:
-        NotCallable: there is none, or it asks for other arguments.
+        NotCallable: it does not exist, or requires other arguments.
     """
     source = Path(getattr(module, "__file__", None) or "").name
     found = module
@@ -114,7 +114,7 @@ def function_of(module: Any, name: str) -> Found:
 def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # one that is not written in Python
+    except (TypeError, ValueError):  # not written in Python
         return frozenset(), True
     every = list(signature.parameters.values())
     kinds = {one.kind for one in every}
@@ -139,7 +139,7 @@ def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
 
 
 def told_of(error: BaseException, source: str) -> dict[str, str]:
-    """Return an exception's type and message, and where in the user's file it was raised."""
+    """Return an exception's type and message, and the line of the user's file that raised it."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == source]
     try:
         said = str(error)
@@ -151,7 +151,7 @@ def told_of(error: BaseException, source: str) -> dict[str, str]:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON has it; what that cannot hold as its type alone."""
+    """Return a value as JSON data; what JSON cannot represent is reduced to its type."""
     if value is None or isinstance(value, (bool, float)):
         return value
     if isinstance(value, str):
@@ -167,7 +167,7 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 
 def answered(value: Any) -> dict[str, Any]:
-    """Return a function's answer as fields of a message: a mapping, or of which type it is instead."""
+    """Return a function's answer as message fields: a mapping, or the type it has instead."""
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, Mapping):
@@ -190,7 +190,7 @@ class LoadedApplication:
         self.tasks: dict[int, asyncio.Task[None]] = {}
 
     def take(self, message: Mapping[str, Any]) -> None:
-        """Begin what a message asks for, or stop what it names."""
+        """Start what a message asks for, or cancel what it names."""
         number = message["id"]
         if message.get("stop"):
             task = self.tasks.pop(number, None)
@@ -201,7 +201,7 @@ class LoadedApplication:
         task.add_done_callback(lambda _: self.tasks.pop(number, None))
 
     async def answer(self, message: Mapping[str, Any]) -> None:
-        """Send what a function comes to, or what it takes; whatever it raises ends this call alone."""
+        """Send a function's result or its parameters; an exception fails this call only."""
         number = message["id"]
         try:
             found = self.function(message["function"])
@@ -214,7 +214,7 @@ class LoadedApplication:
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
             if number not in self.tasks:
-                return  # it was stopped, and nobody waits
+                return  # it was cancelled, and nobody waits
             said = told_of(error, self.source)
         self.channel.send(id=number, **said)
 
@@ -225,7 +225,7 @@ class LoadedApplication:
         return self.functions[name]
 
     async def called(self, found: Found, offered: Mapping[str, Any]) -> tuple[Any, BaseException | None]:
-        """Call a function with what it takes; return its answer, or what it raised in its thread."""
+        """Call a function with the arguments it accepts; return its answer, or the exception it raised."""
         function, takes, by_position = found
         given = [offered["prompt"]] if by_position else []
         named = {name: offered[name] for name in takes}
@@ -243,14 +243,14 @@ class LoadedApplication:
 
 
 def listen(channel: Channel, loop: asyncio.AbstractEventLoop, applications: list[LoadedApplication]) -> None:
-    """Hand every message on; end the process when there will be none, whatever the application is doing."""
+    """Dispatch every message; end the process when the input closes, whatever the application is doing."""
     for line in channel.lines:
         loop.call_soon_threadsafe(applications[0].take, json.loads(line))
     os._exit(0)
 
 
 def main(module: str, place: str, ours: str) -> None:
-    """Import the application, say so, and answer until nobody can ask any more."""
+    """Import the application, report that, and answer until the input closes."""
     channel, loop = Channel(), asyncio.new_event_loop()
     applications: list[LoadedApplication] = []
     asyncio.set_event_loop(loop)

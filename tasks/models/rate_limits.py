@@ -1,4 +1,4 @@
-"""How hard an endpoint may be pushed: calls in flight, calls a minute, and what it last complained of."""
+"""Limits of an endpoint: calls in flight, calls per minute, and its last error."""
 
 import asyncio
 import logging
@@ -16,25 +16,25 @@ from tasks.models.protocol import CallError
 
 LEAST = 1
 PUT_OFF = 3
-"""So many answers in a row that ask to wait for longer than a call may take close an endpoint."""
+"""This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
 
 _log = logging.getLogger(__name__)
 
 
 def too_long(wait_s: float, patience_s: float) -> str:
-    """Return what is said of a wait that a server asks for and no call can wait for."""
+    """Return the message for a requested wait that exceeds a call's patience."""
     return f"; the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
 
 
 def endpoint_of(model: Model) -> str:
-    """Return what models share a server by: this machine's cores, or the provider and its address."""
+    """Return the key of the server that models share: this machine's cores, or the provider and its address."""
     if model.unit.at_once:
         return f"{model.provider} {model.concurrency}"
     return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
 
 
 class Endpoint:
-    """One server as all models, judges and batches of this process share it.
+    """One server, shared by all models, judges and batches of this process.
 
     The number of calls in flight halves on a 429 and grows back by one for each full round of replies (additive
     increase, multiplicative decrease, as TCP does). All methods belong to one event loop.
@@ -56,10 +56,10 @@ class Endpoint:
 
     @asynccontextmanager
     async def slot(self, patience_s: float = math.inf) -> AsyncIterator[None]:
-        """Hold one of the calls in flight.
+        """Hold one of the slots for calls in flight.
 
         Raises:
-            CallError: the server asked to be left alone for longer than `patience_s`.
+            CallError: the server asked for a pause longer than `patience_s`.
         """
         async with self._slots:
             now = time.monotonic()
@@ -74,7 +74,7 @@ class Endpoint:
             yield
 
     def forgive(self) -> None:
-        """Forget what it was given up for: another run may have the right key, or find the server up again."""
+        """Clear the fatal error: another run may have the right key, or find the server up again."""
         self.broken.clear()
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
         self.down_since = None
@@ -84,23 +84,23 @@ class Endpoint:
         self._slots.total_tokens = int(self.limit)
 
     def succeeded(self) -> None:
-        """Note a reply: the server is up, and may take a little more."""
+        """Record a reply: the server is up, and may take slightly more load."""
         self.down_since = None
         self.put_off = 0
         self._limit_to(self.limit + 1.0 / self.limit)
 
     def failed(self, error: CallError, started: float, model: str, patience_s: float = math.inf) -> None:
-        """Note a failed attempt that began at `started` (monotonic s), of a call that waits for `patience_s`."""
+        """Record a failed attempt that began at `started` (monotonic s), of a call that waits for `patience_s`."""
         now = time.monotonic()
         longer = (error.retry_after_s or 0.0) > patience_s
         if longer:
             self._postpone(error, now, model, patience_s)
         if error.kind == "rate_limit":
-            # Once for all calls that were in flight together: they all meet the same limit.
+            # Once for all calls that were in flight together: they all hit the same limit.
             if started > self.last_halved:
                 self._limit_to(self.limit / 2)
                 self.last_halved = now
-            # One that waits for longer than any call speaks for itself alone, until others say the same.
+            # A wait longer than any call's deadline affects only its own call until several responses request one.
             if error.retry_after_s and not longer:
                 self.not_before = max(self.not_before, now + error.retry_after_s)
         elif error.kind == "connection":
@@ -109,7 +109,7 @@ class Endpoint:
             self.down_since = None
 
     def _postpone(self, error: CallError, now: float, model: str, patience_s: float) -> None:
-        """Count an answer that asks to wait for too long, and close the endpoint after a few."""
+        """Count a response that requests too long a wait, and close the endpoint after `PUT_OFF` of them."""
         self.put_off += 1
         if self.put_off < PUT_OFF or now < self.closed_until:
             return

@@ -1,4 +1,4 @@
-"""What keeps a model from answering, told without its client: no key, nobody at its address, too few sockets."""
+"""Detect without a client what keeps a model from answering: no key, nothing at its address, too few sockets."""
 
 import contextlib
 import ipaddress
@@ -12,14 +12,14 @@ from data.errors import InputError
 from tasks.models.secrets import bare, find_key
 
 KNOCK_S = 0.3
-"""How long an address has to refuse: one that has not by then may be slow, and is asked in earnest."""
+"""How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""
 PORTS = {"http": 80, "https": 443}
 SPARE = 256
-"""Files that a process has open beside its connections to models."""
+"""Files that a process has open besides its connections to models."""
 
 
 def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) -> str:
-    """Return what a model lacks to be asked at an address; '' where nothing is known to be wrong."""
+    """Return why a model cannot be called at an address; '' if no problem is known."""
     try:
         find_key(model, usual, needed=needed)
     except InputError as error:
@@ -35,7 +35,7 @@ def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) ->
 
 
 def _refused(url: str) -> bool:
-    """Say whether an address of this machine or of a number refuses connections; names may take long to look up."""
+    """Return whether a local or numeric address refuses connections; resolving names may take long."""
     if getproxies():
         return False
     try:
@@ -52,11 +52,11 @@ def _refused(url: str) -> bool:
 
 
 def connections_allowed(wanted: int) -> int:
-    """Have the system allow so many connections at once; return how many of them it allows.
+    """Raise the system's limit to this many connections; return how many of them it allows.
 
-    What it allows at first is often less than what it allows who asks: 1 024 open files, and then a million.
+    The initial limit is often below what is allowed on request: 1 024 open files, and then a million.
     """
-    if sys.platform == "win32":  # it bounds none
+    if sys.platform == "win32":  # it has no limit
         return wanted
     import resource
 

@@ -25,12 +25,12 @@ _EXPECTED = (
 class ReplayClient:
     """Replies looked up by prompt (the last user message), else by item.
 
-    A `model` column picks this model's rows. The n-th row of a prompt or an item answers repeat n, unless a
-    `repeat` column says which it answers. An item with several prompts is never looked up as an item: a judge
-    is asked several things about one, so its replies are told apart by prompt alone.
+    A `model` column selects this model's rows. The n-th row of a prompt or an item answers repeat n, unless a
+    `repeat` column says which it answers. An item with several prompts is never looked up by item: a judge is asked
+    several questions about one, so its replies are distinguished by prompt alone.
 
     Raises:
-        InputError: the file is not there, cannot be read, lacks a column, or has no rows of this model.
+        InputError: the file does not exist, cannot be read, lacks a column, or has no rows of this model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -47,7 +47,7 @@ class ReplayClient:
             if item is not None:
                 groups.append(self._items[str(item)])
                 asked[str(item)].add(str(prompt))
-            for group in groups:  # the first of two rows for one repeat stands
+            for group in groups:  # the first of two rows for one repeat counts
                 group.setdefault(len(group) if row.get("repeat") is None else int(row["repeat"]), reply)
         for item, prompts in asked.items():
             if len(prompts) > 1:
@@ -63,7 +63,7 @@ class ReplayClient:
         """Look the reply up.
 
         Raises:
-            CallError: the file does not hold it.
+            CallError: the file does not contain it.
         """
         prompt = next((m.content for m in reversed(call.messages) if m.role == "user"), "")
         recorded = self._prompts.get(_folded(prompt)) or self._items.get(call.item_id, {})
@@ -77,10 +77,10 @@ class ReplayClient:
         )
 
     async def close(self) -> None:
-        """Let go of nothing: the file is read at the start."""
+        """Do nothing: the file is read at the start."""
 
     def _mine(self, rows: list[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-        """Return this model's rows that hold a reply."""
+        """Return this model's rows that contain a reply."""
         column = next((name for name in _MODELS if any(row.get(name) is not None for row in rows)), "")
         names = {str(row.get(column)) for row in rows} if column else set()
         wanted = {self._model.served, self._model.name}
@@ -94,7 +94,7 @@ class ReplayClient:
 
 
 def _folded(prompt: str) -> str:
-    """Return what stays the same when a file changes line ends, or trims."""
+    """Return a prompt normalized for line endings and surrounding whitespace."""
     return prompt.replace("\r\n", "\n").strip()
 
 
@@ -111,7 +111,7 @@ def _reply(row: Mapping[str, Any]) -> Reply:
 
 
 def _rows(path: Path, where: str) -> list[Mapping[str, Any]]:
-    """Read the file's rows, and check that they say what was asked and what was answered."""
+    """Read the file's rows, and check that they have prompts or items, and replies."""
     try:
         rows = [*read_rows(path)]
     except InputError as error:

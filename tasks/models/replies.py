@@ -1,4 +1,4 @@
-"""A reply as every client hands it on; what an application is told of a call, and its answer, checked."""
+"""The common form of replies; what an application receives of a call, and its validated answer."""
 
 import json
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from data.records import Call, Reply
 from tasks.models.protocol import CallError
 
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
-"""What an application may answer with."""
+"""Fields that an application may answer with."""
 _MOST = 2**63
 _KINDS = {type(None): "nothing", str: "a text", bool: "true or false", dict: "a mapping", list: "a list"}
 
@@ -25,10 +25,10 @@ def read_reply(
     thinking_tokens: int | None = None,
     cached_tokens: int | None = None,
 ) -> Reply:
-    """Return a reply with the thinking inside the answer kept apart, after what the server kept apart itself.
+    """Return a reply with the thinking inside the answer split off, appended to the server's separate thinking.
 
-    `thinking_tokens` (of those written) and `cached_tokens` (of those read) stand in `extra["usage"]`, if any.
-    What is no text (half of a surrogate pair, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
+    `thinking_tokens` (of the output) and `cached_tokens` (of the input) go into `extra["usage"]`, if any. Invalid
+    text (lone surrogates, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
     text, aloud = thinking.split(_storable(answer))
     reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
@@ -37,7 +37,7 @@ def read_reply(
 
 
 def _storable(text: str) -> str:
-    """Return a text that UTF-8 and databases can hold."""
+    """Return text that UTF-8 and databases can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -46,7 +46,7 @@ def _storable(text: str) -> str:
 
 
 def offered(call: Call) -> dict[str, Any]:
-    """Return what an application is told of a call."""
+    """Return what an application receives of a call."""
     spoken = {role: [m.content for m in call.messages if m.role == role] for role in ("system", "user")}
     return {
         "prompt": spoken["user"][-1] if spoken["user"] else "",
@@ -58,12 +58,12 @@ def offered(call: Call) -> dict[str, Any]:
 
 
 def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
-    """Return an application's answer as a reply; `where` says for messages where each field was found.
+    """Return an application's answer as a reply; `where` is each field's location for messages.
 
     Contexts and citations become `extra["retrieved_contexts"]` and `extra["citations"]`.
 
     Raises:
-        CallError: a field has another type than it must have.
+        CallError: a field has the wrong type.
     """
     extra: dict[str, Any] = {}
     if given.get("contexts") is not None:
@@ -91,7 +91,7 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
 
 
 def _text(value: Any, where: str) -> str:
-    """Return a text, a number as a text, or the parts of a text put together."""
+    """Return a text, a number as text, or the joined parts of a text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):

@@ -42,8 +42,8 @@ def request(
     """Return a row of the requests table.
 
     The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema as it is sent
-    and how it is enforced, and the repeat index; the item too, where the provider answers by it or is shown it.
-    `unit` is the model's provider, for who has looked it up already.
+    and how it is enforced, and the repeat index; the item too, if the provider answers by it or receives it. `unit`
+    is the model's provider, for callers that already have it.
     """
     payload: dict[str, Any] = {
         "identity": dict(identity),
@@ -73,17 +73,17 @@ def request(
 
 
 def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str:
-    """Return a schema as a payload holds it: as text where sorting would lose the declared order.
+    """Return a schema as a payload holds it: as text if sorting would lose the declared order.
 
-    A constrained judge writes the properties in the order in which it was sent them, so that order is part of
-    what is asked. `json` sends none of it.
+    A constrained judge writes the properties in the order of the schema sent, so that order is part of the request.
+    `json` sends none of it.
     """
     declared = json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
     return declared if structured == "schema" and declared != canonical(schema) else dict(schema)
 
 
 def call_of(row: Mapping[str, Any]) -> Call:
-    """Return a row of the requests table as a client sees it."""
+    """Return the call of a row of the requests table."""
     payload = json.loads(row["payload"])
     schema = payload["schema"]
     return Call(
@@ -105,9 +105,9 @@ def for_items(
     target: str = "",
     prompt: str | None = None,
 ) -> pl.DataFrame:
-    """Return the requests that put each item to a model `repeats` times, under the name of a target.
+    """Return the requests that ask a model each item `repeats` times, under the name of a target.
 
-    `prompt`, if given, is filled with an item's facts in place of the item's own.
+    `prompt`, if given, is filled with an item's facts and replaces the item's own.
     """
     said = (Message("system", model.system),) if model.system else ()
     unit = model.unit
@@ -138,12 +138,12 @@ def _stem(payload: str) -> str:
 
 
 def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
-    """Write down the requests of a run, to models and judges, whose replies ended by themselves.
+    """Write a table of the run's requests, to models and judges, whose replies ended by themselves.
 
-    With more room they would read the same.
+    With a higher token limit these replies would be the same.
 
     Raises:
-        Damaged: a table of the run is not whole.
+        Damaged: a table of the run is not intact.
     """
     tables = manifest.get("tables", {})
     found = [REQUESTS.frame([])]
@@ -158,7 +158,7 @@ def uncut(store: Store, manifest: Mapping[str, Any]) -> Ref:
 
 
 def keep(requests: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
-    """Return requests, those in their recorded form that differ from a recorded one in the token limit alone."""
+    """Return requests, using the recorded form of those that differ from it only in the token limit."""
     known = {
         _stem(payload): (request_id, payload)
         for request_id, payload in recorded.select("request_id", "payload").iter_rows()

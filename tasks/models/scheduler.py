@@ -1,8 +1,8 @@
 """Ask models: one event loop in one thread for the whole process, so that every endpoint has one set of limits.
 
-Retries (one layer, stamina), deadlines, bounded concurrency, claims so that no two batches or workers ask the
-same request, durable replies as they arrive, and a stop that keeps everything answered. A claim ends with its call,
-however that ends, so that nobody who waits for it holds what its holder waits for.
+Retries (one layer, stamina), deadlines, bounded concurrency, claims so that no two batches or workers ask the same
+request, durable replies as they arrive, and a stop that keeps everything answered. A claim always ends with its
+call, so that waiting for a claim cannot deadlock.
 """
 
 import asyncio
@@ -37,13 +37,13 @@ from tasks.store.submissions import Submissions
 LEASE_S = 60.0
 POLL_S = 0.5
 GRACE_S = 5.0
-"""How long calls in flight have to end when the run is stopped: they are paid."""
+"""How long calls in flight, already paid for, have to end when the run is stopped."""
 NOTED_S = 0.2
-"""How long it may take a signal to be noted by all threads."""
+"""How long it may take all threads to notice a signal."""
 EVERY_S = 5.0
-"""Between two looks at the server's digest of the model; the last is taken when a batch has ended."""
+"""Interval between two checks of the server's model digest; the last is made when a batch has ended."""
 ANSWER_S = 10.0
-"""How long the server has to tell it; one that is busy or gone for the moment has said nothing else."""
+"""How long the server has to report its digest; being busy or unreachable does not count as a change."""
 T = TypeVar("T")
 
 # Retries are shown in the progress bar; the arguments of a call do not belong in a log.
@@ -52,7 +52,7 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """How a request ended: with a reply, fresh or remembered, or with an error."""
+    """The outcome of a request: a reply, fresh or cached, or an error."""
 
     request_id: str
     reply: Reply | None
@@ -63,9 +63,9 @@ class CallResult:
 
 @dataclass(slots=True)
 class BatchProgress:
-    """The progress of a batch; handed to the progress callback after every change.
+    """The progress of a batch; passed to the progress callback after every change.
 
-    `elsewhere` of them are waited for: the `holders` say who is asking them, or in what they wait.
+    `elsewhere` are pending elsewhere: `holders` say who is asking them, or in what they wait.
     """
 
     total: int
@@ -88,10 +88,10 @@ class BatchProgress:
 
 
 class EventLoopThread:
-    """The process's asking thread: its loop, its endpoints, and the batches that are on their way."""
+    """The process's asking thread: its loop, its endpoints, and the running batches."""
 
     def __init__(self) -> None:
-        # Every call leaves objects behind; by default each 700 of them set off a search for garbage.
+        # Every call leaves objects behind; by default every 700 of them trigger a garbage collection.
         gc.set_threshold(50_000, 20, 100)
         self.loop = asyncio.new_event_loop()
         self.endpoints: dict[str, Endpoint] = {}
@@ -100,7 +100,7 @@ class EventLoopThread:
         threading.Thread(target=self.loop.run_forever, name="asking", daemon=True).start()
 
     def forgive(self) -> None:
-        """Let the next run find out anew which endpoints are of use."""
+        """Clear the fatal errors of all endpoints for the next run."""
         for endpoint in list(self.endpoints.values()):
             endpoint.forgive()
 
@@ -124,7 +124,7 @@ class EventLoopThread:
                         return future.result()
         finally:
             if not future.done():
-                # Whoever was interrupted by a signal may be here before another thread has noted it as a stop.
+                # A signal may interrupt this thread before another thread has recorded it as a stop.
                 if self.stopping.wait(NOTED_S) and self.batches:
                     wait([future], GRACE_S + 1.0)
                 future.cancel()
@@ -137,16 +137,16 @@ _started: list[EventLoopThread] = []
 
 def event_loop_thread() -> EventLoopThread:
     """Return the process's asking thread, started at first use."""
-    with _starting:  # two who come first at once would each start one, and share clients between two loops
+    with _starting:  # concurrent first calls would each start one, and share clients between two loops
         if not _started:
             _started.append(EventLoopThread())
     return _started[0]
 
 
 def stop() -> int:
-    """Ask nothing more, from any thread; return how many calls are in flight, which have `GRACE_S` to end.
+    """Start no more calls, from any thread; return how many are in flight, which have `GRACE_S` to end.
 
-    They are paid. Everything answered is kept.
+    Calls in flight are already paid for. Everything answered is kept.
     """
     shared = event_loop_thread()
     shared.stopping.set()
@@ -157,7 +157,7 @@ def stop() -> int:
 
 
 def way_of(model: Model) -> str:
-    """Return a hash of what decides whether a call fails, beside what its request's id holds."""
+    """Return a hash of what decides whether a call fails, apart from what its request id covers."""
     place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
@@ -171,11 +171,11 @@ def _this_task() -> asyncio.Task[Any]:
 
 @dataclass(eq=False)
 class _Batch:
-    """One batch on its way: what it shares, and its progress.
+    """One running batch: its shared state and its progress.
 
-    `flying` are the tasks whose call is at the server, or whose reply is on its way to the disk. `digest`: the
-    model's, where it must stay what it is; `doubtful` are the requests whose replies were kept since the server
-    last told that digest, `changed` the reason why no more are kept.
+    `flying` are the tasks whose call is at the server, or whose reply is being written. `digest`: the model's, if
+    it must stay the same; `doubtful` are the requests whose replies were kept since the server last reported that
+    digest; `changed` is the reason why no more are kept.
     """
 
     model: Model
@@ -195,7 +195,7 @@ class _Batch:
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
 
     def stop(self) -> None:
-        """Ask nothing more; calls in flight may end. From any thread."""
+        """Start no more calls; calls in flight may end. From any thread."""
         self._loop.call_soon_threadsafe(self._wind_down)
 
     def _wind_down(self) -> None:
@@ -213,9 +213,9 @@ class _Batch:
         task.add_done_callback(self._tasks.discard)
 
     async def _look(self) -> None:
-        """Ask the server which model it has now; replies that may be another's are forgotten, and end as errors.
+        """Ask the server for the model's digest; if it changed, forget the doubtful replies and end them as errors.
 
-        All calls that are left do so too. A server that does not say leaves everything as it is.
+        All remaining calls end so too. If the server does not answer, nothing changes.
         """
         since, self.doubtful = self.doubtful, []
         if self.changed is None:
@@ -245,7 +245,7 @@ class _Batch:
 
     @asynccontextmanager
     async def monitored(self) -> AsyncIterator[None]:
-        """Look now and then while the block runs whether the model is the same, and once more at its end."""
+        """Check periodically while the block runs that the model is the same, and once more at its end."""
         over = asyncio.Event()
 
         async def keep_looking() -> None:
@@ -267,9 +267,9 @@ class _Batch:
             await self._look()
 
     async def _attempts(self, call: Call) -> tuple[Reply, float]:
-        """Ask until a reply comes or no more tries make sense; return it with the last attempt's latency.
+        """Retry until a reply arrives or retries are pointless; return it with the last attempt's latency.
 
-        The deadline counts from the first attempt and leaves out the time spent waiting for a free slot.
+        The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
         """
         last: CallError | None = None
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
@@ -288,7 +288,7 @@ class _Batch:
                     return await once()
                 except CallError as error:
                     last = error
-                # Only where it is needed: what counts retries leaves much garbage that refers to itself.
+                # Only where needed: the retry context creates many reference cycles.
                 async for attempt in stamina.retry_context(
                     on=self._worth_another,
                     attempts=None,
@@ -311,18 +311,18 @@ class _Batch:
         raise AssertionError("unreachable: the loop ends by return or raise")
 
     def _worth_another(self, error: Exception) -> bool | float:
-        """Say whether an attempt that failed is followed by another; a number: after so many seconds."""
+        """Return whether to retry after a failed attempt; a number: after so many seconds."""
         if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
             return False
         return error.retry_after_s or True
 
     @property
     def _asker(self) -> tuple[str, str]:
-        """What all calls have in common that end alike where one ends fatally."""
+        """The key of calls that all fail if one of them fails fatally."""
         return self.model.served, self.writer.way
 
     def _refuse(self) -> None:
-        """Raise what every further call of this endpoint would meet as well."""
+        """Raise the error that every further call of this endpoint would end with."""
         endpoint, deadline_s, now = self.endpoint, self.model.deadline_s, time.monotonic()
         if broken := endpoint.broken.get(self._asker):
             raise broken
@@ -332,7 +332,7 @@ class _Batch:
             raise CallError("timeout", f"the server has been down for more than {deadline_s:g} s (deadline_s)")
 
     async def _attempt(self, call: Call) -> tuple[Reply, float]:
-        """Ask once, and note what became of it."""
+        """Ask once and record the outcome."""
         endpoint, deadline_s, started = self.endpoint, self.model.deadline_s, time.monotonic()
         self._refuse()
         task = _this_task()
@@ -351,7 +351,7 @@ class _Batch:
         return reply, time.monotonic() - started
 
     async def _bring(self, request_id: str, call: Call) -> None:
-        """Bring one request to its end: asked, durable, its claim given back, and counted."""
+        """Process one request: ask it, make its reply durable, release its claim, and count it."""
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
@@ -372,13 +372,13 @@ class _Batch:
         self._count_failed(request_id, error)
 
     def known(self, request_ids: Sequence[str]) -> Known:
-        """Return what has become of requests already; in a thread of its own."""
+        """Return the outcomes of requests so far; for a worker thread."""
         replies = self.cache.lookup(request_ids)
         left = [one for one in request_ids if one not in replies]
         return {**replies, **self.cache.failures(left, run=self.writer.run, way=self.writer.way)}
 
     def _recall(self, known: Known) -> None:
-        """Take over what has become of requests already."""
+        """Count the outcomes of requests so far."""
         for request_id, end in known.items():
             if isinstance(end, Remembered):
                 self._count(CallResult(request_id, end.reply, end.latency_s, cached=True))
@@ -406,7 +406,7 @@ class _Batch:
         self.progress(tally)
 
     async def submit(self, pending: list[tuple[str, Call]], submissions: Submissions) -> None:
-        """Ask by way of the server's batch endpoint."""
+        """Ask through the server's batch endpoint."""
         make = self.model.unit.batches
         if make is None:
             raise InputError(f"model {self.model.name}: provider {self.model.provider} has no batch endpoint.")
@@ -437,14 +437,14 @@ class _Batch:
             self._await(0, [])
 
     async def settled(self, request_ids: Sequence[str]) -> Known:
-        """Count what has become of requests already, and return it."""
+        """Count the outcomes of requests so far, and return them."""
         known = await asyncio.to_thread(self.known, request_ids)
         self._recall(known)
         return known
 
     @contextmanager
     def _lasting(self) -> Iterator[None]:
-        """Have a stop let what is inside come to its end."""
+        """Let the block finish despite a stop."""
         task = _this_task()
         self.flying.add(task)
         try:
@@ -455,15 +455,15 @@ class _Batch:
             raise Stopped
 
     async def work(self, pending: list[tuple[str, Call]]) -> None:
-        """Claim and ask until nothing is pending; what others hold is waited for."""
+        """Claim and ask until nothing is pending; wait for what others hold."""
         calls = dict(pending)
         todo = list(calls)
         while todo:
             elsewhere: list[str] = []
-            # A queue of claimed requests, kept filled ahead, so that no call waits for a claim.
+            # A queue of claimed requests, filled ahead, so that no call waits for a claim.
             claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
             async with asyncio.TaskGroup() as group:
-                # Some more than calls in flight: a slot is taken while replies are on their way to the disk.
+                # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
                 walkers = min(self.model.concurrency * 9 // 8, len(todo))
                 self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
                 for _ in range(walkers):
@@ -477,7 +477,7 @@ class _Batch:
                 await asyncio.sleep(POLL_S)
 
     def _await(self, n: int, holders: Sequence[str]) -> None:
-        """Tell what is waited for: so many requests, and who asks them, or in what they wait."""
+        """Report how many requests are pending elsewhere, and who asks them, or in what they wait."""
         tally = self.tally
         if holders and not tally.holders:
             event("waiting", model=self.model.name, calls=n, holders=holders)
@@ -488,7 +488,7 @@ class _Batch:
     async def _claim(
         self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
     ) -> None:
-        """Put what this worker may ask into the queue, and what another holds into `elsewhere`."""
+        """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
         for window in batched(todo, 4 * self.model.concurrency):
             granted, known = await asyncio.to_thread(self._take, window)
             self._recall(known)
@@ -500,9 +500,9 @@ class _Batch:
             await claimed.put(None)
 
     def _take(self, window: list[str]) -> tuple[set[str], Known]:
-        """Claim requests; return those to be asked here, and what has become of others; in a thread of its own."""
+        """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
         granted = self.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
-        # What another has brought to its end between our last look and the claim.
+        # Outcomes that another worker finished between our last look and the claim.
         known = self.known(window)
         if needless := [one for one in window if one in granted and one in known]:
             self.cache.release(needless, holder=self.writer.holder)
@@ -511,7 +511,7 @@ class _Batch:
     async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
         """Ask one request after another.
 
-        The next is asked only when the last reply is durable: a kill loses no more than what is in flight, and an
+        The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
         eighth of that on its way to the disk.
         """
         while not self.stopping and (request_id := await claimed.get()) is not None:
@@ -523,12 +523,12 @@ class _Batch:
 
 @asynccontextmanager
 async def _renewing(cache: ReplyCache, holder: str) -> AsyncIterator[None]:
-    """Keep this process's claims alive while it asks."""
+    """Renew this process's claims while it asks."""
 
     async def renew() -> None:
         while True:
             await asyncio.sleep(LEASE_S / 3)
-            with suppress(InputError):  # the database may be back at the next turn
+            with suppress(InputError):  # the database may be back at the next renewal
                 await asyncio.to_thread(cache.renew, holder=holder, lease_s=LEASE_S)
 
     task = asyncio.create_task(renew())
@@ -550,11 +550,11 @@ async def ask_all(
     digest: str = "",
     run: str = "",
 ) -> tuple[dict[str, CallResult], BatchProgress]:
-    """Bring every request to an end: a remembered reply, a fresh one that is durable, or an error.
+    """Bring every request to an end: a cached reply, a fresh one that is durable, or an error.
 
-    Takes (request id, call) pairs, or what `read` makes a call of; equal ids are asked once, remembered ones not
-    read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's of the
-    model, where it has one, which must stay what it is. `run`: whose failures are shared; by default nobody's.
+    Takes (request id, call) pairs, or values that `read` turns into calls; equal ids are asked once, cached ones
+    are not read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's
+    model digest, if any, which must not change. `run`: the run whose failures are shared; by default none.
 
     Raises:
         InputError: the cache cannot be read or written.
@@ -569,7 +569,7 @@ async def ask_all(
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress)
-    batch.digest = "" if model.unit.at_once else digest  # files that are loaded stay the same
+    batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)

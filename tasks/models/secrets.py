@@ -1,9 +1,9 @@
-"""Keys: where they come from, and how they are kept out of all that is kept, verified, shown or written down.
+"""Keys: where they come from, and how they are removed from everything stored, verified, shown or logged.
 
 A reply, a reason, a page or an error may repeat the key that its request carried (an application that echoes its
-headers). Every key that this process has read is looked for in the forms in which it may come back: plain, upper or
-lower case, reversed, percent-encoded once or twice, escaped for HTML or JSON, in hexadecimal and in base64; whole,
-or cut at either end to `LEAST` characters of its random part.
+headers). Every key that this process has read is searched for in the forms in which it may come back: plain, upper
+or lower case, reversed, percent-encoded once or twice, escaped for HTML or JSON, in hexadecimal and in base64;
+whole, or cut at either end to `LEAST` characters of its random part.
 """
 
 import html
@@ -25,36 +25,36 @@ from data.patterns import pattern
 from data.records import HIDDEN_KEYS, Reply
 
 HIDDEN = "[key hidden]"
-"""What stands in a key's place."""
+"""The replacement of a key."""
 LEAST = 12
-"""Characters of a key's random part that are looked for at least: fewer may stand anywhere by chance."""
+"""Minimum length of a fragment of a key's random part that is searched for: a shorter one may occur by chance."""
 SHORTEST = 16
-"""Characters of a key: what is shorter (`EMPTY`, `none`) is none."""
+"""Minimum length of a key: shorter values (`EMPTY`, `none`) are not keys."""
 VARIETY = 6
-"""Different characters of a key's random part, at least: a placeholder such as xxxxxxxxxxxxxxxx is none."""
+"""Minimum number of different characters in a key's random part: xxxxxxxxxxxxxxxx is no key."""
 _COMMON = pattern(
     r"(?:sk-(?:proj-|svcacct-|admin-|ant-(?:api\d+-)?|or-(?:v\d+-)?)?|github_pat_|gh[pousr]_|glpat-|hf_|gsk_|r8_|nvapi-"
     r"|pplx-|xox[a-z]-|AIza|AKIA|eyJ[\w-]+\.)"
 )
-"""What all keys of a kind begin with: no secret."""
+"""Prefixes shared by all keys of a kind: not secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A key as it may be spelt: in pieces. The first `common` are no secret, and `least` running ones tell it."""
+    """One spelling of a key, in pieces. The first `common` are not secret; `least` consecutive ones identify it."""
 
     pieces: tuple[str, ...]
     common: int
     least: int
 
     def grams(self) -> Iterator[tuple[int, str]]:
-        """Yield the pieces in which any `least` running ones hold a whole gram, and where each begins."""
+        """Yield (position, gram): any `least` consecutive pieces contain a whole gram."""
         size = self.least // 2
         for at in range(self.common, len(self.pieces) - size + 1, size):
             yield at, "".join(self.pieces[at : at + size])
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where a text holds enough of the key."""
+        """Yield the spans where a text contains enough of the key."""
         for at, gram in self.grams():
             start = text.find(gram)
             while start >= 0:
@@ -86,7 +86,7 @@ def _forms(key: str) -> Iterator[_Form]:
     yield _Form(tuple(reversed(key)), 0, LEAST)
     for before in range(3):
         raw = b"\0" * before + key.encode()
-        # Six bits a character: those that neighbours share are left out.
+        # Six bits per character: those shared with neighbours are left out.
         first, past = -(-8 * before // 6), 8 * len(raw) // 6
         known = max(-(-8 * (before + common) // 6) - first, 0)
         for encode in (b64encode, urlsafe_b64encode):
@@ -94,7 +94,7 @@ def _forms(key: str) -> Iterator[_Form]:
 
 
 def is_key(value: str) -> bool:
-    """Say whether a value can be a key: long, and with a random part."""
+    """Return whether a value can be a key: long, and with a random part."""
     found = _COMMON.match(value)
     random = value[found.end() if found else 0 :]
     return len(value) >= SHORTEST and len(random) >= LEAST and len(set(random)) >= VARIETY
@@ -105,7 +105,7 @@ _quick: re.Pattern[str] | None = None
 
 
 def know(key: str) -> None:
-    """Have a key hidden from now on in all that this process is sent."""
+    """Hide a key from now on in everything this process receives."""
     global _quick  # noqa: PLW0603 - one list for the process, as its environment is
     if key in _known or not is_key(key):
         return
@@ -115,7 +115,7 @@ def know(key: str) -> None:
 
 
 def hide(text: str) -> tuple[str, int]:
-    """Return a text with `HIDDEN` in the place of keys, and how many it held."""
+    """Return a text with keys replaced by `HIDDEN`, and their number."""
     if _quick is None or _quick.search(text) is None:
         return text, 0
     spans = sorted(span for forms in _known.values() for form in forms for span in form.spans(text))
@@ -129,7 +129,7 @@ def hide(text: str) -> tuple[str, int]:
 
 
 def _within(value: Any) -> tuple[Any, int]:
-    """Return a JSON value with keys hidden in its texts, names included, and how many."""
+    """Return a JSON value with keys hidden in its strings, names included, and their number."""
     if isinstance(value, str):
         return hide(value)
     if isinstance(value, dict):
@@ -155,7 +155,7 @@ def masked(reply: Reply) -> Reply:
 
 
 def _shorten(record: logging.LogRecord) -> bool:
-    """Take user, password and query off the addresses that HTTP packages log with every call."""
+    """Remove user, password and query from the URLs that HTTP packages log with every call."""
     if isinstance(record.args, tuple):
         record.args = tuple(bare(str(arg)) if type(arg).__name__ == "URL" else arg for arg in record.args)
     return True
@@ -172,7 +172,7 @@ def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
     """Return the model's key from the environment: its `api_key_env`, else the provider's usual variable.
 
     Raises:
-        InputError: the variable that is named is not set, or a key is needed and the usual one is not set.
+        InputError: the configured variable is not set, or a key is needed and the usual one is not set.
     """
     variable = model.api_key_env or (usual if needed else "")
     key = os.environ.get(variable, "").strip() if variable else ""
@@ -194,7 +194,7 @@ def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
 
 
 def placed(model: Model, key: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return (headers, query) that carry the key where the configuration wants it; empty where it does not say."""
+    """Return (headers, query) that carry the key as configured; empty if not configured."""
     return (
         {model.api_key_header: key} if model.api_key_header else {},
         {model.api_key_query: key} if model.api_key_query else {},
@@ -202,16 +202,16 @@ def placed(model: Model, key: str) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def bare(url: str) -> str:
-    """Return an address without user, password, query and fragment: what may be written down."""
+    """Return an address without user, password, query and fragment, safe to write down."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
 def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Split an address into itself without credentials and query, the header that its user means, and its query.
+    """Split an address into its bare form, the header for its user info, and its query.
 
     Raises:
-        InputError: it is no address.
+        InputError: the address is invalid.
     """
     parts = urlsplit(url)
     try:
@@ -228,12 +228,12 @@ def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str,
 
 
 def _pair(parts: SplitResult) -> str:
-    """Return user and password as HTTP's basic scheme spells them."""
+    """Return user and password as HTTP Basic credentials."""
     return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
 
 
 class Secrets:
-    """What must never be written down: a key, and what an address hides (user:password, query values)."""
+    """Values that must never be written down: a key, and an address's secrets (user:password, query values)."""
 
     def __init__(self, key: str = "", url: str = "") -> None:
         parts = urlsplit(url)
@@ -242,7 +242,7 @@ class Secrets:
             know(one)
         if parts.password:
             hidden |= {parts.password, unquote(parts.password), _pair(parts)}
-        # As it may stand in a query: packages differ in what they escape.
+        # As it may appear in a query: packages differ in what they escape.
         ways = (str, quote, quote_plus, partial(quote, safe=""), partial(quote, safe="!$'()*,:;@/?"))
         spelt = {form for one in hidden for form in (*(way(one) for way in ways), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
@@ -251,7 +251,7 @@ class Secrets:
         return f"Secrets({len(self._spelt)} hidden)"
 
     def clean(self, text: str) -> str:
-        """Return an error's text without secrets and control characters, in one line of bounded length."""
+        """Return an error's text without secrets and control characters, as one line of bounded length."""
         for spelt in self._spelt:
             text = text.replace(spelt, "[key]")
         text = hide(text)[0].replace(HIDDEN, "[key]")

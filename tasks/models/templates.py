@@ -1,11 +1,11 @@
-"""How a configuration writes what an application is sent, and where its JSON answer holds what.
+"""Templates for what an application is sent, and paths to values in its JSON answer.
 
-A body is any JSON whose strings are Jinja2. What is filled in is data: it is never read as a template. A string
-that is one expression and nothing else (`{{ messages }}`) becomes the value itself, a list or a number; in all
-others values are written as text.
+A body is any JSON whose strings are Jinja2. The values filled in are data: they are never read as templates. A
+string that is a single expression (`{{ messages }}`) becomes the value itself, a list or a number; in all others
+values are written as text.
 
 A path is dotted: `choices.0.message.content`, `documents.*.text`, `usage.input?`. A step is a key, an index of a
-list (from the end with a minus), or `*` for all entries of a list. One that ends in `?` may lead to nothing.
+list (from the end with a minus), or `*` for all entries of a list. A path that ends in `?` may lead to nothing.
 """
 
 import json
@@ -18,13 +18,13 @@ from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefine
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 VALUES = ("prompt", "system", "messages", "parameters", "schema", "item_id", "item")
-"""What a template may name."""
+"""The names that a template may use."""
 OF_ITEM = frozenset({"item_id", "item"})
 Path = tuple[str | int, ...]
 
 
 class _Missing(StrictUndefined):
-    """A key that there is not; the error names it with those that there are."""
+    """A missing key; the error names it and the existing ones."""
 
     @property
     def _undefined_message(self) -> str:
@@ -43,7 +43,7 @@ _KINDS = {str: "a text", bool: "true or false", type(None): "null"}
 
 
 class BodyError(ValueError):
-    """What is wrong with a template, or with filling it; the text says where."""
+    """An error in a template, or in filling it; the text says where."""
 
 
 class PathError(ValueError):
@@ -51,7 +51,7 @@ class PathError(ValueError):
 
 
 def _mapped(body: Any, act: Callable[[str, Path], Any], path: Path = ()) -> Any:
-    """Return a body with each of its strings as `act` makes it, which gets its path too; keys are no templates."""
+    """Return a body with `act(string, path)` applied to each of its strings; keys are no templates."""
     if isinstance(body, str):
         return act(body, path)
     if isinstance(body, Mapping):
@@ -70,7 +70,7 @@ def check(body: Any) -> None:
     """Check a body's templates.
 
     Raises:
-        BodyError: one cannot be read, names what there is not, or the body is nothing that JSON can hold.
+        BodyError: one cannot be parsed or uses an unknown name, or the body is not valid JSON.
     """
     try:
         json.dumps(body, allow_nan=False)
@@ -89,7 +89,7 @@ def check(body: Any) -> None:
 
 
 def names_item(body: Any) -> bool:
-    """Say whether a checked body names the item."""
+    """Return whether a checked body uses the item."""
     named: set[str] = set()
     _mapped(body, lambda source, _: named.update(_named(source)))
     return not named.isdisjoint(OF_ITEM)
@@ -99,7 +99,7 @@ def fill(body: Any, values: Mapping[str, Any]) -> Any:
     """Return a checked body with its templates filled.
 
     Raises:
-        BodyError: a template uses what these values do not have, or makes something that is no JSON.
+        BodyError: a template uses a missing value, or produces something that is no JSON.
     """
     return _mapped(body, lambda source, path: _filled(source, values, path))
 
@@ -115,14 +115,14 @@ def _filled(source: str, values: Mapping[str, Any], path: Path) -> Any:
         json.dumps(value, allow_nan=False)
     except UndefinedError as error:
         raise BodyError(f"{_at(path)}{error}") from error
-    except Exception as error:  # what a template of the user's comes to on a row may be anything
+    except Exception as error:  # a user's template may raise anything when evaluated
         raise BodyError(f"{_at(path)}{type(error).__name__}: {error}") from error
     return value
 
 
 @lru_cache(maxsize=1024)
 def _compiled(source: str) -> tuple[Any, Any]:
-    """Return a template, and the expression that it is where it is nothing else."""
+    """Return a template, and its expression if it consists of one only."""
     template, inner = _ENVIRONMENT.from_string(source), source.strip()
     if not (inner.startswith("{{") and inner.endswith("}}")):
         return template, None
@@ -131,7 +131,7 @@ def _compiled(source: str) -> tuple[Any, Any]:
     text = text[:-1] if text[-1:] in {"-", "+"} else text
     try:
         return template, _ENVIRONMENT.compile_expression(text, undefined_to_none=False)
-    except TemplateSyntaxError:  # several, and what stands between them
+    except TemplateSyntaxError:  # several expressions with text between them
         return template, None
 
 
@@ -140,7 +140,7 @@ def _at(path: Path) -> str:
 
 
 def check_path(path: str) -> str:
-    """Return a path if it is one.
+    """Return a valid path unchanged.
 
     Raises:
         ValueError: it has an empty step.
@@ -151,10 +151,10 @@ def check_path(path: str) -> str:
 
 
 def find(answer: Any, path: str) -> Any:
-    """Return what stands at a path; with `*`, a flat list of all that do; None where an optional path ends early.
+    """Return the value at a path; with `*`, a flat list of all; None if an optional path ends early.
 
     Raises:
-        PathError: nothing stands there.
+        PathError: the path leads nowhere.
     """
     steps = path.removesuffix("?").split(".")
     found = [answer]

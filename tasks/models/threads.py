@@ -1,4 +1,4 @@
-"""Work in threads that the end of the process does not wait for."""
+"""Run work in threads that do not delay the end of the process."""
 
 import asyncio
 import threading
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def in_thread(act: Callable[[], T], name: str = "client") -> T:
-    """Act in a thread that does not hold up the end of the process, as those of asyncio.to_thread do."""
+    """Run `act` in a thread that does not delay process exit, as asyncio.to_thread's threads do."""
     future = Future[T]()
-    future.set_running_or_notify_cancel()  # whoever waits may leave, and the thread goes on
+    future.set_running_or_notify_cancel()  # the waiter may leave, and the thread continues
 
     def run() -> None:
         try:

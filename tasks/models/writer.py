@@ -1,4 +1,4 @@
-"""The results of calls, made durable as they end: replies, and failures."""
+"""Make the outcomes of calls, replies and failures, durable as they end."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from tasks.store.replies import FailedCall, Remembered, ReplyCache
 
 
 class Writer:
-    """Makes ends of calls durable: one transaction for all that came while the last one was written.
+    """Makes outcomes of calls durable: one transaction for all that arrived while the last one was written.
 
-    With it goes the claim on the request, which is `holder`'s. Failures are for those who ask in the same `way` in
-    the same `run`.
+    It also releases `holder`'s claim on the request. Failures are visible to those who ask in the same `way` in the
+    same `run`.
     """
 
     def __init__(self, cache: ReplyCache, *, holder: str, run: str, way: str) -> None:
@@ -21,7 +21,7 @@ class Writer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def keep(self, end: Remembered | FailedCall) -> None:
-        """Return when a call's end is durable."""
+        """Return when a call's outcome is durable."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((end, done))
         if not self._busy:
@@ -53,10 +53,10 @@ class Writer:
         self.fail([end for end in ends if isinstance(end, FailedCall)])
 
     def fail(self, failures: Sequence[FailedCall]) -> None:
-        """Keep failures at once; in a thread of its own."""
+        """Write failures at once; for a worker thread."""
         self.cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
 
     async def settle(self) -> None:
-        """Wait until everything handed over is written."""
+        """Wait until everything queued is written."""
         while self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,1 +1,1 @@
-"""Report: what people open, written into the run's folder."""
+"""Reports for users, written into the run's folder."""

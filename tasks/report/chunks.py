@@ -1,7 +1,7 @@
-"""Samples as the HTML report holds them: an index of all, and their texts in chunks, unpacked one by one.
+"""The samples of the HTML report: an index of all, and their texts in chunks that are unpacked one by one.
 
-What filters, sorts and the matrix need of every sample stands in the index, in columns. Texts, reasons, scores and
-what judges replied stand in chunks: `rows-<n>` of samples, `items-<n>` of the questions, which the models share.
+The index has the columns that filters, sorting and the matrix need of every sample. Texts, reasons, scores and
+judges' replies are in chunks: `rows-<n>` of samples, `items-<n>` of the questions, which the models share.
 """
 
 import base64
@@ -19,15 +19,15 @@ import polars as pl
 from tasks.report.samples import OUTCOME, Frames
 
 SIZE = 750
-"""Samples or items of a chunk, at most."""
+"""Maximum number of samples or items in a chunk."""
 WEIGHT = 600_000
-"""Characters of a chunk's texts, at most; a single longer one has a chunk of its own."""
+"""Maximum characters of a chunk's texts; a single longer text gets its own chunk."""
 LONGEST = 100_000
-"""Characters of a text, of which no more stands in the page; what is cut says so there."""
+"""Maximum characters of a text in the page; a truncated text is marked."""
 PLAIN = 100_000
-"""Characters up to which what is alone stands in the page unpacked: any browser and any editor can read it."""
+"""Maximum characters of a value stored uncompressed: any browser and any editor can read it."""
 AHEAD = 16
-"""Chunks that are made at a time: what is packed waits in memory until it is written."""
+"""Chunks made ahead: packed chunks wait in memory until they are written."""
 
 _KIND = ["suite", "family", "level", "language"]
 
@@ -42,13 +42,13 @@ class Chunk:
 
 
 def inline(value: Any) -> str:
-    """Return JSON that can stand in a script element: nothing in it ends the element, or a line of a script."""
+    """Return JSON that is safe in a script element: nothing in it ends the element, or a line of a script."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
-    """Return JSON as it stands in the page, packed where it is long, and how: json or gzip (in base64)."""
+    """Return (text, encoding) of JSON for the page: `json`, or `gzip` (in base64) if it is long."""
     text = inline(value)
     if len(text) <= plain:
         return text, "json"
@@ -57,14 +57,14 @@ def encode(value: Any, *, plain: int = PLAIN) -> tuple[str, str]:
 
 
 def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
-    """Return text columns, shortened, and under `<name>_whole` how long those that were cut are."""
+    """Return text columns, truncated, and under `<name>_whole` the full lengths of truncated ones."""
     found: dict[str, Any] = {}
     for name in names:
         column = frame[name]
         if column.null_count() == len(column):
             continue
         found[name] = column.to_list()
-        if (column.str.len_bytes() > LONGEST).any():  # bytes are known, characters are counted
+        if (column.str.len_bytes() > LONGEST).any():  # byte lengths are known, characters must be counted
             lengths = column.str.len_chars().fill_null(0)
             found[name] = column.str.head(LONGEST).to_list()
             found[f"{name}_whole"] = [length if length > LONGEST else 0 for length in lengths]
@@ -72,7 +72,7 @@ def _texts(frame: pl.DataFrame, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _coded(column: pl.Series) -> dict[str, Any]:
-    """Return a column of few different texts as numbers and the texts."""
+    """Return a column of few distinct texts as codes and the texts."""
     filled = column.fill_null("")
     known = filled.unique(maintain_order=True)
     return {"of": known.to_list(), "at": filled.cast(pl.Enum(known)).to_physical().to_list()}
@@ -114,7 +114,7 @@ class Chunks:
         }
 
     def index(self) -> dict[str, Any]:
-        """Return what the page holds of all samples at once, in columns."""
+        """Return the columns that the page needs of all samples at once."""
         rows, items = self.found.rows, self.found.items
         metrics = [
             {
@@ -133,7 +133,7 @@ class Chunks:
         return {
             "titles": self.titles,
             "targets": self.targets,
-            # What each metric found of which samples, unless there is one, which is the score itself.
+            # The values of each metric per sample, unless there is only one, which is the score itself.
             "metrics": metrics if len(metrics) > 1 else [],
             "starts": self.starts,
             "items": {
@@ -151,7 +151,7 @@ class Chunks:
         }
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Yield the chunks, those of the samples that come first in front; threads pack them."""
+        """Yield the chunks, those of the first samples first; threads compress them."""
         parts = [
             (number, kind, start, end)
             for kind, height in (("rows", self.found.rows.height), ("items", self._items.height))
@@ -168,7 +168,7 @@ class Chunks:
         return Chunk(f"{kind}-{number}", *encode(document, plain=PLAIN if alone else 0))
 
     def _rows(self, start: int, end: int) -> dict[str, Any]:
-        """Return samples in columns; the rows of scores and judges' replies count from the first of them."""
+        """Return samples in columns; the rows of scores and judges' replies are relative to `start`."""
         rows = self.found.rows.slice(start, end - start)
         metrics = []
         for (metric,), group in _within(self.found.scores, start, end).group_by("metric", maintain_order=True):
@@ -204,19 +204,19 @@ class Chunks:
 
 
 def _within(frame: pl.DataFrame, start: int, end: int) -> pl.DataFrame:
-    """Return the rows that belong to some samples, numbered from the first of these; they are sorted by `row`."""
+    """Return the rows of samples `start` to `end`, renumbered from 0; they are sorted by `row`."""
     first, last = (int(frame["row"].search_sorted(edge, "left")) for edge in (start, end))
     return frame.slice(first, last - first).with_columns(pl.col("row").cast(pl.Int64) - start)
 
 
 def _weight(*names: str) -> pl.Expr:
-    """Return how many bytes of texts each row has in the page."""
+    """Return how many bytes of text each row takes in the page."""
     lengths = (pl.col(name).str.len_bytes().clip(upper_bound=4 * LONGEST).fill_null(0) for name in names)
     return pl.sum_horizontal(*lengths).cast(pl.Int64)
 
 
 def _cut(weights: Iterable[int], size: int) -> list[int]:
-    """Return where chunks start; there is one at least."""
+    """Return the starts of the chunks; at least one."""
     starts, weight = [0], 0
     for at, own in enumerate(weights):
         if at > starts[-1] and (at - starts[-1] >= size or weight + own > WEIGHT):
@@ -229,8 +229,8 @@ def _cut(weights: Iterable[int], size: int) -> list[int]:
 def _begins(items: pl.DataFrame) -> pl.Series:
     """Return where each prompt begins to differ from others of its kind, in the page's UTF-16 units.
 
-    That is 0 where a row has its own question. Else, what all prompts of a kind begin with, up to a line's end, are
-    the instructions: they tell no item from another.
+    0 if the rows have their own questions. Otherwise the common prefix of all prompts of a kind, up to a line's
+    end, is the instructions: they distinguish no items.
     """
     ends = items.group_by(_KIND).agg(first=pl.col("prompt").min(), last=pl.col("prompt").max())
     pairs = ends.select(pl.col("first", "last").fill_null("")).iter_rows()

@@ -1,4 +1,4 @@
-"""Runs side by side, as Markdown and as one HTML page that needs nothing else."""
+"""A comparison of runs as Markdown and as one self-contained HTML page."""
 
 import json
 import re
@@ -20,21 +20,21 @@ from tasks.report.text import fenced, grouped, p_value, percent, plain, points, 
 from tasks.report.words import remarks
 
 LONGEST, SHORTEST = 20_000, 200
-"""Characters of a text that are shown, at most; and where there are many texts, at least."""
+"""Maximum characters shown of a text; and the minimum if there are many texts."""
 
 ROOM = 20_000_000
-"""Characters of all texts together: a page that a browser opens at once."""
+"""Maximum characters of all texts together: a page that a browser opens at once."""
 
 LISTED = 50
-"""Replies on which the other tool and we differ that a page lists; JSON has all."""
+"""Maximum number of replies listed where another tool and we differ; JSON has all."""
 
 _WORD = re.compile(r"[^ \n]* |[^ \n]*\n|[^ \n]+")
 _WORDS = 2_000
-"""Words up to which two texts are marked word by word: the work grows with the product of both."""
+"""Maximum words of texts compared word by word: the cost grows with the product of both lengths."""
 
 
 def verdict(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same, or untested where looks were taken in between."""
+    """Return the outcome of a comparison: better, worse, same, or untested if results were inspected in between."""
     if pair.difference is not None and pair.p_value is None:
         return "untested"
     if pair.difference is None or not pair.significant:
@@ -43,14 +43,14 @@ def verdict(pair: Comparison) -> str:
 
 
 def conclusion(pair: Comparison, language: str) -> str:
-    """Return the outcome of a comparison, with what qualifies it."""
+    """Return the outcome of a comparison with its qualifications."""
     return "; ".join([phrase(f"compare.{outcome_of(pair)}", language), *remarks(asdict(pair), language)])
 
 
 def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each of the first `most` comparisons of a whole: who is better, and by how much.
+    """Yield a sentence for each of the first `most` comparisons of whole scores: who is better, and by how much.
 
-    Of several suites the overall score comes first; the metrics that make a score together have none.
+    With several suites the overall score comes first; the metrics that together make a score have none.
     """
     told = [pair for pair in found.pairs if pair.scope == "overall" or found.listed(pair)]
     shown = sorted(told, key=lambda pair: pair.scope != "overall")[:most]
@@ -81,13 +81,13 @@ def _answer(pair: Comparison, language: str) -> str:
 
 
 def outcome_of(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same, or equal where no question tells the two apart."""
+    """Return the outcome of a comparison: better, worse, same, or equal if no question tells the two apart."""
     alike = pair.n and not (pair.only_a or pair.only_b or pair.hangs)
     return "equal" if alike and not pair.difference else verdict(pair)
 
 
 def bounds(found: RunComparison) -> Iterator[str]:
-    """Yield between which bounds a difference lies, of each pair in which replies are missing or cut."""
+    """Yield the bounds of the difference for each pair with missing or truncated replies."""
     for pair in found.pairs:
         if pair.low is not None and pair.low != pair.high:
             ends = {"low": points(pair.low), "high": points(pair.high)}
@@ -95,18 +95,18 @@ def bounds(found: RunComparison) -> Iterator[str]:
 
 
 def headline(one: Comparison | Grouping, language: str) -> str:
-    """Name the suite and the metric of what is compared."""
+    """Return the suite and the metric compared, as a heading."""
     named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or phrase("compare.score", language)
     return f"{one.suite or phrase('common.overall', language)}: {named}"
 
 
 def heading(pair: Comparison, language: str) -> str:
-    """Name a pair and what it is compared on."""
+    """Return a pair and its suite and metric, as a heading."""
     return f"{headline(pair, language)}: {pair.model_b} → {pair.model_a}"
 
 
 def interval(pair: Comparison) -> str:
-    """Write a difference in percentage points, with its interval, corrected as its p-value is."""
+    """Format a difference in percentage points, with its interval, corrected like its p-value."""
     low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
@@ -138,21 +138,21 @@ def title(found: RunComparison) -> str:
 
 
 def asked(found: RunComparison) -> Iterator[str]:
-    """Yield a line for each suite: how many questions each run asked, and how many all of them did."""
+    """Yield a line for each suite: how many questions each run asked, and how many were common to all."""
     for suite, (own, shared) in found.shared.items():
         counts = ", ".join(f"{run.name}: {n}" for run, n in zip(found.runs, own, strict=True))
         yield phrase("compare.asked", found.language, suite=suite, n=shared, counts=counts)
 
 
 def groups(found: RunComparison) -> Iterator[str]:
-    """Yield a line for each metric of a field of three or more: which cannot be told apart."""
+    """Yield the indistinguishable models, a line for each metric with three or more."""
     for one in found.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
         yield phrase("compare.groups", found.language, what=headline(one, found.language), groups=said)
 
 
 def verified(found: RunComparison, most: int) -> Iterator[str]:
-    """Yield what a metric of ours says of the replies of files beside their own scores, and where they differ."""
+    """Yield our metric's results on replies from files, compared with their own scores, and the differences."""
     for side in found.runs:
         for one in side.verified:
             told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
@@ -166,13 +166,13 @@ def verified(found: RunComparison, most: int) -> Iterator[str]:
 
 
 def correction(found: RunComparison) -> str:
-    """Say over what the p-values and intervals are corrected."""
+    """Return the family of tests over which p-values and intervals are corrected."""
     n = sum(pair.p_value is not None for pair in found.pairs)
     return phrase("compare.correction", found.language, n=n)
 
 
 def cut(found: RunComparison) -> int:
-    """Return how long a text may be, so that all texts fit the room together."""
+    """Return the maximum length of a text at which all texts fit the page together."""
     names = ("prompt", "before_text", "after_text")
     lengths = [len(row[name] or "") for *_, rows in _sections(found) for row in rows for name in names]
     longest = LONGEST
@@ -182,7 +182,7 @@ def cut(found: RunComparison) -> int:
 
 
 def clip(text: str | None, longest: int, language: str) -> str:
-    """Return the beginning of a text, and say how much is left out."""
+    """Return the beginning of a text and how much is left out."""
     text = text or ""
     if len(text) <= longest:
         return text
@@ -190,14 +190,14 @@ def clip(text: str | None, longest: int, language: str) -> str:
 
 
 def place_of(row: Mapping[str, Any], language: str) -> str:
-    """Name a change's item: family, level, language, id, repeat."""
+    """Return a change's item: family, level, language, id, repeat."""
     parts = [row["family"], row["level"], row["language"], row["item_id"]]
     repeat = [phrase("compare.repeat", language, n=row["repeat"])] if row["repeat"] else []
     return " · ".join([part for part in parts if part] + repeat)
 
 
 def change_of(row: Mapping[str, Any], language: str) -> str:
-    """Say what kind of change it is."""
+    """Return the kind of a change in words."""
     return phrase(f"compare.{row['change'].replace(' ', '_')}", language)
 
 
@@ -230,7 +230,7 @@ def markdown(found: RunComparison) -> str:
 
 
 def configurations(found: RunComparison) -> Table:
-    """Return by which keys the runs' configurations differ."""
+    """Return the keys on which the runs' configurations differ."""
     heads = [Column(phrase("compare.key", found.language), itemgetter(0))]
     heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
     return Table.of(found.differences, *heads, title=phrase("compare.configurations", found.language))
@@ -248,7 +248,7 @@ def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, lan
 
 
 def marked(before: str, after: str) -> tuple[Markup, Markup]:
-    """Return two texts, escaped, with the words marked that the other does not have there."""
+    """Return two texts, escaped, with the words marked that the other lacks at that place."""
     from rapidfuzz.distance import Indel
 
     sides = [_WORD.findall(visible(text)) for text in (before, after)]
@@ -267,7 +267,7 @@ def marked(before: str, after: str) -> tuple[Markup, Markup]:
 
 @speaking(lambda found: found.language)
 def html(found: RunComparison) -> str:
-    """Return the whole comparison as one page: no script, no network; everything from a model is escaped."""
+    """Return the whole comparison as one page: no script, no network; all text from models is escaped."""
     longest = cut(found)
     return still(
         "comparison.html.j2",
@@ -292,7 +292,7 @@ def html(found: RunComparison) -> str:
 
 
 def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iterator[Mapping[str, Any]]]]:
-    """Yield each pair whose changes can be listed: its place, itself, how many changes, and these."""
+    """Yield each pair whose changes can be listed: number, pair, number of changes, and the changes."""
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
         if found.listed(pair):
             yield number + 1, pair, frame.height, found.rows(number)
@@ -332,7 +332,7 @@ def document(found: RunComparison) -> str:
 
 
 def junit(found: RunComparison) -> str:
-    """Return a case for each difference as JUnit XML: it fails where the later side is worse."""
+    """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
     from tasks.report.junit import case_of, text_of
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass", "untested": "undecided"}

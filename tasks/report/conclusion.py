@@ -1,6 +1,6 @@
-"""What a whole run comes to, as sentences: its one verdict with the reason, who differs from whom.
+"""The conclusion of a whole run in sentences: its verdict with the reason, and who differs from whom.
 
-The verdict is that of the worst of its models, or what fell below its baseline.
+The verdict is that of the worst model, or of what fell below its baseline.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,13 +18,13 @@ Results = Mapping[str, Any]
 Part = Mapping[str, Any]
 Pair = Mapping[str, Any]
 Prompted = Mapping[str, tuple[str, str]]
-"""The model and the prompt of each that is asked by one prompt of several."""
+"""The (model, prompt) of each target that is asked with one prompt of several."""
 _SCOPES = ("suite", "total", "metric")
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What a run comes to: its outcome, the word for it, and why."""
+    """A run's conclusion: its outcome, the word for it, and why."""
 
     outcome: str
     word: str
@@ -36,7 +36,7 @@ class Conclusion:
 
 
 def conclusion(results: Results, language: str) -> Conclusion:
-    """Say what a run comes to and why; of a run without a verdict that it has none."""
+    """Return the run's outcome and the reason; for a run without a verdict, that it has none."""
     outcome, reason = _concluded(results, language)
     return Conclusion(outcome, say(outcome, language), reason)
 
@@ -69,7 +69,7 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
 
 
 def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:
-    """Return why models have their verdict: of one all causes, of several the first, and how many more."""
+    """Return why models have their verdict: for one model all causes, for several the first and a count."""
     causes = [
         f"{shortened(model['model'])}: {told}" if len(models) > 1 else told
         for model in named
@@ -81,7 +81,7 @@ def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str
 
 
 def _reasons(model: Part, language: str) -> list[str]:
-    """Return a cause where there is no result at all, else what each part of the model's verdict came to."""
+    """Return the cause if there is no result at all, else the reason of each part of the model's verdict."""
     if model["failed"] or model["missing"]:
         return [translated(model["reason"], language)]
     own = [part for part in parts(model, language) if part["outcome"] == model["verdict"]]
@@ -107,10 +107,10 @@ def _cause(part: Part, language: str) -> str:
 
 
 def differences(results: Results, language: str, prompted: Prompted | None = None) -> Iterator[str]:
-    """Yield who beats whom, then the groups that cannot be told apart; nothing where there is one model.
+    """Yield who beats whom, then the groups that cannot be told apart; nothing for one model.
 
-    Of `prompted`, models by their prompts, each model's prompts are compared first, then the models by each prompt.
-    Where people's labels correct a score, it is said that pairs are compared as judged.
+    For `prompted`, models by their prompts, each model's prompts are compared first, then the models by each
+    prompt. If human labels correct a score, a note says that pairs are compared as judged.
     """
     pairs, groups = _whole(results)
     if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
@@ -137,7 +137,7 @@ def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) 
 
 
 def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[str]:
-    """Yield what the prompts of each model come to, and then the models by each prompt."""
+    """Yield the comparison of each model's prompts, and then the models by each prompt."""
     for shared, other in ((0, 1), (1, 0)):
         fields: dict[str, list[Pair]] = {}
         for pair in pairs:
@@ -163,7 +163,7 @@ def _other(pair: Pair, model: str) -> str:
 
 
 def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
-    """Return pairs and groups of the score that decides: the overall one, else that of the suite that weighs."""
+    """Return pairs and groups of the deciding score: the overall one, else that of the suite with a weight."""
     found = results.get("comparisons", ())
     weighing = [part["suite"] for model in models_in(results)[:1] for part in model["suites"] if part["weight"]]
     wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
@@ -180,7 +180,7 @@ def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
 
 
 def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list[str]]]:
-    """Return two models that were asked until they were told apart as a pair."""
+    """Return two models that were asked until they could be told apart as a pair."""
     races = [one for one in results.get("races", ()) if one["suite"] in weighing and one["looks"]]
     if len(races) != 1:
         return [], []
@@ -199,7 +199,7 @@ def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list
 
 
 def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
-    """Say by how much the best is better than the nearest that it beats, and whom else it beats."""
+    """Return by how much the best beats the nearest beaten model, and whom else it beats."""
     nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
     pair = beaten[nearest]
     names = {"better": shortened(best), "worse": shortened(nearest)}
@@ -214,7 +214,7 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
 
 
 def _alike(pair: Pair, language: str) -> str:
-    """Say of two models that they cannot be told apart, by how much the first differs, and on what that depends."""
+    """Return that two models cannot be told apart, the difference, and its conditions."""
     first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
     better, worse = shortened(first), shortened(second)
     names = listed([better, worse], language)
@@ -230,7 +230,7 @@ def _alike(pair: Pair, language: str) -> str:
 
 
 def _by(pair: Pair, better: str) -> dict[str, str]:
-    """Return a difference as the points that one model is better by, and what stands around it."""
+    """Return the points by which one model is better, and the numbers given with them."""
     sign = 100 if pair["model_a"] == better else -100
     interval = pair["interval_adjusted"]
     value = _number(sign * pair["difference"])

@@ -1,4 +1,4 @@
-"""The HTML report's pages on suites: the parts, distributions and bands of their metrics, as these declare them."""
+"""The HTML report's pages on suites: the declared parts, distributions and bands of their metrics."""
 
 import json
 from collections import Counter
@@ -23,16 +23,16 @@ from tasks.report.words import say
 
 Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
-"""The lowest value of each band of a metric that has them, from the best band down."""
+"""The lowest value of each band of a metric, from the best band down."""
 
 
 def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
-    """Return a page for each suite of which a metric has more to show than its score."""
+    """Return a page for each suite with a metric that has more to show than its score."""
     pages = []
     for suite in data.plan.declared:
         shown = []
         for name in suite.used:
-            with suppress(InputError):  # of a run made with a plug-in that is not there any more
+            with suppress(InputError):  # of a run made with a plug-in that no longer exists
                 shown.append(_metric(data, suite, metric(name), models))
         title, found = titled(suite, data.language), [one for one in shown if one]
         pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": found})
@@ -40,7 +40,7 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str]) -> dict[str, Any] | None:
-    """Return what there is to show of a metric in a suite; None where its score is all."""
+    """Return what to show of a metric in a suite; None if it only has a score."""
     language = data.language
     items = data.items.filter(suite=suite.name).select("item_id")
     scores = data.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
@@ -67,7 +67,7 @@ def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str])
 def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
-    Parts in the order declared; where none are, those that occur. One that never applies is left out.
+    Parts in the order declared; if none are declared, those that occur. A part that never applies is left out.
     """
     at = {(one.model, one.metric): one for one in cells(data.summary.filter(OF_SUITES, suite=suite))}
     occurring = sorted({name for (_, name), one in at.items() if one.n_asked > one.n_not_applicable})
@@ -85,7 +85,7 @@ Read = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def _details(text: str | None) -> list[Mapping[str, Any]]:
-    """Return the details of a score; of a judged one, those of each judge."""
+    """Return the details of a score; for a judged one, those of each judge."""
     try:
         read = json.loads(text or "{}")
     except ValueError:
@@ -150,7 +150,7 @@ def band(value: float) -> Band:
 
 
 def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
-    """Return what the bands of a metric mean, and how many of each model's answers lie in each."""
+    """Return the meaning of a metric's bands, and how many of each model's answers lie in each."""
     values = scores.filter(metric=unit.name).drop_nulls("value").select("model", "value").rows()
     if not unit.shown.bands or not values:
         return None
@@ -173,7 +173,7 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
 
 
 def judges(data: ReportData) -> list[dict[str, Any]]:
-    """Return, for each judged metric, the judges' failures, the mean that each gave, and their agreement."""
+    """Return, for each judged metric, the judges' failures, mean scores and agreement."""
     given: dict[tuple[str, str], list[float]] = {}
     columns = data.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
     for name, details in columns.select("metric", "details").iter_rows():

@@ -1,4 +1,4 @@
-"""Exports of a run: its tables as Parquet, three tables as CSV, and records of what judges scored."""
+"""Exports of a run: its tables as Parquet, three tables as CSV, and records of judged replies."""
 
 import io
 import json
@@ -12,18 +12,18 @@ from data.records import VALUED
 from tasks.report.verdict_table import verdict_table
 from tasks.store.tables import write_atomically, write_json
 
-if TYPE_CHECKING:  # the tables' writers serve commands that do without Prefect, which it imports
+if TYPE_CHECKING:  # the tables' writers serve commands without Prefect, which this imports
     from tasks.report.report_data import ReportData
 
 _KEYS = ("item_id", "model", "repeat")
 _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"
-"""A cell that begins so may be taken for a formula by a spreadsheet."""
+"""Beginning of a cell that a spreadsheet may take for a formula."""
 
 
 def guarded(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame whose text cells and column names no spreadsheet takes for a formula; numbers stay numbers.
 
-    An apostrophe stands before those. White space before the sign does not hide it, nor does a full-width sign.
+    Such texts get a leading apostrophe. Leading white space and full-width signs are recognised too.
     """
     names = pl.Series(frame.columns, dtype=pl.String).str.replace(_FORMULA, "'${0}")
     held = frame.with_columns(pl.col(pl.String).str.replace(_FORMULA, "'${0}"))
@@ -36,7 +36,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> Path:
 
 
 def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
-    """Return a frame as it stands in a CSV file, guarded."""
+    """Return a frame as guarded CSV text."""
     return guarded(frame).write_csv(include_header=header)
 
 
@@ -50,9 +50,8 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
 def write(data: "ReportData", folder: Path) -> list[Path]:
     """Write `tables/`: items, replies, judged, verdicts, scores, summary as Parquet; three tables as CSV.
 
-    A row of `replies` is a reply of a model with its item's columns, of `judged` a judge's; `scores.csv` has the
-    items' columns beside the scores. Model names, reasons and details are guarded in CSV against being read as
-    formulas.
+    A row of `replies` is a model's reply with its item's columns, of `judged` a judge's; `scores.csv` also has the
+    items' columns. Model names, reasons and details are guarded in CSV against being read as formulas.
     """
     there = folder / "tables"
     names = ("items", "replies", "judged", "verdicts", "scores", "summary")
@@ -70,7 +69,7 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
 
 
 def records(data: "ReportData") -> pl.DataFrame:
-    """Return a row for each item, model, repeat and judged metric: the question, the reply and what came of it."""
+    """Return a row for each item, model, repeat and judged metric: the question, the reply and the outcome."""
     suites = [suite.name for suite in data.plan.declared if judged_by(suite)]
     replies = data.replies.filter(pl.col("suite").is_in(suites)).select(
         *_KEYS, "suite", "language", "prompt", "answer", response="text", error="error"
@@ -82,9 +81,9 @@ def records(data: "ReportData") -> pl.DataFrame:
 
 
 def write_records(data: "ReportData", folder: Path) -> list[Path]:
-    """Write `records/`: successes (a score was reached) and failures (none was, and why), as Parquet and JSON.
+    """Write `records/`: successes (with a score) and failures (without one, and why), as Parquet and JSON.
 
-    Nothing is written of a run without a judged suite.
+    Writes nothing for a run without a judged suite.
     """
     found, written = records(data), []
     scored = pl.col("status").is_in(VALUED)

@@ -1,8 +1,8 @@
-"""The HTML report: one file that needs nothing else, and lets nothing else in.
+"""The HTML report: one self-contained file that loads nothing else.
 
-A content-security policy in the page allows exactly the script and the style sheet that are written into it, by
-their hashes. What models and data sets wrote is escaped here (Jinja's autoescape) and set as text there (page.js).
-The samples are written into it chunk by chunk.
+Its content-security policy allows exactly the embedded script and style sheet, by their hashes. Text from models
+and data sets is escaped here (Jinja's autoescape) and set as text there (page.js). The samples are written chunk by
+chunk.
 """
 
 import json
@@ -37,7 +37,7 @@ _MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities",
 
 
 def address(**parts: str) -> str:
-    """Return where the page shows the samples of a model, category, level, with a text (sharing.js reads it)."""
+    """Return the link to the page's samples of a model, category, level, with a text (sharing.js reads it)."""
     return f"#samples?{urlencode({name: text for name, text in parts.items() if text})}"
 
 
@@ -85,7 +85,7 @@ def _pieces(data: ReportData, size: int) -> Iterator[str]:
             words_json=Markup(chunks.inline(section("script", language))),  # noqa: S704
             style=style,
             script=script,
-            # Nothing but this script, this style sheet and inlined images.
+            # Only this script, this style sheet and inlined images.
             policy=f"{pages.policy(style_hash, script_hash)}; img-src data:",
             heat=overview.heat,
             few=overview.is_imprecise,
@@ -105,7 +105,7 @@ def _pieces(data: ReportData, size: int) -> Iterator[str]:
 
 @speaking(lambda data, *_, **__: data.language)
 def compose(data: ReportData) -> str:
-    """Return the whole page, its samples in it."""
+    """Return the whole page with its samples."""
     return "".join(_pieces(data, chunks.SIZE))
 
 

@@ -1,4 +1,4 @@
-"""JUnit XML: a case for each gate, which fails where the exit code says so."""
+"""JUnit XML: a case for each gate, which fails if the exit code does."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def clean(text: object) -> str:
-    """Return text with what XML 1.0 cannot hold written as U+XXXX: a model may have had a hand in it."""
+    """Return text with characters that XML 1.0 forbids written as U+XXXX: it may come from a model."""
     return visible(_FORBIDDEN.sub(lambda sign: f"<U+{ord(sign[0]):04X}>", str(text)))
 
 
 def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes: bool) -> ET.Element:
-    """Return the case of a gate; `counts`: the exit code goes by it, `passes`: undecided counts as passed."""
+    """Return a gate's test case; `counts`: it affects the exit code, `passes`: undecided counts as passed."""
     case = ET.Element("testcase", name=clean(name), classname=clean(of), time="0.000")
     if outcome == "error":
         ET.SubElement(case, "error", type=outcome, message=clean(told))
@@ -89,7 +89,7 @@ def _told(part: Mapping[str, Any], language: str) -> str:
 
 
 def document(name: str, cases: Sequence[ET.Element] | None, started: datetime) -> ET.Element:
-    """Return cases as a document of one test suite, of none where there is no verdict."""
+    """Return cases as a document of one test suite, or of none if there is no verdict."""
     kinds = {"failures": "failure", "errors": "error", "skipped": "skipped"}
     counts = {name: str(sum(case.find(kind) is not None for case in cases or ())) for name, kind in kinds.items()}
     counts = {"tests": str(len(cases or ())), **counts, "time": "0.000"}
@@ -102,12 +102,12 @@ def document(name: str, cases: Sequence[ET.Element] | None, started: datetime) -
 
 
 def compose(data: ReportData) -> ET.Element:
-    """Return the document: all gates, where the run has a verdict."""
+    """Return the document: all gates, if the run has a verdict."""
     return document(data.run, gates(data) if data.results else None, data.started)
 
 
 def text_of(cases: Sequence[ET.Element], name: str) -> str:
-    """Return cases as a document of their own."""
+    """Return cases as the text of a separate document."""
     top = document(name, cases, datetime.now(UTC))
     return f"<?xml version='1.0' encoding='utf-8'?>\n{ET.tostring(top, encoding='unicode')}\n"
 

@@ -1,4 +1,4 @@
-"""The HTML report's page on which people label judged replies: the rows of a sheet, as `label` writes it."""
+"""The HTML report's page for labelling judged replies: the rows of a sheet, as `label` writes it."""
 
 from collections.abc import Mapping
 
@@ -11,14 +11,14 @@ from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
 
 DRAWN = (50, 20, 10, 5)
-"""Replies of each suite, model and metric: the first number whose texts have room."""
+"""Replies for each suite, model and metric: the first number whose texts fit `ROOM`."""
 ROOM = 3_000_000
-"""Characters of texts."""
+"""Maximum characters of texts."""
 SHOWN = ("suite", "model", "metric", "prompt", "reference", "response")
 
 
 def judged(data: ReportData) -> pl.DataFrame:
-    """Return what judges scored, with the replies."""
+    """Return judged samples with their replies."""
     texts = data.replies.select("item_id", "model", "repeat", response="text").unique(
         ["item_id", "model", "repeat"], maintain_order=True
     )
@@ -26,7 +26,7 @@ def judged(data: ReportData) -> pl.DataFrame:
 
 
 def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
-    """Draw the sheet as `label RUN` does unless told otherwise; fewer of long texts; None where nobody judged."""
+    """Draw the sheet as `label RUN` does by default, fewer rows if texts are long; None if nothing was judged."""
     for n in DRAWN if found.height else ():
         rows = sheet(found, n=n)
         if sum(int(rows[name].str.len_chars().sum()) for name in SHOWN) <= ROOM:
@@ -35,9 +35,9 @@ def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def pack(data: ReportData) -> tuple[str, str] | None:
-    """Return the sheet as text for the page, and how it is encoded: each row as people see it, and as CSV has it.
+    """Return the sheet for the page and its encoding: each row as displayed, and as CSV.
 
-    The page puts a label at the end of a row of CSV, so that its file is the sheet's own to the byte.
+    The page appends a label to a row of CSV, so that its file equals the sheet's to the byte.
     """
     found = judged(data)
     rows = drawn(found)

@@ -13,20 +13,20 @@ from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated, speaking
 
 NAMED = 5
-"""Runs that are named where a remark is about many."""
+"""Runs named in a remark about many."""
 LATEST = 12
-"""Runs of a model that are shown over time."""
+"""Runs of a model shown over time."""
 
 
 def heading(found: Leaderboard, number: int, board: Board) -> str:
-    """Say which questions a board is about."""
+    """Return which questions a board is about."""
     asked = "; ".join(questions(*one, found.language) for one in board.asked)
     several = len(found.boards) > 1
     return f"{phrase('leaderboard.questions', found.language, n=number)}: {asked}" if several else asked
 
 
 def questions(suite: Suite, n: int | None, language: str) -> str:
-    """Say which questions a suite asked: how many, from where."""
+    """Return which questions a suite asked: how many, from where."""
     told = []
     for path, value in flatten(dict(suite.source)):
         key = path.rpartition(".")[2]
@@ -43,7 +43,7 @@ def questions(suite: Suite, n: int | None, language: str) -> str:
 
 
 def remarks(found: Leaderboard) -> Iterator[str]:
-    """Yield what is to be known of all results."""
+    """Yield remarks on all results."""
     language = found.language
     if len(found.boards) > 1:
         yield phrase("leaderboard.several", language, n=len(found.boards))
@@ -63,7 +63,7 @@ def remarks(found: Leaderboard) -> Iterator[str]:
 
 
 def notes(found: Leaderboard, board: Board) -> Iterator[str]:
-    """Yield by what else the scores of a board may differ."""
+    """Yield other possible reasons for differences between a board's scores."""
     for key, values in board.differing.items():
         said = phrase("leaderboard.differs", found.language, key=key, values=" / ".join(values))
         yield phrase("leaderboard.not_comparable", found.language, note=said)
@@ -97,7 +97,7 @@ def table(found: Leaderboard, board: Board) -> Table:
 
 
 def trend_table(found: Leaderboard, board: Board) -> Table:
-    """Return the latest runs of each trend of a board: a row a run, oldest first."""
+    """Return the latest runs of each trend of a board: one row per run, oldest first."""
     listed = board.trends()
     column = column_maker("leaderboard", found.language)
     more = sum(max(0, len(own) - LATEST) for own in listed.values())

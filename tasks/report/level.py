@@ -34,7 +34,7 @@ class LevelReport:
 
     @property
     def exit_code(self) -> Exit:
-        """Error where a curve has no answer at all."""
+        """`Exit.ERROR` if a curve has no answer at all."""
         return Exit.PASSED if all(one.counts.answered.any() for one in self.curves) else Exit.ERROR
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class LevelReport:
 
 
 def at(one: Curve, position: float) -> str:
-    """Write a position in what the rungs count; beyond the scale, beyond which rung it lies."""
+    """Format a position in the rungs' unit; outside the scale, beyond which rung it lies."""
     found = one.value(position)
     if found is None:
         return f"< {one.values[0]}" if position < 1 else f"> {one.values[-1]}"
@@ -88,7 +88,7 @@ def table(found: LevelReport) -> Table:
 
 
 def notes(found: LevelReport) -> Iterator[str]:
-    """Yield what is to be known: what a level is, where a scale does not hold, and where nothing was answered."""
+    """Yield notes: what a level is, where a scale does not hold, and where nothing was answered."""
     language = found.language
     yield phrase("level.about", language, n=found.questions)
     for one in found.curves:

@@ -45,7 +45,7 @@ def summary_table(data: ReportData, suite: Suite) -> list[str]:
     language = data.language
     by_model = _family_cells(data.summary, suite)
     order = list(data.items.filter(suite=suite.name)["family"].unique(maintain_order=True))
-    # Without their owners, where the names stay different.
+    # Without their owners, if the names stay distinct.
     short = {target.name: target.name.rpartition("/")[2] for target in data.plan.suite(suite.name).targets}
     names = {model: own if own and [*short.values()].count(own) == 1 else model for model, own in short.items()}
     sums = totals(data.summary, suite=suite.name, metric=suite.scored_by[0])
@@ -77,7 +77,7 @@ def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> Iterator
 
 
 def _reasons(data: ReportData, suite: Suite, model: str, family: str) -> pl.DataFrame:
-    """Count the reasons of a model's answers in a family that are not right, most frequent first."""
+    """Count the reasons of a model's wrong answers in a family, most frequent first."""
     scores = data.scores.filter(model=model, metric=suite.scored_by[0]).join(
         data.items.filter(suite=suite.name, family=family).select("item_id"), on="item_id", how="semi"
     )
@@ -129,7 +129,7 @@ def counts_table(data: ReportData) -> Table:
 
 
 def beside_tables(data: ReportData) -> Iterator[Table]:
-    """Yield, for each metric with a headline of its own, that beside the score, and what both are worth."""
+    """Yield, for each metric with a headline value, that value beside the score, with their statistics."""
     for suite in data.plan.declared:
         for unit in map(metric, suite.used):
             if unit.shown.headline:

@@ -1,4 +1,4 @@
-"""The summary of a run for a merge request: its screen, what it is against its baseline, what changed most."""
+"""The summary of a run for a merge request: its screen, its baseline comparison, the largest changes."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,12 +13,12 @@ from tasks.report.text import clipped, code, percent, plain, points, speaking
 from tasks.store.tables import write_atomically
 
 LONGEST = 120
-"""Characters of a question that is named."""
+"""Maximum characters of a question."""
 
 
 @speaking(lambda data, *_, **__: data.language)
 def summary(data: ReportData) -> str:
-    """Return the Markdown for a merge request: the screen, the baseline's table, what changed most, files."""
+    """Return the Markdown for a merge request: the screen, the baseline's table, the largest changes, files."""
     language = data.language
     held = data.results.get("baseline")
     shown = screen(data.results, data.plan, data.manifest["requests"], data.manifest.get("wall_s"))

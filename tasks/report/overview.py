@@ -1,4 +1,4 @@
-"""What the HTML report says first: verdicts, the heat map, breakdowns, comparisons, typical errors."""
+"""The HTML report's overview: verdicts, heat map, breakdowns, comparisons, typical errors."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,15 +31,15 @@ from tasks.report.words import best_first, has_overall, models_in, remarks, say,
 
 HEAT = 10
 BELOW = 5
-"""The last of the heat map's classes that reads as below the threshold; those after it are green."""
+"""The last of the heat map's classes that means below the threshold; later ones are green."""
 WIDE = 1 / 3
 """The width of an interval above which its mean says little."""
 
 SHOWN_ERRORS = 40
 SERIES = 8
-"""Models that a chart shows: colours that can be told apart; the style sheet has them as --series-1 and so on."""
+"""Models that a chart shows: distinguishable colours, --series-1 and so on in the style sheet."""
 _LETTER = 6.4
-"""Pixels of a letter in a chart, a little more than the mean."""
+"""Pixels of a letter in a chart, slightly above the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class HeatColumn:
 
 
 def heat(mean: float | None, threshold: float | None) -> str:
-    """Return the heat map's class for a mean in [0, 1], green from its threshold on; none without one of both."""
+    """Return the heat map's class for a mean in [0, 1], green from its threshold on; none if either is None."""
     if mean is None or threshold is None:
         return ""
     if reaches(mean, threshold):
@@ -65,10 +65,10 @@ def heat(mean: float | None, threshold: float | None) -> str:
 
 
 def models_of(data: ReportData) -> list[str]:
-    """Return the models of a run, the best overall score first, as configured where there is none."""
+    """Return the models of a run, best overall score first, or as configured without scores."""
     there = data.scores["model"].unique(maintain_order=True)
     final = models_in(data.results)
-    # A model whose prompts are under test is none itself: it has no replies under its own name.
+    # A model whose prompts are under test is not listed: it has no replies under its own name.
     known = [m["model"] for m in final] or data.plan.configured
     asked = list(dict.fromkeys([*known, *there]))
     score = {m["model"]: m["score"] for m in final if m["score"] is not None}
@@ -76,7 +76,7 @@ def models_of(data: ReportData) -> list[str]:
 
 
 def targets(data: ReportData) -> list[dict[str, Any]]:
-    """Return what is under test, best first: model and prompt, the prompt's text by suite, and scores by suite."""
+    """Return the targets, best first: model and prompt, the prompt's text by suite, and scores by suite."""
     found: dict[str, dict[str, Any]] = {
         name: {"model": name, "prompt": "", "texts": {}, "name": name, "scores": {}} for name in models_of(data)
     }
@@ -91,7 +91,7 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
 
 
 def verdict(data: ReportData) -> dict[str, Any]:
-    """Return the run's verdict in a sentence, its models with their scores, and what lies below a threshold."""
+    """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
     language = data.language
     found: dict[str, Any] = {"concluded": conclusion(data.results, language), "models": [], "reasons": []}
     final = data.results.get("final")
@@ -112,7 +112,7 @@ def verdict(data: ReportData) -> dict[str, Any]:
 
 
 def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
-    """Say what keeps a model from passing, suites first, where the table does not: it has scores and thresholds."""
+    """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
     language = data.language
     parts = [(suite_title(data, suite["suite"]), suite) for suite in model["suites"]]
     for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
@@ -121,13 +121,13 @@ def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
 
 
 def threshold_of(data: ReportData, suite: str) -> float:
-    """Return a suite's threshold as configured; for the colours of one that has none, the usual one."""
+    """Return a suite's configured threshold, or the default one for its colours."""
     own = suite_of(data, suite)
     return THRESHOLD if own is None or own.threshold is None else own.threshold
 
 
 def heat_columns(data: ReportData) -> list[HeatColumn]:
-    """Return the columns: each family of suites with strata, then the metrics that other suites' scores are of."""
+    """Return the columns: each family of suites with strata, then the scoring metrics of other suites."""
     language = data.language
     found = []
     present = set(data.summary.select("suite", "metric").unique().iter_rows())
@@ -178,9 +178,9 @@ def heat_map(data: ReportData) -> dict[str, Any]:
 
 
 def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:
-    """Return the heat map's cells as a chart: categories with a mark for each model that is measured there.
+    """Return the heat map's cells as a chart: categories with a mark for each model measured there.
 
-    None for one suite, of which it would say once more what the table says. `left` is the room for names in pixels.
+    None for one suite, where it would repeat the table. `left` is the room for names in pixels.
     """
     from rich.cells import cell_len
 
@@ -199,9 +199,9 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
 
 
 def pivot(data: ReportData) -> dict[str, Any] | None:
-    """Return rows model x category with a cell for each level and language; None where there is one of each only.
+    """Return rows model x category with a cell for each level and language; None if there is one of each only.
 
-    `heads` are (dimension, value); a cell is None where the category has no such level or language.
+    `heads` are (dimension, value); a cell is None if the category has no such level or language.
     """
     there = {d: [v for v in data.items[d].unique(maintain_order=True) if v] for d in ("level", "language")}
     heads = [(dimension, value) for dimension, values in there.items() if len(values) > 1 for value in values]
@@ -222,7 +222,7 @@ def pivot(data: ReportData) -> dict[str, Any] | None:
 
 
 def comparisons(data: ReportData) -> dict[str, Any] | None:
-    """Return the pairs on the metrics that count, and the groups that cannot be told apart; None for one model."""
+    """Return the pairs on the scoring metrics, and the indistinguishable groups; None for one model."""
     counting: dict[str, list[dict[str, Any]]] = {}
     for kind in ("comparisons", "groups"):
         listed = [
@@ -244,7 +244,7 @@ def comparisons(data: ReportData) -> dict[str, Any] | None:
 
 
 def typical_errors(data: ReportData) -> list[dict[str, Any]]:
-    """Count the reasons of what is not right, for each model and category, most frequent first."""
+    """Count the reasons of wrong replies, for each model and category, most frequent first."""
     items = data.items.select("item_id", "suite", "family")
     placed = primary(data).join(items, on="item_id", how="left")
     keys = ["model", "suite", "family"]
@@ -267,7 +267,7 @@ def titles(data: ReportData) -> dict[str, str]:
 
 
 def is_imprecise(cell: SummaryRow | None) -> bool:
-    """Say whether a cell's interval is too wide for its mean to say much."""
+    """Return whether a cell's interval is too wide for its mean to say much."""
     if cell is None or cell.ci_low is None or cell.ci_high is None:
         return False
     return cell.ci_high - cell.ci_low > WIDE

@@ -1,4 +1,4 @@
-"""Pages for a browser: this folder's templates, in which no value becomes markup, under a policy of their own."""
+"""HTML pages from this folder's templates, with autoescaping and a content-security policy."""
 
 import base64
 import hashlib
@@ -21,12 +21,12 @@ HERE = Path(__file__).parent
 
 
 def _finished(value: Any) -> Any:
-    """Return what stands in the page for a value of the template: text with its unseen characters shown."""
+    """Return a template value for the page: text with its invisible characters shown."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 class _Bytecode(FileSystemBytecodeCache):
-    """The templates' bytecode beside Python's own: made at first use, where that may be written."""
+    """A cache of the templates' bytecode beside Python's own, created at first use if writable."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         if not sys.dont_write_bytecode:
@@ -36,8 +36,8 @@ class _Bytecode(FileSystemBytecodeCache):
 
 @cache
 def environment() -> Environment:
-    """Return what fills the templates: everything is escaped, and a name without a value is an error."""
-    # A template's bytecode hangs on what compiles it: Jinja, and the options below.
+    """Return the template environment: everything is escaped, and an undefined name is an error."""
+    # A template's bytecode depends on its compiler: Jinja, and the options below.
     compiler = hashlib.sha256(version("jinja2").encode() + Path(__file__).read_bytes()).hexdigest()[:12]
     made = Environment(
         bytecode_cache=_Bytecode(str(HERE / "__pycache__"), f"{compiler}-%s.jinja"),
@@ -54,18 +54,18 @@ def environment() -> Environment:
 
 
 def read(name: str) -> str:
-    """Return a file of this folder that is written into a page, with the plain line ends that the browser reads."""
+    """Return a file of this folder for inlining, with the plain line ends that the browser reads."""
     return (HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
 def inlined(text: str) -> tuple[Markup, str]:
-    """Return our own text as it stands in an element, and its hash as a policy names it."""
+    """Return our own text as an element's content, and its hash for the policy."""
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return Markup(text), f"'sha256-{digest}'"  # noqa: S704 - our own files
 
 
 def policy(style: str, script: str = "", form: str = "'none'") -> str:
-    """Return the content-security policy of a page: nothing but its own style sheets and script is let in."""
+    """Return the content-security policy of a page: only its own style sheets and scripts."""
     runs = f"; script-src {script}" if script else ""
     return f"default-src 'none'; style-src {style}; base-uri 'none'; form-action {form}{runs}"
 
@@ -80,9 +80,9 @@ def still(
     script: str = "",
     **values: Any,
 ) -> str:
-    """Return a page without a network: nothing but its own style sheets, and its `script`, if any, is let in.
+    """Return a page without a network: only its own style sheets, and its `script`, if any, are allowed.
 
-    Its `t` says the phrases of a section. A `form` asks its own server.
+    Its `t` formats the phrases of a section. A `form` may post to its own server.
     """
 
     def t(name: str, /, **said: object) -> str:

@@ -1,4 +1,4 @@
-"""Passports as people read them: a row for each step and language, and what a judge leans to, each with its n."""
+"""Passports for people: a row for each step and language, and a judge's biases, each with its n."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,14 +14,14 @@ from tasks.report.text import around, estimated, listed, percent, share, shorten
 from tasks.report.words import shared, suites_in
 
 _LEANINGS = {"lenient": "lenient", "strict": "lenient", "prefers the first": "first", "prefers the second": "first"}
-"""The share that shows each leaning."""
+"""The share that shows each bias."""
 _EACH = 2
-"""Judges that have a line each."""
+"""Maximum number of judges that get a line each."""
 Results = Mapping[str, Any]
 
 
 def _columns(language: str, *, labelled: bool) -> list[Column]:
-    """Return what is told of a passport; sets that people labelled correct nothing: they are of other texts."""
+    """Return the columns of a passport; human-labelled sets correct nothing: they have other texts."""
     column = column_maker("common", language, "passport_")
 
     def kappa(one: Passport) -> str:
@@ -43,7 +43,7 @@ def _columns(language: str, *, labelled: bool) -> list[Column]:
 
 
 def leanings_of(one: Passport, language: str) -> Iterator[str]:
-    """Yield what a judge leans to at a step, and each probe's figures."""
+    """Yield a judge's biases at a step, and each probe's figures."""
     say = partial(phrase, where=f"{one.domain or one.exam} ({one.language})")
     for name in one.leanings:
         if name in _LEANINGS:
@@ -56,7 +56,7 @@ def leanings_of(one: Passport, language: str) -> Iterator[str]:
 
 
 def passport_tables(results: Results, language: str) -> Iterator[Table]:
-    """Yield what an exam showed of its judges: on its own questions, and apart on what people labelled."""
+    """Yield the exam's results for its judges: on its own questions, and separately on human-labelled ones."""
     found = [read for one in results.get("passports", ()) if (read := read_passport(one))]
     judge = Column(shared("judge", language), attrgetter("judge"))
     for labelled, name in enumerate(("passports", "labelled_sets")):
@@ -71,7 +71,7 @@ def passport_tables(results: Results, language: str) -> Iterator[Table]:
 
 
 def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[Table]:
-    """Yield what an exam showed of one judge, for a terminal: its own questions, what people labelled."""
+    """Yield one judge's exam results for a terminal: on its own questions, and on human-labelled ones."""
     for labelled, name in enumerate(("passport", "labelled")):
         if own := [one for one in found if bool(one.domain) == labelled]:
             title = phrase(f"exam.{name}", language, judge=judge)
@@ -79,7 +79,7 @@ def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[
 
 
 def corrected(results: Results, language: str) -> Table:
-    """Return each judged mean of a run beside its corrected one; the reason where there is none."""
+    """Return each judged mean of a run with its corrected value, or the reason why there is none."""
     column = column_maker("common", language)
 
     def is_corrected(one: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def corrected(results: Results, language: str) -> Table:
 
 
 def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
-    """Return (model, suite, text) of judges that do not count, that nobody measured, that grade their own model."""
+    """Return (model, suite, text) of judges that do not count, were not examined, or grade their own model."""
     found = []
     itself = results.get("self_judged", {})
     for model, suite in suites_in(results):
@@ -130,9 +130,9 @@ def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
 
 
 def panel(results: Results, language: str) -> Iterator[str]:
-    """Yield the judges of a run in a line each, in one from three on: whether they count, what could not be read.
+    """Yield a line for each judge of a run, one for all from three on: whether they count, unreadable replies.
 
-    Then what people's labels make of judged means; nothing where nobody judged.
+    Then the corrections of judged means by human labels; nothing if there are no judges.
     """
     suites = suites_in(results)
     rated = [one for metric in results.get("judges", {}).values() for one in metric["judges"]]

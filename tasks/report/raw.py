@@ -21,14 +21,14 @@ from tasks.store.tables import write_json
 _ADDED = ("error", "reasoning", "finish_reason", "tokens_in", "tokens_out", "cached", "item_id", "level",
           "language", "repeat", "request_id")  # fmt: skip
 MOST_BYTES = 120
-"""Of a model's name in a file name, which file systems hold to 255 with all that stands around it."""
+"""Bytes of a model's name in a file name, which file systems limit to 255 in total."""
 
 
 def slugs(models: Sequence[str]) -> list[str]:
-    """Return names fit for file names: / and : become _, and nothing else gets through unasked.
+    """Return names fit for file names: / and : become _, and only safe characters are kept.
 
-    A name that is too long is cut, and told apart by a digest; so are all but the first of several that would be
-    one file. Names that differ in case only are one file to some file systems.
+    A name that is too long is truncated, with a digest added; so are all but the first of several that would be one
+    file. Names that differ in case only are one file to some file systems.
     """
     taken: set[str] = set()
     found = []
@@ -85,7 +85,7 @@ def write(data: ReportData, folder: Path) -> list[Path]:
 
 
 def write_results(results: Results, verdict: RunVerdict, folder: Path) -> dict[str, Any]:
-    """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` where it applies; return the first's document."""
+    """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` if it applies; return the first's document."""
     found = document(results, verdict)
     write_json(folder / "results.json", found)
     write_explained(results, folder)
@@ -95,7 +95,7 @@ def write_results(results: Results, verdict: RunVerdict, folder: Path) -> dict[s
 def write_explained(results: Results, folder: Path) -> None:
     """Write `FINAL_RESULTS_<YYYYMMDD>.json`; of several models, `FINAL_RESULTS_<YYYYMMDD>_<model>.json` of each.
 
-    Where one model reasoned and another cited, the file of several has both their names.
+    If one model reasoned and another cited, the file of several has both their names.
     """
     day = str(results.run["started"])[:10].replace("-", "")
     listed = results.explainability

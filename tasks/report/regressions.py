@@ -1,4 +1,4 @@
-"""A run against its baseline, in words, and what moved between the questions of two runs."""
+"""A run against its baseline, in words, and what changed between the questions of two runs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from tasks.report.text import clipped, points
 from tasks.report.words import lacking
 
 NAMED = 3
-"""Questions of a kind that a line names."""
+"""Questions of a kind named in a line."""
 _LONGEST = 60
 
 
@@ -19,7 +19,7 @@ def around(part: Mapping[str, Any]) -> str:
 
 
 def regression(part: Mapping[str, Any], language: str = "en") -> str:
-    """Describe a suite's outcome against its baseline, and where it is undecided what could have been shown."""
+    """Describe a suite's outcome against its baseline, and if undecided the detectable difference."""
 
     def say(name: str, **values: object) -> str:
         return phrase(f"regression.{name}", language, **values)
@@ -65,7 +65,7 @@ def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
 
 
 def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what of the baseline is missing, and what else is not as it was."""
+    """Yield what is missing from the baseline, and other changes."""
     for what in held["missing"]:
         yield phrase(f"regression.{'missing_allowed' if held['allowed'] else 'missing'}", language, what=what)
     for one in held["differences"]:
@@ -75,12 +75,12 @@ def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 _GATES = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
-"""From the worst outcome to the best, what a run comes to by it."""
+"""The gate's outcome for each baseline outcome, from the worst to the best."""
 _ORDER = [*_GATES]
 
 
 def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
-    """Yield a line for a run's screen: how many suites came to what against its baseline, and the worst of them."""
+    """Yield a line for a run's screen: the number of suites by outcome against the baseline, and the worst."""
     if not held:
         return
     parts = _worst_first(held)
@@ -94,7 +94,7 @@ def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
 
 
 def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> tuple[str, str]:
-    """Return the outcome of a run that its baseline judges, and by what: the worst suite, or what is gone."""
+    """Return the run's outcome against its baseline and the cause: the worst suite, or what is missing."""
     worst = min(changes, key=_ORDER.index)
     outcome = phrase(f"regression.{worst}", language)
     said = phrase("regression.verdict", language, outcome=outcome, name=held["name"])

@@ -1,4 +1,4 @@
-"""What reports are made of: the tables of one run, read once, and what is known of the run itself."""
+"""The input of reports: the tables of one run, read once, and the facts about the run itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ from tasks.twins.renew import named
 class ReportData:
     """One run, as the writers of reports see it.
 
-    `replies` has a row for each item, model and repeat: the items' columns, the request, the response.
-    `results` is the document of `metrics.analysis.document`, empty where no verdict was reached. `twins` are the
-    replies to renewed items in the form of `replies`, each with its `kind` and its `original`.
+    `replies` has a row for each item, model and repeat: the items' columns, the request, the response. `results` is
+    the document of `metrics.analysis.document`, empty if no verdict was reached. `twins` are the replies to renewed
+    items in the form of `replies`, each with its `kind` and its `original`.
     """
 
     plan: Plan
@@ -53,7 +53,7 @@ class ReportData:
 
     @property
     def stamp(self) -> str:
-        """The run's start as the file names have it."""
+        """The run's start as in file names."""
         return self.started.strftime("%Y%m%d_%H%M%S")
 
 

@@ -1,4 +1,4 @@
-"""The page of all runs, as `view` serves it: the outcome of each, searched, and any two chosen to be compared."""
+"""The page of all runs, as `view` serves it: their outcomes, a search, and a choice of two to compare."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -12,15 +12,15 @@ from tasks.report.words import money
 from tasks.store.history import HistoryEntry
 
 EACH = 200
-"""Runs of a page."""
+"""Runs per page."""
 DRAWN = 4
-"""Trends that are drawn."""
+"""Trends drawn."""
 
 STYLES = ("comparison.css", "runs.css")
 
 
 def verdict(one: HistoryEntry) -> str:
-    """Return a run's outcome: pass, fail, error, undecided; its status where it has none."""
+    """Return a run's outcome: pass, fail, error, undecided; its status if it has none."""
     return one.verdict or one.status
 
 
@@ -31,7 +31,7 @@ def _outcome_name(outcome: str, language: str) -> str:
 
 
 def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
-    """Return the runs in which all words stand somewhere, in their order."""
+    """Return the runs that contain all words, in their order."""
     wanted = words.casefold().split()
 
     def fits(one: HistoryEntry) -> bool:
@@ -43,7 +43,7 @@ def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
 
 
 def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
-    """Return the models' scores over time, of runs of one configuration each: runs and scores, oldest first."""
+    """Return the models' scores over time, for runs of the same configuration: runs and scores, oldest first."""
     found: dict[tuple[str, str], list[tuple[HistoryEntry, float]]] = {}
     for one in entries:
         for model, score in one.scores.items():
@@ -63,10 +63,10 @@ def index(
     language: str,
     path: Callable[[str], str],
 ) -> str:
-    """Return the page of the runs that an address's `query` asks for, by `words` and the `page`.
+    """Return the page of the runs that a `query` (`words` and `page`) asks for.
 
-    `address` tells where a run's report is, '' where nowhere; `path` is that of the file, to be sent; '' where none
-    is to be told.
+    `address` returns the link to a run's report, '' if none; `path` the file's path, for sending it; '' if not
+    shown.
     """
     words, number = query.get("words", "")[:200], query.get("page", "")
     page = int(number) if number.isdecimal() and 0 < len(number) < 7 else 1  # noqa: PLR2004 - digits
@@ -112,5 +112,5 @@ def _turned(words: str, page: int) -> str:
 
 
 def message(text: str, language: str) -> str:
-    """Return a page that says one thing, such as what is wrong, and leads back."""
+    """Return a page with one message, such as an error, and a link back."""
     return still("message.html.j2", STYLES, section="view", language=language, text=text)

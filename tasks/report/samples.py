@@ -1,4 +1,4 @@
-"""The samples of the HTML report: every reply with its scores, how it ended, and what judges said of it."""
+"""The samples of the HTML report: every reply with its scores, how it ended, and the judges' findings."""
 
 import json
 from contextlib import suppress
@@ -25,14 +25,14 @@ OUTCOME = (
     .then(pl.lit("wrong"))
     .otherwise(pl.lit("partial"))
 )
-"""What a score comes to in a word: its status where it is not scored."""
+"""A score's outcome in a word: its status if it is not scored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """What the page shows: a row for each sample, and apart from them items, metrics and judges' replies.
+    """The page's tables: a row for each sample, and separately items, metrics and judges' replies.
 
-    `items` have, of each prompt but the first, what it asked (`prompt [name]`), and the row's own `question`.
+    `items` have the text of each prompt but the first (`prompt [name]`), and the row's own `question`.
     """
 
     rows: pl.DataFrame
@@ -42,9 +42,9 @@ class Frames:
 
 
 def primary(data: ReportData) -> pl.DataFrame:
-    """Return each sample's `value`, `status`, `reason` and `outcome` by the metrics that its suite's score is of.
+    """Return each sample's `value`, `status`, `reason` and `outcome` by its suite's scoring metrics.
 
-    Of several metrics the value is their mean and the status the worst one; what is not applicable is left out.
+    For several metrics the value is their mean and the status the worst one; not applicable ones are left out.
     """
     suites = data.items["suite"].unique().to_list()
     pairs = [(s, m) for s in suites for m in counted(data, s)]
@@ -78,7 +78,7 @@ def _askings(data: ReportData) -> pl.DataFrame:
 
 
 def frames(data: ReportData) -> Frames:
-    """Gather the samples, in the order in which they were asked."""
+    """Gather the samples, in the order of their requests."""
     asked = data.replies.select(
         *KEY, "request_id", "text", "reasoning", "error", "error_kind", "finish_reason", "tokens_in", "tokens_out",
         "latency_s", "cached",
@@ -96,7 +96,7 @@ def frames(data: ReportData) -> Frames:
 
 
 def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
-    """Return items with the texts that people read: question, prompts, and what is expected."""
+    """Return items with human-readable texts: question, prompts, and the expected answer."""
     others = {
         f"prompt [{name}]": (suite.name, text)
         for suite in data.plan.declared
@@ -113,7 +113,7 @@ def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
         for name, (suite, text) in others.items():
             said = None
             if suite == row["suite"]:
-                with suppress(InputError):  # the rules have changed since: the prompt's own text stands in the grid
+                with suppress(InputError):  # the rules have changed since: the grid has the prompt's own text
                     said = fill(text, row["language"], facts)
             found[name].append(said)
     return items.with_columns(pl.Series(name, texts, dtype=pl.String) for name, texts in found.items())

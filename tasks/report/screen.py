@@ -1,4 +1,4 @@
-"""A run's end on one screen: the verdict, one table, who differs from whom, what to know, where to look.
+"""A run's end on one screen: the verdict, one table, who differs from whom, warnings, and files.
 
 The same text is printed at the end of a run and begins the Markdown summary.
 """
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 Results = Mapping[str, Any]
 MARKS = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": ""}
 MODELS = 6
-"""Rows of the table; of more models the best and the worst are shown."""
+"""Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
 WARNINGS = 3
 HEIGHT = 24
 """Lines of a terminal."""
 _LINES = ((3, 2), (2, 2), (2, 1), (1, 1))
-"""Lines that a sentence may take, and a warning: the first with which all of the screen is seen."""
+"""Maximum lines of a sentence and of a warning: the first with which the whole screen fits."""
 GAP = 2
 """Characters between two columns."""
 _FITS = ((NAME, NAME, True), (NAME, 13, True), (18, 10, True), (NAME, 13, False), (18, 10, False), (14, 8, False))
-"""Widths of models' and columns' names, and whether there are intervals: the first that a terminal has room for."""
+"""Widths of models' and columns' names, and whether to show intervals: the first that fits the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShareCell:
-    """A cell: a score, its interval where it has one, and the mark of its outcome."""
+    """A cell: a score, its interval if it has one, and the mark of its outcome."""
 
     score: str = "–"
     around: str = ""
@@ -60,7 +60,7 @@ class ShareCell:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a run came to. `rows` are models with their cells; after `fold` of them come the last ones only."""
+    """A run's final screen. `rows` are models with their cells; after `fold` of them only the last ones follow."""
 
     verdict: str
     columns: Sequence[str]
@@ -74,7 +74,7 @@ class Screen:
     language: str
 
     def table(self, width: int | None = None) -> Table:
-        """Return the table, whole, or of at most so many characters: names and intervals give way, then columns."""
+        """Return the table, limited to `width` characters: names and intervals shrink first, then columns."""
         if width is None:
             return self._table(sys.maxsize, sys.maxsize, len(self.columns), around=True)
         ways = [(len(self.columns), fit) for fit in _FITS]
@@ -101,9 +101,9 @@ class Screen:
         return Table(head, rows)
 
     def terminal(self, width: int, *, whole: bool = False) -> "Iterator[RenderableType]":
-        """Yield the parts for a terminal of so many characters; `whole`: for a file, which nothing is cut for.
+        """Yield the parts for a terminal of that width; `whole`: untruncated, for a file.
 
-        Sentences are cut where they take more lines than there are; the reports have them whole.
+        Sentences are truncated if they take too many lines; the reports have them whole.
         """
         table = self.table(width)
         shown = table.terminal(len(table.rows))
@@ -159,7 +159,7 @@ def screen(
     wall_s: float | None = None,
     files: Sequence[str | Path] = (),
 ) -> Screen:
-    """Return a run's screen from its results, what became of its requests, its time, and files to look at."""
+    """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name."""
     language = plan.report.language
     models = best_first(results)
     if len(plan.suites) == 1 and plan.suites[0].suite.strata:
@@ -237,7 +237,7 @@ def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
 
 
 def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
-    """Say how many questions decided a suite, and what stands beside its score: what it tells, a document says."""
+    """Yield how many questions decided a suite, and its headline values; their meaning is documented elsewhere."""
     every = [(shortened(model["model"]), part) for model in models for part in model["suites"]]
     stopped: dict[str, list[str]] = {}
     means: dict[tuple[str, str], list[str]] = {}
@@ -256,7 +256,7 @@ def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]
 
 
 def calls(results: Results, requests: Mapping[str, int], wall_s: float | None, language: str) -> str:
-    """Say in one line what was asked, what it cost, and how long it took."""
+    """Return a line with the requests, their cost, and the duration."""
     said = [asked(requests, language), *islice(cost_lines(results, language), 1)]
     if wall_s is not None:
         said.append(phrase("screen.took", language, time=duration(wall_s, language)))

@@ -1,4 +1,4 @@
-"""The tables beside a report's verdict, each built once: the page and the Markdown file show the same."""
+"""The tables besides a report's verdict, built once for both the page and the Markdown file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -17,12 +17,12 @@ from tasks.report.words import money, say, shared, suites_in
 from tasks.runtime.spending import tokens_and_cost
 
 SHOWN = 50
-"""Items on which the tool and we differ that a report lists for each model; `results.json` has all."""
+"""Items with differing scores (another tool's and ours) listed per model; `results.json` has all."""
 _TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
 
 
 def sections(data: ReportData) -> list[Table]:
-    """Return the tables that a run has something for: judges, how it was stopped, other tools' scores, repeats."""
+    """Return the tables that apply to a run: judges, early stopping, other tools' scores, repeats."""
     language = data.language
     found = [
         passports.corrected(data.results, language),
@@ -55,7 +55,7 @@ def _repeats(data: ReportData, language: str) -> Table:
 
 
 def _stopping(results: Mapping[str, Any], language: str) -> Table:
-    """Return how long each model was asked until its verdict was there; no row where all was asked at once."""
+    """Return how long each model was asked until its verdict was reached; no row without early stopping."""
     models = [suite["stopping"] for _, suite in suites_in(results) if suite.get("stopping")]
     column = column_maker("common", language)
 
@@ -115,7 +115,7 @@ def _stated(data: ReportData) -> tuple[Table, Table]:
 
 
 def replies(data: ReportData) -> list[dict[str, Any]]:
-    """Return a row for each model and judge: replies, errors, latency, tokens and, where priced, cost."""
+    """Return a row for each model and judge: replies, errors, latency, tokens and, if priced, cost."""
     # With several prompts, replies name the model with its prompt.
     models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
     every = [("model", data.replies, one) for one in data.plan.models]
@@ -132,7 +132,7 @@ def replies(data: ReportData) -> list[dict[str, Any]]:
 
 
 def _used(replies: pl.DataFrame) -> dict[str, Any]:
-    """Sum up distinct requests; a cached reply keeps the latency and tokens of its first asking."""
+    """Sum up distinct requests; a cached reply keeps the latency and tokens of its original call."""
     latency = replies["latency_s"].drop_nulls()
     seconds = float(latency.sum())
     return {
@@ -148,7 +148,7 @@ def _used(replies: pl.DataFrame) -> dict[str, Any]:
 
 
 def usage(data: ReportData) -> Table:
-    """Return what was asked of each model and judge: replies, waits, tokens and cost."""
+    """Return the usage of each model and judge: replies, latency, tokens and cost."""
     language, currency = data.language, data.plan.currency
     latency = say("latency", language)
 

@@ -1,4 +1,4 @@
-"""One table, shown in many ways: at a terminal, as Markdown, on a page, in Prefect's interface, in files."""
+"""One table, rendered in many ways: at a terminal, as Markdown, on a page, in Prefect's UI, in files."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 MOST = 60
-"""Rows that a terminal shows; files have all."""
+"""Maximum rows at a terminal; files have all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, and how its `cell` is made of what a row is about.
+    """A column, whose `cell` is computed from a row's object.
 
-    Numbers stand to the right; `unbroken` cells are never wrapped; Markdown shows `strong` ones bold.
+    Numbers are right-aligned; `unbroken` cells are never wrapped; Markdown shows `strong` ones bold.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Column:
 
 
 def column_maker(section: str, language: str, prefix: str = "") -> Callable[..., Column]:
-    """Return what makes columns as `Column` does, each called as a phrase of this section names it."""
+    """Return a factory of `Column` whose titles are this section's phrases."""
 
     def column(name: str, cell: Callable[[Any], str] = str, **shown: bool) -> Column:
         return Column(phrase(f"{section}.{prefix}{name}", language), cell, **shown)
@@ -40,10 +40,9 @@ def column_maker(section: str, language: str, prefix: str = "") -> Callable[...,
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns, rows of text as it is (each way of showing it makes it harmless), and what stands around them.
+    """Columns, rows of raw text (each renderer escapes it), and the title and caption.
 
-    `tones` are the terminal's colours of each row's last cell, where there are any; `name` is the section of a page
-    that holds it.
+    `tones` are the terminal's colours of each row's last cell, if any; `name` is the page section that holds it.
     """
 
     columns: Sequence[Column]
@@ -57,11 +56,11 @@ class Table:
     def of(
         cls, found: Iterable[Any], *heads: Column, title: str = "", caption: str = "", name: str = ""
     ) -> "Table":
-        """Return a table with a row for each of what is found, whose cells the columns take from it."""
+        """Return a table with a row for each element of `found`, whose cells the columns compute."""
         return cls(heads, [[one.cell(row) for one in heads] for row in found], title, caption, name=name)
 
     def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
-        """Return the table for a terminal, its first `most` rows; `language` says how many more there are."""
+        """Return the table for a terminal, its first `most` rows; the note on omitted rows is in `language`."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -106,10 +105,10 @@ class Table:
 
 
 def lines(header: Sequence[str], marks: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return a table in Markdown, of cells that are Markdown already; `marks` say how its columns are aligned."""
+    """Return a Markdown table of cells that are Markdown already; `marks` are the columns' alignments."""
     return [f"| {' | '.join(row)} |" for row in (header, marks, *rows)]
 
 
 def _line(text: str) -> str:
-    """Return a cell on one line: a name may have breaks in it."""
+    """Return a cell on one line: a name may contain line breaks."""
     return visible(" ".join(text.split()))

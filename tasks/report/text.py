@@ -1,4 +1,4 @@
-"""Texts and numbers as people read them; text from models and data sets made harmless to what shows it."""
+"""Formatting of texts and numbers; text from models and data sets is made safe for its output format."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ NAME = 26
 
 
 def plain(text: object) -> str:
-    """Return text that Markdown shows as it is, on one line: models may have had a hand in it."""
+    """Return text escaped for Markdown, on one line: it may come from a model."""
     line = " ".join(str(text).split())
     line = "".join(c for c in line if c.isprintable())
     for mark in "\\`*_[]<>|#!~$":
@@ -48,7 +48,7 @@ def fenced(text: str) -> list[str]:
 
 
 def speaking(language: Callable[..., str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Have a function write its numbers as a language does; `language` tells which one from its arguments."""
+    """Decorate a function to format numbers in a language; `language` derives it from the arguments."""
 
     def around(write: Callable[P, T]) -> Callable[P, T]:
         @wraps(write)
@@ -65,19 +65,19 @@ def speaking(language: Callable[..., str]) -> Callable[[Callable[P, T]], Callabl
 
 
 def written(digits: str) -> str:
-    """Return a number's digits with the decimal point of the language that is spoken."""
+    """Return a number's digits with the decimal point of the current language."""
     return digits.replace(".", _POINT.get())
 
 
 def percent(share: float | None) -> str:
-    """Write a share of 1 as a percentage; without decimals where there are none."""
+    """Format a share of 1 as a percentage; without decimals if it is whole."""
     return "–" if share is None else written(summary.percent(share))
 
 
 def whole_percent(share: float | None, threshold: float | None = None) -> str:
-    """Write a share of 1 in whole percents, without a sign; with decimals where rounding crosses the threshold.
+    """Format a share of 1 in whole percents, without a sign; with decimals if rounding crosses the threshold.
 
-    `threshold` is in [0, 1] too: 0.796 is 80 beside none, and 79.6 beside 0.8, which it does not reach.
+    `threshold` is in [0, 1] too: 0.796 is 80 without one, and 79.6 with 0.8, which it does not reach.
     """
     if share is None:
         return "–"
@@ -90,28 +90,28 @@ def whole_percent(share: float | None, threshold: float | None = None) -> str:
 
 
 def total_percent(percentage: float | None) -> str:
-    """Write a TOTAL, which is in percent: always with one decimal, as the seed has it."""
+    """Format a TOTAL, which is in percent: always with one decimal, as in the seed."""
     return "–" if percentage is None else written(f"{rounded(percentage, 1):.1f}%")
 
 
 def estimated(value: float | None, low: float | None, high: float | None) -> str:
-    """Write a share in [0, 1] with its interval, if it has one."""
+    """Format a share in [0, 1] with its interval, if it has one."""
     return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
 
 
 def around(interval: Mapping[str, Any] | None) -> str:
-    """Write an interval of a share."""
+    """Format an interval of a share."""
     return f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–"
 
 
 def share(found: "Share") -> str:
-    """Write k of n with its interval, in a form that needs no words: `9/10 = 90% (59.6% – 98.2%)`."""
+    """Format k of n with its interval, without words: `9/10 = 90% (59.6% – 98.2%)`."""
     counted = estimated(found.share, found.interval.low, found.interval.high)
     return f"{found.k}/{found.n} = {counted}" if found.n else "–"
 
 
 def points(share: float | None) -> str:
-    """Write a difference of shares in percentage points, with its sign."""
+    """Format a difference of shares in percentage points, with its sign."""
     if share is None:
         return "–"
     value = rounded(100 * share, 1) + 0.0  # no minus before 0
@@ -119,17 +119,17 @@ def points(share: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Write a p-value to three decimals."""
+    """Format a p-value with three decimals."""
     return "–" if value is None else written("< 0.001" if value < _SMALLEST_P else f"{value:.3f}")
 
 
 def grouped(number: float | None, places: int = 0) -> str:
-    """Write a number in groups of three digits, with a space between that no line is broken at; – for none."""
+    """Format a number in groups of three digits, separated by a non-breaking space; – for None."""
     return "–" if number is None else written(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
 def duration(seconds: float | None, language: str) -> str:
-    """Write a time in seconds, minutes or hours; None: it is not known."""
+    """Format a time in seconds, minutes or hours; None: unknown."""
     if seconds is None:
         return "?"
     if seconds < _MINUTE:
@@ -140,7 +140,7 @@ def duration(seconds: float | None, language: str) -> str:
 
 
 def shortened(name: str, most: int = NAME) -> str:
-    """Return a name of so many characters at most, cut in the middle: beginnings and ends tell names apart."""
+    """Return a name of at most `most` characters, cut in the middle: beginnings and ends tell names apart."""
     name = visible(" ".join(name.split()))
     if len(name) <= most:
         return name
@@ -149,12 +149,12 @@ def shortened(name: str, most: int = NAME) -> str:
 
 
 def clipped(text: str, most: int) -> str:
-    """Return a text of so many characters at most."""
+    """Return a text of at most `most` characters."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def listed(names: Sequence[str], language: str) -> str:
-    """Join names as people do, `a, b and c`; of many the first, and how many more there are."""
+    """Join names in words, `a, b and c`; for many the first ones and the number of others."""
     if len(names) > _NAMED:
         names = [*names[: _NAMED - 1], phrase("common.others", language, n=len(names) - _NAMED + 1)]
     first, last = ", ".join(names[:-1]), names[-1]

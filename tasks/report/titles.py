@@ -1,4 +1,4 @@
-"""What suites, metrics and categories are called in a run's reports, and in which order they stand."""
+"""Titles and order of suites, metrics and categories in a run's reports."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def title_of(family: str, language: str) -> str:
 
 
 def suite_of(data: ReportData, name: str) -> Suite | None:
-    """Return a suite of the run by its name; None for one that its configuration does not have."""
+    """Return a suite of the run by its name; None if its configuration does not have it."""
     return next((suite for suite in data.plan.declared if suite.name == name), None)
 
 
@@ -34,7 +34,7 @@ def titled(suite: Suite, language: str) -> str:
 
 
 def metric_title(name: str, language: str) -> str:
-    """Return a metric's title; of a part, `metric: part`."""
+    """Return a metric's title; for a part, `metric: part`."""
     own, _, part = name.partition(".")
     try:
         unit = metric(own)
@@ -50,12 +50,12 @@ def part_title(unit: Metric, part: str, language: str) -> str:
 
 
 def shown_text(unit: Metric, key: str, text: Text, language: str, default: str = "") -> str:
-    """Return a text of how a metric is shown; `key` is its name in a catalogue, after the metric's."""
+    """Return a display text of a metric; `key` is its name in a catalogue, after the metric's."""
     return declared(text, f"{unit.name}.{key}", language, default)
 
 
 def suite_order(data: ReportData, name: str) -> tuple[int, str]:
-    """Order suites as the configuration lists them, others after."""
+    """Return a sort key: suites as the configuration lists them, others after."""
     names = data.plan.suite_names
     return (names.index(name) if name in names else len(names), name)
 
@@ -67,13 +67,13 @@ def counted(data: ReportData, name: str) -> Sequence[str]:
 
 
 def by_family(data: ReportData, name: str) -> bool:
-    """Say whether a suite is shown family by family."""
+    """Return whether a suite is shown family by family."""
     suite = suite_of(data, name)
     return bool(suite and suite.strata)
 
 
 def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric") -> str:
-    """Name what is compared: a metric of a suite (by the suite alone where its score has no other), or a score."""
+    """Return what is compared: a suite's metric (the suite alone if its score has no other), or a score."""
     language = data.language
     if scope == "overall":
         return phrase("common.overall", language)
@@ -88,7 +88,7 @@ def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric")
 
 
 def category(data: ReportData, suite: str, family: str) -> str:
-    """Name a sample's category: its generated family, or its suite (whose family is a data set's name)."""
+    """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""
     if by_family(data, suite) and family:
         return title_of(family, data.language)
     return suite_title(data, suite)

@@ -1,4 +1,4 @@
-"""What reports say of renewed items: how a model does on twins, and how many of the originals have one."""
+"""Results on renewed items: a model's accuracy on twins, and how many of the originals have one."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +28,7 @@ _POINT = 100
 
 
 def sentence(one: Mapping[str, Any], language: str) -> str:
-    """Return what a difference says, in words that claim no more than it shows."""
+    """Return a difference in words that claim no more than it shows."""
     name = one["outcome"]
     if name in {"falls", "rises"}:
         kind = one["kind"] if one["kind"] in {"numbers", "names"} else "other"
@@ -44,7 +44,7 @@ def sentence(one: Mapping[str, Any], language: str) -> str:
 
 
 def tables(results: Results, language: str) -> list[Table]:
-    """Return what twins show, and how many originals have one; nothing where a run has none."""
+    """Return the results on twins, and how many originals have one; nothing if a run has none."""
     counts = [TwinCount(**one) for one in results.get("twin_counts", ())]
     made = []
     for (suite, kind), (n, every) in shares(counts).items():
@@ -67,7 +67,7 @@ def _table(which: str, rows: Iterable[Mapping[str, str]], language: str, **said:
 
 
 def _rows(results: Iterable[Results], language: str) -> Iterator[Mapping[str, str]]:
-    """Yield a row for each difference, and one for what is right in all twins, of each model and suite."""
+    """Yield a row for each difference, and one for the share right in all twins, of each model and suite."""
     for result in results:
         of = {**result, "metric": metric_title(result["metric"], language)}
         for one in result["differences"]:
@@ -104,7 +104,7 @@ _BEFORE = "_original"
 
 
 def changed(data: ReportData) -> Table | None:
-    """Return the pairs of which one reply is right and the other wrong, side by side; None where a run has none."""
+    """Return the pairs with one right and one wrong reply, side by side; None if a run has none."""
     telling = {one.name: name for one in data.plan.declared if one.twins for name in islice(right_by(one), 1)}
     if data.twins.is_empty():
         return None
@@ -129,17 +129,17 @@ def _told(one: Mapping[str, Any], name: str, side: str) -> dict[str, str]:
     """Return a question with its expected answer, and the reply with whether it is right."""
     facts, text = json.loads(one[f"facts{side}"]), (one[f"text{side}"] or "").strip()
     question = facts.get("question") or shown_question(one[f"prompt{side}"], facts)
-    shown = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer stands at the end
+    shown = text if len(text) <= _LONGEST else f"…{text[-_LONGEST:]}"  # the answer is at the end
     right = "✓" if one[f"value{side}"] == 1 else "✗"
     return {name: f"{clipped(question, _LONGEST)} → {one[f'answer{side}']}", f"{name}_reply": f"{right} {shown}"}
 
 
 MOST = 3
-"""Lines of a run's last screen."""
+"""Maximum lines on a run's last screen."""
 
 
 def lines(results: Results, language: str) -> Iterator[str]:
-    """Yield lines of differences and of models' robust shares: what falls first, and how many more there are."""
+    """Yield lines of differences and robust shares: the largest drops first, then the number of others."""
     falling, others = list[str](), list[str]()
     for result in results.get("twins", ()):
         for one in result["differences"]:

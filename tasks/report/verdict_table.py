@@ -1,7 +1,7 @@
 """The table of models and their scores, defined once for every place that shows it.
 
 A column of `model_columns` appears in all of them, once per model: on the screen, in a merge request, in Prefect's
-interface, on the page; in the Markdown report, CSV and JUnit in the row or case of the model's score. A column of
+UI, on the page; in the Markdown report, CSV and JUnit in the row or case of the model's score. A column of
 `suite_columns` appears where each suite has a row: in the Markdown report and CSV.
 """
 
@@ -18,7 +18,7 @@ Results = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """A suite of a model, or its overall score, as `results.json` has them (docs/results.md)."""
+    """A suite of a model, or its overall score, as in `results.json` (docs/results.md)."""
 
     results: Results
     model: Mapping[str, Any]
@@ -26,9 +26,9 @@ class VerdictRow:
 
     @property
     def spent(self) -> Mapping[str, Any]:
-        """What the model used, by all its prompts together (its entry in `run.spending.models`); {} if nothing.
+        """The model's usage over all its prompts (its entry in `run.spending.models`); {} if none.
 
-        `model["model"]` is the target's name, the model's with its prompt where there are several.
+        `model["model"]` is the target's name, the model's with its prompt if there are several.
         """
         spending, name = (self.results.get("run") or {}).get("spending") or {"models": ()}, self.model["model"]
         own = (one for one in spending["models"] if f"{name} [".startswith(f"{one['model']} ["))
@@ -38,11 +38,11 @@ class VerdictRow:
 def model_columns(language: str) -> list[Column]:
     """Return the columns of a model as a whole, of a `VerdictRow` whose `part` has its score.
 
-    Another column is one line here, and its title a phrase in each `prompts/<language>/phrases.yaml`. Counts of
+    To add one, add a line here and its title as a phrase in each `prompts/<language>/phrases.yaml`. Counts of
     answers are in the model's suites (`row.model["suites"]`: `n_asked`, `n_scored`, `n_right`); `row.spent` has
-    `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model, where a row is of
-    one: `money` of `tasks/report/words.py` writes them. What the results (docs/results.md) do not hold is first a
-    field of `SuiteScore` (`metrics/analysis/scores.py`), counted from single answers in `build_interim`.
+    `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model if a row is of one:
+    `money` of `tasks/report/words.py` formats them. A value missing in the results (docs/results.md) is first added
+    as a field of `SuiteScore` (`metrics/analysis/scores.py`), counted from single answers in `build_interim`.
     """
     return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 
@@ -66,7 +66,7 @@ def suite_columns(language: str) -> list[Column]:
 
 
 def verdict_table(results: Results, language: str, *, title: str = "") -> Table:
-    """Return the table with a row for each suite of a model, one below another, and for its overall score."""
+    """Return the table with a row for each suite of a model, and for its overall score."""
     name, *more = model_columns(language)
     heads = [name, *suite_columns(language)]
     rows = []
@@ -78,7 +78,7 @@ def verdict_table(results: Results, language: str, *, title: str = "") -> Table:
 
 
 def model_rows(results: Results, language: str) -> Iterator[VerdictRow]:
-    """Yield for each model the row of its score: the overall one's, or its only suite's that weighs anything."""
+    """Yield for each model the row of its score: the overall one, or that of its only suite with a weight."""
     for model in models_in(results):
         weighing = [one for one in model["suites"] if one["weight"]]
         yield VerdictRow(results, model, weighing[0] if len(weighing) == 1 else parts(model, language)[-1])

@@ -1,7 +1,7 @@
-"""What to know of a run before relying on its verdict: one list, in one order, for every report.
+"""Warnings to read before relying on a run's verdict: one list, in one order, for every report.
 
-The page and the Markdown report have all of it. The screen and a merge request leave out what their lines about the
-judges say, what is no warning, and what only a run's tables tell.
+The page and the Markdown report show all. The screen and a merge request omit what their lines about the judges
+say, notes that are no warnings, and those that need a run's tables.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,14 @@ from tasks.report.words import say, suites_in
 
 Results = Mapping[str, Any]
 FEW = 10
-"""Scored answers below which a suite's score says little."""
+"""Number of scored answers below which a suite's score says little."""
 _TOKENS = 5
-"""Kinds of leaked stop tokens that are named."""
+"""Maximum kinds of leaked stop tokens that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence; `kind` is how a page shows it, `judge`: it tells of a judge."""
+    """A sentence; `kind` is how a page shows it, `judge`: it is about a judge."""
 
     text: str
     kind: Literal["warn", "info"] = "warn"
@@ -38,7 +38,7 @@ class Note:
 
 
 def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[Note]:
-    """Return the run's notes, the most important first, each once; with its tables `data` what those tell too."""
+    """Return the run's notes, most important first, without duplicates; with `data`, those from its tables too."""
     language = plan.report.language
     found = [
         *_odd(results, plan),
@@ -57,7 +57,7 @@ def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[
 
 
 def _odd(results: Results, plan: Plan) -> Iterator[Note]:
-    """Say what is not as in the baseline, that nothing decides the run, which questions repeat, what was cut."""
+    """Yield changes from the baseline, that nothing decides the run, repeated questions, truncated replies."""
     language = plan.report.language
     if held := results.get("baseline"):
         yield from map(Note, apart(held, language))
@@ -78,10 +78,10 @@ def _odd(results: Results, plan: Plan) -> Iterator[Note]:
 
 
 def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
-    """Say of each model how many calls failed and what was taken out of its replies; where judges failed."""
+    """Yield for each model the number of failed calls and of cleaned replies, and the failures of judges."""
     for (model,), own in data.replies.group_by("model", maintain_order=True):
         counts = {"model": model, "n": own.height}
-        # What waits in a batch has not failed: the verdict says how many wait.
+        # Requests waiting in a batch have not failed: the verdict says how many wait.
         failed = own.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
         if failed.height:
             told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())

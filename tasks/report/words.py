@@ -1,4 +1,4 @@
-"""What reports say in words: phrases, why a suite or a model has its outcome, what calls cost."""
+"""Words of reports: phrases, why a suite or a model has its outcome, what calls cost."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ def shared(name: str, language: str, /, **values: object) -> str:
 
 
 def models_in(results: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the models of a run with their verdicts; none where it has no verdict."""
+    """Return the models of a run with their verdicts; none if it has no verdict."""
     found: Sequence[Mapping[str, Any]] = (results.get("final") or {}).get("models", ())
     return found
 
@@ -38,12 +38,12 @@ def suites_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]
 
 
 def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return the models and suites whose judges are not to be believed."""
+    """Return the (model, suite) pairs whose judges are not reliable."""
     return {(model, one["suite"]) for model, one in suites_in(results) if not one.get("measured", True)}
 
 
 def bound(part: Mapping[str, Any], language: str) -> str:
-    """Say between which bounds a score lies by what is missing or was cut; '' where nothing is."""
+    """Return the bounds of a score given missing or truncated replies; '' if there are none."""
     lower, upper = part.get("lower"), part.get("upper")
     if lower is not None:
         high = part["score"] if upper is None else upper
@@ -52,18 +52,18 @@ def bound(part: Mapping[str, Any], language: str) -> str:
 
 
 def has_overall(model: Mapping[str, Any]) -> bool:
-    """Say whether a model has an overall score: several of its suites weigh something."""
+    """Return whether a model has an overall score: several of its suites have a weight."""
     return sum(bool(suite["weight"]) for suite in model["suites"]) > 1
 
 
 def parts(model: Mapping[str, Any], language: str) -> list[Mapping[str, Any]]:
-    """Return a model's suites, and its overall score where it has one, as another suite."""
+    """Return a model's suites, and its overall score if it has one, as another suite."""
     whole = [{**model, "suite": shared("overall", language)}] if has_overall(model) else []
     return [*model["suites"], *whole]
 
 
 def asked(requests: Mapping[str, int], language: str) -> str:
-    """Say what became of a run's requests, and how many replies were given: those nobody was asked for."""
+    """Return the outcomes of a run's requests, and how many replies were given without a call."""
     n, given = requests["asked"], requests.get("given", 0)
     said = [phrase("common.given" if n else "common.only_given", language, n=given)] if given else []
     if n and requests["cached"] == n:
@@ -74,15 +74,15 @@ def asked(requests: Mapping[str, int], language: str) -> str:
 
 
 def measure(part: Mapping[str, Any]) -> str:
-    """Return what a suite is gated on where that is no mean: pass@3, pass^3; '' elsewhere."""
+    """Return the measure a suite is gated on if it is not a mean: pass@3, pass^3; '' otherwise."""
     sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(part.get("gate_on", "mean"))
     return f"pass{sign}{part['k']}" if sign else ""
 
 
 def scored(part: Mapping[str, Any], language: str) -> str:
-    """Write a suite's or a model's score: what it is, where it is no mean, and between which bounds it lies.
+    """Format a suite's or a model's score, with its measure if it is not a mean, and its bounds.
 
-    Where none of its judges counts it says so.
+    If none of its judges counts, it says so.
     """
     if not part.get("measured", True):
         return phrase("common.unmeasured", language)
@@ -95,9 +95,9 @@ def scored(part: Mapping[str, Any], language: str) -> str:
 
 
 def why(part: Mapping[str, Any], language: str) -> str:
-    """Say why a suite or a model has its outcome: the reason, or how many answers would decide it.
+    """Return why a suite or a model has its outcome: the reason, or how many answers would decide it.
 
-    What failed is said with its commonest cause, whatever the outcome.
+    Failures are given with their commonest cause, whatever the outcome.
     """
     said = translated(part["reason"], language)
     if not said and part["outcome"] == "undecided" and part["n_deciding"]:
@@ -109,13 +109,13 @@ def why(part: Mapping[str, Any], language: str) -> str:
 
 
 def lacking(lost: int, cut: int, language: str) -> str:
-    """Name what a result hangs on: so many replies without a score, and so many truncated ones."""
+    """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
     counts = {"lost": lost, "cut": cut}
     return listed([shared(name, language, n=n) for name, n in counts.items() if n], language)
 
 
 def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
-    """Say what qualifies a comparison, from its fields: what it hangs on, what so few questions cannot tell."""
+    """Return the qualifications of a comparison: its conditions, and what so few questions cannot show."""
     said = []
     if pair["hangs"]:
         said.append(phrase("compare.hangs", language, what=lacking(pair["n_lost"], pair["n_cut"], language)))
@@ -129,16 +129,16 @@ def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
 
 
 def money(value: float | None, currency: str, language: str) -> str:
-    """Write a sum of money with enough decimals to say something; without a price it says so."""
+    """Format a sum of money with enough significant decimals; without a price it says so."""
     if value is None:
         return shared("no_price", language)
     exponent = math.floor(math.log10(value)) if value > 0 else 0
-    amount = grouped(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # what costs little is not free
+    amount = grouped(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # a small cost must not look free
     return f"{amount} {currency}" if currency else amount
 
 
 def cost_lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what a run cost, and by which prices; nothing where nobody has one."""
+    """Yield a run's cost and the prices used; nothing if nothing is priced."""
     found = (results.get("run") or {}).get("spending") or {}
     if found.get("cost") is None:
         return

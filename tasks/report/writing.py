@@ -23,7 +23,7 @@ def report(
     manifest: Mapping[str, Any],
     results: Mapping[str, Any],
 ) -> list[str]:
-    """Write every report of a run; return the paths, the one to open first in front."""
+    """Write every report of a run; return the paths, the main one first."""
     data = gather(open_store(plan.store), tables, summary, plan=plan, manifest=manifest, results=results)
     there, wanted = Path(folder), plan.report
     pages = [html.write(data, there)] if wanted.html else []

@@ -1,1 +1,1 @@
-"""What a run's processes share: the store and the reply cache, the log, parallel work."""
+"""Shared by a run's processes: the store and the reply cache, the log, parallel work."""

@@ -1,6 +1,6 @@
-"""What a run says of itself: events with fields, for people or, on request, as one JSON object a line.
+"""Logging: events with fields, for people or, on request, as one JSON object per line.
 
-Fields are numbers and the configuration's own names. No key and no text of a model is ever put in.
+Fields are numbers and the configuration's own names. No key and no text of a model is ever logged.
 """
 
 import json
@@ -17,15 +17,15 @@ VARIABLE = "BASIC_CONTROL_LOG"
 FORMS = ("text", "json")
 LOGGER = logging.getLogger("basic_control")
 LOGGER.setLevel(logging.INFO)
-# Silent unless asked, by `begin` or by Prefect's `extra_loggers`: a run at a terminal shows bars and tables.
+# Silent unless enabled by `begin` or Prefect's `extra_loggers`: a run at a terminal shows bars and tables.
 LOGGER.addHandler(logging.NullHandler())
 LOGGER.propagate = False
 CARE = logging.getLogger("tasks.store")
-"""What the store has to say, such as that a damaged reply cache was mended; shown also to who asked for nothing."""
+"""The store's messages, such as a repaired reply cache; always shown."""
 
 
 def event(name: str, /, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Say that something happened; `fields` are JSON."""
+    """Log an event; `fields` are JSON."""
     if LOGGER.isEnabledFor(level):
         said = " ".join(f"{key}={_plain(value)}" for key, value in fields.items())
         LOGGER.log(level, "%s %s", name, said, extra={"event": name, "fields": fields})
@@ -38,7 +38,7 @@ def _plain(value: Any) -> str:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time (UTC), level, event, then the event's own fields."""
+    """One JSON object per line: time (UTC), level, event, then the event's own fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -52,12 +52,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def structured() -> bool:
-    """Say whether the environment asks for JSON."""
+    """Return whether the environment asks for JSON."""
     return os.environ.get(VARIABLE, "").lower() == "json"
 
 
 def begin(form: str = "") -> bool:
-    """Write JSON lines to stderr if `form` or the environment asks for it; say whether they are written.
+    """Write JSON lines to stderr if `form` or the environment asks for it; return whether they are written.
 
     Processes that this one starts do the same.
     """

@@ -1,4 +1,4 @@
-"""What this machine has: cores and memory, as its control groups ration them."""
+"""This machine's cores and memory, within its control groups' limits."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 BESIDE_MB = 128
-"""What a process holds beside its component's memory: Python, the engine, replies under way."""
+"""Memory of a process besides its component's: Python, the engine, replies in transit."""
 
 _ROOT = Path("/")
 
@@ -14,7 +14,7 @@ _ROOT = Path("/")
 def workers(memory_mb: int, asked: int | None = None, root: Path = _ROOT) -> int:
     """Return how many processes of `memory_mb` and BESIDE_MB each to run at once: at least one.
 
-    `asked`, or one for each core; fewer where memory would not do.
+    `asked`, or one per core; fewer if memory does not suffice.
     """
     free = memory(root)
     most = asked or cores(root)
@@ -27,13 +27,13 @@ def cores(root: Path = _ROOT) -> int:
         found = len(os.sched_getaffinity(0))
     except AttributeError:  # macOS has no such call
         found = os.cpu_count() or 1
-    # a share of a core is a core: what runs on it runs slower
+    # a fraction of a core counts as a core: what runs on it runs slower
     quotas = [-(-quota // period) for folder in _groups("cpu", root) for quota, period in _quota(folder)]
     return max(1, min([found, *quotas]))
 
 
 def memory(root: Path = _ROOT) -> int | None:
-    """Return the bytes that may still be taken, here and in each control group; None where that is not told."""
+    """Return the bytes still available, here and in each control group; None if unknown."""
     told = [_number(root / "proc/meminfo", "MemAvailable:", 1024)]
     for folder in _groups("memory", root):
         for most, used, file in (
@@ -42,15 +42,15 @@ def memory(root: Path = _ROOT) -> int | None:
         ):
             limit, taken = _number(folder / most), _number(folder / used)
             if limit is not None and taken is not None:
-                # files that were read lately count as used, and give way
+                # the page cache counts as used, but can be reclaimed
                 told.append(max(limit - taken + (_number(folder / "memory.stat", file) or 0), 0))
     return min((one for one in told if one is not None), default=None)
 
 
 def held(root: Path = _ROOT, process: str = "self") -> int | None:
-    """Return the bytes that a process and all that it started hold; None where that is not told.
+    """Return the memory in bytes of a process and all its descendants; None if unknown.
 
-    Proportional set size: what several processes share counts once in all.
+    Proportional set size: memory shared by several processes counts once in total.
     """
     own = _number(root / f"proc/{process}/smaps_rollup", "Pss:", 1024)
     if own is None:
@@ -63,7 +63,7 @@ def held(root: Path = _ROOT, process: str = "self") -> int | None:
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """Yield the folders of this process's control groups that ration something, and of those above them."""
+    """Yield the folders of this process's control groups with a controller, and of their parents."""
     mount = root / "sys/fs/cgroup"
     with contextlib.suppress(OSError, ValueError):
         for line in (root / "proc/self/cgroup").read_text().splitlines():
@@ -71,7 +71,7 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
             if names and controller not in names.split(","):
                 continue
             base = mount / names
-            # in a container the path may be the host's: what is mounted then is the group itself
+            # in a container the path may be the host's: then the mount is the group itself
             below = [part for part in path.split("/") if part and part != ".."]
             for depth in range(len(below), -1, -1):
                 yield base.joinpath(*below[:depth])
@@ -88,7 +88,7 @@ def _quota(folder: Path) -> Iterator[tuple[int, int]]:
 
 
 def _number(path: Path, name: str = "", unit: int = 1) -> int | None:
-    """Return a file's number, or the one after a name; None where it has none."""
+    """Return a file's number, or the one after a name; None if it has none."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         for row in map(str.split, path.read_text().splitlines()):
             if not name or (row and row[0] == name):

@@ -1,4 +1,4 @@
-"""Sum up what a run's calls used."""
+"""Sum up the usage of a run's calls."""
 
 import datetime as dt
 import json
@@ -19,7 +19,7 @@ _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 def spending_of(
     store: Store, plan: Plan, asked: Sequence[QueryResult], judged: Sequence[QueryResult], day: dt.date
 ) -> Spending:
-    """Return what a run's calls used, with the price table that held on its `day`."""
+    """Return the usage of a run's calls, with the price table valid on its `day`."""
     roles = (("model", _replies(store, asked), plan.models), ("judge", _replies(store, judged), plan.judges))
     spent = [
         tokens_and_cost(role, own, model)
@@ -33,15 +33,15 @@ def spending_of(
 
 
 def _replies(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
-    """Return the calls of a run, each once for a model, with what they used."""
+    """Return the distinct calls of a run by model, with their usage."""
     none = RESPONSES.frame([]).select(_COLUMNS).with_columns(model=pl.lit(""))
-    # Whom was asked says the query: with several prompts, requests name the model with its prompt.
+    # The query knows the model: with several prompts, requests name the model with its prompt.
     found = [store.read(one.responses).select(_COLUMNS).with_columns(model=pl.lit(one.model)) for one in asked]
     return pl.concat([none, *found]).unique(["model", "request_id"], maintain_order=True)
 
 
 def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
-    """Return what a model's distinct calls used; a cached reply has the tokens of its first asking."""
+    """Return the usage of a model's distinct calls; a cached reply has the tokens of its original call."""
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
     tokens_in, tokens_out, cached, thinking = _tokens(replies)
     return Spent(
@@ -59,7 +59,7 @@ def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
 
 
 def _tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:
-    """Return the tokens read and written, and of these those cached and those of thinking."""
+    """Return the input and output tokens, and of these the cached and the thinking tokens."""
     told = replies["extra"].drop_nulls()
     apart = [
         json.loads(text).get("usage") or {} for text in told.filter(told.str.contains('"usage"', literal=True))

@@ -1,4 +1,4 @@
-"""Open the store and the reply cache that a configuration names, once for each process."""
+"""Open the store and the reply cache of a configuration, once per process."""
 
 import atexit
 import hashlib
@@ -17,7 +17,7 @@ from tasks.store.tables import Store
 
 
 def cache_folder() -> Path:
-    """Return the folder of this user's downloads, and of what is worth keeping and can be made again."""
+    """Return this user's cache folder, for downloads and files that can be recreated."""
     return platformdirs.user_cache_path("basic-control", appauthor=False)
 
 
@@ -26,7 +26,7 @@ _opened = ExitStack()
 
 @atexit.register
 def close() -> None:
-    """Close what is open: SQLite brings its log into the file, and the next process has nothing to look through."""
+    """Close what is open: SQLite merges its log into the file, which speeds up the next process."""
     _cache.cache_clear()
     _submissions.cache_clear()
     _opened.close()
@@ -57,7 +57,7 @@ def _submissions(url: str) -> Submissions:
 
 
 def open_submissions(store: StoreSettings) -> Submissions:
-    """Return the batches that wait at servers, which stand beside the reply cache.
+    """Return the batches pending at servers, stored beside the reply cache.
 
     Raises:
         InputError: they cannot be opened.
@@ -75,7 +75,7 @@ def _results(root: str, *, clustered: bool) -> Any:
     from prefect.filesystems import RemoteFileSystem
 
     block = RemoteFileSystem(basepath=f"{root.rstrip('/')}/results")
-    # Prefect takes only storage that has an id. No credentials stand in it: each worker has its own.
+    # Prefect requires storage with an id. It contains no credentials: each worker has its own.
     if clustered:
         block.save(f"basic-control-{hashlib.sha256(root.encode()).hexdigest()[:16]}", overwrite=True)
     else:
@@ -84,9 +84,9 @@ def _results(root: str, *, clustered: bool) -> Any:
 
 
 def open_results(store: StoreSettings, *, clustered: bool) -> Any | None:
-    """Return where Prefect keeps what finished stages returned: beside the tables of a remote store.
+    """Return where Prefect stores the results of finished stages: beside the tables of a remote store.
 
-    None where the store is a local folder, of which Prefect's own settings tell (`flows.environment`). `clustered`:
-    workers ask Prefect's server for it.
+    None for a local store, configured by Prefect's own settings (`flows.environment`). `clustered`: workers get it
+    from Prefect's server.
     """
     return None if open_store(store).local is not None else _results(store.root, clustered=clustered)

@@ -1,8 +1,8 @@
 """OpenTelemetry, off unless `telemetry.endpoint` is set: a run's spans and counts, to any OTLP collector over HTTP.
 
-Spans are made when the run has ended, from what its ledger holds: a run, its suites, their batches, the stages of
-each. So tracing costs a run nothing, and a collector that is gone neither slows nor ends it. Names are the
-configuration's; no prompt and no reply is ever sent.
+Spans are made when the run has ended, from its ledger: a run, its suites, their batches, the stages of each. So
+tracing costs a run nothing, and an unreachable collector neither slows nor ends it. Names are the configuration's;
+no prompt and no reply is ever sent.
 
 Source: OpenTelemetry's semantic conventions for generative AI (`gen_ai.*`); what they have no word for is
 `evaluation.*`.
@@ -32,7 +32,7 @@ PATIENCE_S = 3.0
 OUTCOMES = ("cached", "answered", "failed", "submitted")
 TOKENS = (("input", "tokens_in"), ("output", "tokens_out"))
 QUERY = "query"
-"""The stage that asks."""
+"""The stage that calls models."""
 _CHUNK = 500
 _NANO = 1_000_000_000
 
@@ -43,9 +43,9 @@ def _named(cell: Cell) -> dict[str, Any]:
 
 
 def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResult]]]:
-    """Return what is counted of each stage's calls, so that each is once: a judge's stand at its queries.
+    """Return the calls counted for each stage, each call once: a judge's count at its queries.
 
-    Queries inside of a stage on another machine are no stages here: that stage tells of them.
+    Queries inside a stage on another machine are no stages here: that stage reports them.
     """
     works = [replace(one.cell, judge="") for one in stages]
     queries = {work for one, work in zip(stages, works, strict=True) if one.stage == QUERY}
@@ -56,7 +56,7 @@ def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResul
 
 
 def _path(cell: Cell) -> tuple[str, ...]:
-    """Return where a stage hangs: on its batch, its suite, or the run."""
+    """Return a stage's parent: its batch, its suite, or the run."""
     if cell.suite and cell.model:
         return (cell.suite, f"{cell.model} {cell.batch or 0}")
     return (cell.suite,) if cell.suite else ()
@@ -111,7 +111,7 @@ def _spans(
 
 
 def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -> bool:
-    """Send the counts of calls and tokens, by model and suite; tell whether the collector took them."""
+    """Send the counts of calls and tokens, by model and suite; return whether the collector accepted them."""
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
@@ -135,7 +135,7 @@ def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -
 
 
 def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: Sequence[Execution]) -> str:
-    """Send all there is; return what went wrong, '' if nothing."""
+    """Send everything; return an error message, '' if none."""
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace.export import SpanExportResult
@@ -152,16 +152,16 @@ def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: 
 
 @dataclass(slots=True)
 class ExitStatus:
-    """How a run ended; None where it broke off."""
+    """A run's exit code; None if it was aborted."""
 
     exit_code: int | None = None
 
 
 @contextmanager
 def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[ExitStatus]:
-    """Trace the run inside, whose stages are entered in `stages`: sent when it has ended, however it did.
+    """Trace the run inside the block, whose stages are recorded in `stages`; sent when it ends in any way.
 
-    Its end waits at most `PATIENCE_S`; what fails is an event, never an error. Nothing is sent to the endpoint ''.
+    Its end waits at most `PATIENCE_S`; failures are logged, never raised. Nothing is sent to the endpoint ''.
 
     Raises:
         InputError: the extra `otel` is missing.
@@ -183,7 +183,7 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
         yield how
     finally:
         if endpoint:
-            logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would tell of each attempt on stderr
+            logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # it would log each attempt to stderr
             thread = threading.Thread(target=work, name="telemetry", daemon=True)
             thread.start()
             thread.join(PATIENCE_S)

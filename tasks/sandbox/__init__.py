@@ -1,8 +1,8 @@
 """The only code that runs a model's program.
 
 Python runs as CPython compiled to WebAssembly, each program in a fresh instance inside a confined worker process;
-Kotlin runs in a JVM where there is a compiler. The parent compares values: a program is never shown an expected
-one, and what comes back is plain data, read with bounds, never unpickled, evaluated or imported.
+Kotlin runs in a JVM if there is a compiler. The parent compares values: a program never sees an expected value, and
+its output is plain data, read within limits, never unpickled, evaluated or imported.
 """
 
 import atexit
@@ -20,7 +20,7 @@ __all__ = ["WorkerPool", "close", "layers", "prepare", "run", "run_programs", "s
 
 _lock = threading.Lock()
 _pools: list[WorkerPool] = []
-"""The process's one pool, once a program was run."""
+"""The process's only pool, once a program has been run."""
 
 
 def _pool() -> WorkerPool:
@@ -31,14 +31,14 @@ def _pool() -> WorkerPool:
 
 
 def close() -> None:
-    """End the workers; a later run starts new ones. Happens by itself when the process ends."""
+    """Stop the workers; a later run starts new ones. Called automatically at process exit."""
     with _lock:
         while _pools:
             _pools.pop().close()
 
 
 def _forget() -> None:
-    """After a fork, leave the workers to the parent: two processes must not talk into one pipe."""
+    """After a fork, leave the workers to the parent: two processes must not share a pipe."""
     global _lock  # noqa: PLW0603 - another thread of the parent may have held it
     _lock = threading.Lock()
     while _pools:
@@ -52,14 +52,13 @@ os.register_at_fork(after_in_child=_forget)
 def run(
     programs: Sequence[Program], *, cpu_s: float = 2.0, kotlin_compiler: str = "", java: str = ""
 ) -> list[tuple[Outcome, ...]]:
-    """Run programs; return, in their order, one outcome for each of a program's calls.
+    """Run programs; return, in order, one outcome for each of a program's calls.
 
     Each program gets a fresh interpreter. `cpu_s` is its budget of CPU seconds, for loading it and all its calls
-    together; it may sleep 1 s more. How busy the machine is changes no outcome: waiting for a core is not counted,
-    and what runs out of time is tried once more, alone. Calls that it did not come to, because an earlier one
-    ended it, share that one's outcome. There are as many processes as cores, fewer where memory would not do; they
-    live until this process ends. `kotlin_compiler` and `java` are paths; where they are not given, the
-    environment's and the PATH's are taken.
+    together; it may sleep 1 s more. Machine load changes no outcome: waiting for a core is not counted, and a
+    program that times out is retried once, alone. Calls not reached because an earlier one ended the program share
+    that one's outcome. There are as many processes as cores, fewer if memory does not suffice; they live until this
+    process ends. `kotlin_compiler` and `java` are paths; by default the environment's and the PATH's are used.
 
     Raises:
         InputError: the sandbox cannot be built or started here; never for what a program did.
@@ -81,9 +80,9 @@ def run(
 
 
 def run_programs(unit: Metric, samples: Sequence[Sample | None], options: Mapping[str, Any]) -> list[Found]:
-    """Run the programs that a metric has in samples, all in one go; return what each sample's came to.
+    """Run a metric's programs in all samples at once; return each sample's results.
 
-    A sample is None where there is no reply.
+    A sample is None if there is no reply.
     """
     if unit.programs is None:
         return [{}] * len(samples)
@@ -93,10 +92,10 @@ def run_programs(unit: Metric, samples: Sequence[Sample | None], options: Mappin
 
 
 def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
-    """Return what stands between a program and this machine, layer by layer, for the manifest.
+    """Return the layers of isolation between a program and this machine, for the manifest.
 
-    The keys are wasm, rlimits, no_new_privs, landlock and seccomp, each with how it holds in the workers or
-    `off`, and kotlin, with its compiler or `off`. Starts a worker where none runs.
+    The keys are wasm, rlimits, no_new_privs, landlock and seccomp, each with its state in the workers or `off`, and
+    kotlin, with its compiler or `off`. Starts a worker if none is running.
 
     Raises:
         InputError: the sandbox cannot be built or started here.
@@ -105,5 +104,5 @@ def layers(kotlin_compiler: str = "", java: str = "") -> dict[str, str]:
 
 
 def summary() -> str:
-    """Return the layers in one line for people."""
+    """Return the layers as one line for people."""
     return "Sandbox: " + "; ".join(f"{name} {how}" for name, how in layers().items())

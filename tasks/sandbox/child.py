@@ -1,4 +1,4 @@
-"""Our own Python processes: isolated, with an empty environment, finding our packages all the same."""
+"""Start our own Python processes: isolated, with an empty environment, but able to import our packages."""
 
 import contextlib
 import importlib.util
@@ -20,10 +20,10 @@ bare = sys.modules[package] = types.ModuleType(package)
 bare.__path__ = [f"{roots[0]}/{package.replace('.', '/')}"]
 runpy.run_module(name, run_name="__main__", alter_sys=True)
 """
-"""Our folder goes before installed packages (another copy may be among them) and after the standard library.
+"""Our folder goes before installed packages (which may include another copy) and after the standard library.
 
-Of the module's package only the modules that it asks for are imported: what the package itself imports costs more
-than many a program.
+Only the requested modules of the module's package are imported: the package's own imports take longer than many
+programs.
 """
 
 
@@ -36,13 +36,13 @@ def command(module: str, *arguments: str) -> list[str]:
 
 
 def environment(**more: str) -> Mapping[str, str]:
-    """Return an environment with nothing of ours in it but where the loader finds Python's own libraries."""
+    """Return an environment with only the loader's path to Python's own libraries."""
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
     return {**kept, **more}
 
 
 def start(command: Sequence[str], *, work: Path | None = None) -> "subprocess.Popen[bytes]":
-    """Start a process with two pipes and a session of its own; at home in `work`, if anywhere."""
+    """Start a process with two pipes in a new session; with `work` as its working folder, if given."""
     return subprocess.Popen(  # noqa: S603 - our own interpreter, running our own module
         command,
         stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ def start(command: Sequence[str], *, work: Path | None = None) -> "subprocess.Po
 
 
 def end(process: "subprocess.Popen[bytes]") -> int:
-    """Kill a process with all of its session, wait for it, close its pipes, and return its exit status."""
+    """Kill a process and its session, wait for it, close its pipes, and return its exit status."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.kill()

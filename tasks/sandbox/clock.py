@@ -1,6 +1,6 @@
-"""A process's own time: what it computed and slept, without what it waited for a core.
+"""A process's own time: computing and sleeping, without waiting for a core.
 
-A busy machine makes a program wait, and changes no verdict so: a limit on the clock is kept on this one.
+Time limits use this clock, so that a busy machine, which makes programs wait, changes no verdict.
 """
 
 import time
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 UNTOLD = 10
-"""Where the kernel does not tell who waited, the clock is taken to run this much slower."""
+"""Assumed slowdown factor if the kernel does not report run queue waits."""
 
 _SOON_S = 0.02
 _CPU_CLOCK = 2  # of a whole process: user and system time, by the scheduler
@@ -24,16 +24,16 @@ class Clock:
         self.start()
 
     def start(self) -> None:
-        """Count from now."""
+        """Start counting."""
         self._began, self._cpu = time.monotonic(), self._cpu_now()
         self._waited = dict(self._waits())
 
     def cpu_s(self) -> float:
-        """Return the CPU seconds of the whole process; 0 where they are not told, or when it is gone."""
+        """Return the CPU seconds of the whole process; 0 if unknown, or when it is gone."""
         return max(self._cpu_now() - self._cpu, 0.0)
 
     def own_s(self) -> float:
-        """Return the seconds on the clock, less those in which the thread that waited most waited for a core."""
+        """Return the elapsed seconds, less those that the longest-waiting thread waited for a core."""
         passed = time.monotonic() - self._began
         waits = dict(self._waits())
         if not waits:
@@ -43,7 +43,7 @@ class Clock:
     def left(self, most_s: float) -> float:
         """Return how long from now the limit of `most_s` cannot be reached; 0 when it is.
 
-        A thread that runs or wants to run makes progress: what holds it is its budget of CPU time.
+        A thread that is running or runnable makes progress: it is limited by its budget of CPU time.
         """
         left = most_s - self.own_s()
         if left > 0:
@@ -57,13 +57,13 @@ class Clock:
             return
 
     def _waits(self) -> Iterator[tuple[str, float]]:
-        """Yield each thread's seconds on a run queue, where the kernel counts them."""
+        """Yield each thread's seconds on a run queue, if the kernel counts them."""
         for folder in self._folders():
             try:
                 ran, waited, _ = (folder / "schedstat").read_text().split()
             except (OSError, ValueError):  # no such file here, or the thread is gone
                 continue
-            if int(ran):  # a kernel without these counts says 0 of everything
+            if int(ran):  # a kernel without these counts reports 0 for all
                 yield folder.name, int(waited) / 1e9
 
     def _runs(self, folder: Path) -> bool:

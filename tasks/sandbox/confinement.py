@@ -1,7 +1,7 @@
-"""What the kernel still takes from a process that runs models' programs: limits, privileges, files, system calls.
+"""Kernel confinement of processes that run models' programs: limits, privileges, files, system calls.
 
-The WebAssembly engine alone holds every attack that we know of, on any system; these layers stand behind it, each
-where the system offers it, and each says whether it holds. A process applies them to itself, for good.
+The WebAssembly engine alone stops every attack that we know of, on any system; these layers are defence in depth,
+each used if the system offers it, and each reports whether it is active. A process applies them to itself for good.
 """
 
 import contextlib
@@ -25,22 +25,22 @@ _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446  # the same on every architectur
 _LANDLOCK_RULE = 445
 _LANDLOCK_VERSION = 1
 _FILE_RIGHTS = (*[1] * 13, 2, 3, 5)
-"""The ABI that brought each right over files, in the order of their bits."""
+"""The ABI that introduced each file right, in the order of their bits."""
 _TCP, _SCOPES, _BOTH = 4, 6, 0b11
-"""The ABIs that brought TCP (bind and connect) and scopes (abstract sockets and signals): two bits each."""
+"""The ABIs that introduced TCP (bind and connect) and scopes (abstract sockets and signals): two bits each."""
 _RUN, _READ, _LIST = 0b0001, 0b0100, 0b1000
 _CHANGE = sum(1 << bit for bit in (1, 4, 5, 7, 8, 14))
 """Write, remove folders and files, make folders and files, truncate."""
 
 _X86_64, _AARCH64 = 0xC000003E, 0xC00000B7
 _TERMINALS = (0x5401, 0x5413, 0x541B)
-"""What may be asked of an open file by ioctl: is it a terminal, how large, how many bytes wait."""
+"""Allowed ioctl requests: whether a file is a terminal, its size, how many bytes are waiting."""
 _NAMES = (15, 16, 0x53564D41)
-"""What may be set by prctl: a thread's name, and that of memory."""
+"""Allowed prctl options: setting the name of a thread, and of memory."""
 _DESCRIPTORS = (*range(8), 1030)
-"""What fcntl may do: duplicate, flags, locks. Not say whom the kernel sends which signal (F_SETOWN, F_SETSIG)."""
+"""Allowed fcntl commands: duplicate, flags, locks. Not F_SETOWN and F_SETSIG, which direct signals."""
 _OTHERS_CLOCK, _OF_THREAD = 0x80000000, 4
-"""Clocks by number: of another process; of a thread, which the kernel tells its own process alone."""
+"""Clock numbers: of another process; of a thread, which the kernel shows only to its own process."""
 _CLONE_THREAD, _PROT_EXEC = 0x10000, 4
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # classic BPF
@@ -58,9 +58,9 @@ _PERMIT, _REFUSE = _op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)
 
 
 def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[bytes]]) -> bytes:
-    """Return a filter: `calls` of the right architecture pass, others by a check of their arguments, none else.
+    """Return a filter that allows `calls` of that architecture, others by an argument check, and nothing else.
 
-    Only threads pass as new tasks; calls that also reach other processes, their limits and clocks, by these checks.
+    New tasks may only be threads; calls that can affect other processes, their limits and clocks, are checked too.
     A check ends in a return.
     """
     # glibc falls back to clone, whose flags can be read here, when clone3 does not exist
@@ -88,7 +88,7 @@ def _filter(audit: int, calls: Iterable[str], checked: Mapping[str, Sequence[byt
 
 
 def only_computing(audit: int) -> bytes:
-    """Return the filter of a worker: what computing needs is allowed, anything else fails with EPERM.
+    """Return a worker's filter: what computing needs is allowed, anything else fails with EPERM.
 
     New processes, files, sockets, signals to others and new executable memory are all of 'anything else'.
     """
@@ -97,22 +97,22 @@ def only_computing(audit: int) -> bytes:
 
 
 def only_a_machine(audit: int, calls: Iterable[str] = syscalls.MACHINE) -> bytes:
-    """Return the filter of a virtual machine, which compiles and loads as it goes; anything else fails with EPERM.
+    """Return the filter of a virtual machine, which compiles and loads at run time; else EPERM.
 
-    Beside what computing needs it may open files (Landlock says which), have executable memory, and signal its own
-    threads; of new processes, sockets, signals to others and limits of others there is no call.
+    Beyond computing it may open files (Landlock says which), have executable memory, and signal its own threads;
+    new processes, sockets, signals to others and limits of others are not allowed.
     """
     checked = {
         "ioctl": _one_of(_ARGUMENTS + 8, _TERMINALS),
         "prctl": _one_of(_ARGUMENTS, _NAMES),
-        # The process's number stays what it is when it becomes the machine.
+        # The process id stays the same when it becomes the machine.
         "tgkill": _one_of(_ARGUMENTS, (os.getpid(),)),
     }
     return _filter(audit, calls, checked)
 
 
 def _one_of(place: int, values: Sequence[int]) -> list[bytes]:
-    """Return the check of an argument's lower half: allowed where it is one of some values."""
+    """Return a check of an argument's lower half: allowed if it is one of `values`."""
     return [_op(_LOAD, place), *(_op(_EQUAL, value, 0, 1) + _PERMIT for value in values), _REFUSE]
 
 
@@ -121,7 +121,7 @@ class _Fprog(ctypes.Structure):
 
 
 def seccomp(filtered: Callable[[int], bytes] = only_computing) -> str:
-    """Restrict this process's system calls by `only_computing` or `only_a_machine`; '' where it cannot be done."""
+    """Restrict this process's system calls by `only_computing` or `only_a_machine`; '' if unavailable."""
     audit = _audit()
     if audit is None:
         return ""
@@ -138,7 +138,7 @@ def _audit() -> int | None:
 
 
 def seccomp_offered() -> bool:
-    """Tell whether `seccomp` can be had; the kernel is asked with a filter that is none."""
+    """Return whether `seccomp` is available; the kernel is probed with an invalid filter."""
     if _audit() is None:
         return False
     _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, None, 0, 0)
@@ -146,18 +146,18 @@ def seccomp_offered() -> bool:
 
 
 def no_new_privs() -> str:
-    """Give up gaining privileges by running other files; '' where it cannot be done."""
+    """Give up gaining privileges by running other files; '' if unavailable."""
     if sys.platform != "linux":
         return ""
     return "on" if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 else ""
 
 
 def no_capabilities() -> str:
-    """Give up every capability for good, also as root; '' where it cannot be done."""
+    """Give up every capability permanently, also as root; '' if unavailable."""
     if sys.platform != "linux":
         return ""
     for capability in range(64):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # those that the kernel does not know are refused
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # the kernel refuses unknown ones
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     # Else root gets all of its bounding set, and what is inheritable, at the next program.
     _libc.prctl(_PR_SET_SECUREBITS, _NO_ROOT, 0, 0, 0)
@@ -166,14 +166,14 @@ def no_capabilities() -> str:
 
 
 def landlock_abi() -> int:
-    """Return the version of Landlock that the kernel offers; 0 where it offers none."""
+    """Return the version of Landlock that the kernel offers; 0 if none."""
     if sys.platform != "linux":
         return 0
     return max(int(_libc.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION)), 0)
 
 
 def landlock(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
-    """Give up every file and folder but those under `readable` and `writable`, and TCP; '' where it cannot be."""
+    """Give up all files and folders not under `readable` or `writable`, and TCP; '' if unavailable."""
     abi = landlock_abi()
     if not abi:
         return ""
@@ -194,7 +194,7 @@ def landlock(readable: Iterable[str] = (), writable: Iterable[str] = ()) -> str:
 
 
 def _grant(ruleset: int, path: str, rights: int) -> None:
-    """Allow so much with what is under a path, where there is such a path."""
+    """Grant `rights` on a path, if it exists."""
     with contextlib.suppress(OSError):
         opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
@@ -205,7 +205,7 @@ def _grant(ruleset: int, path: str, rights: int) -> None:
 
 
 def limit(**limits: int) -> str:
-    """Lower this process's limits, hard and soft, as far as the system knows them; '' where it knows none.
+    """Lower this process's limits, hard and soft, where the system knows them; '' if it knows none.
 
     The keywords are resource.RLIMIT_* names in lower case. A limit that already is lower stays.
     """

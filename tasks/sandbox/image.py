@@ -1,8 +1,8 @@
-"""The image: CPython and our component as one WebAssembly component, compiled for this machine, kept privately.
+"""The image: CPython and our component as one WebAssembly component, compiled for this machine, stored privately.
 
 It is built once, in child processes (compiling takes 400 MB that the caller should not keep), into a folder named
-by a hash of everything it depends on. It is native code: it is loaded only from a folder that nobody else can
-write to, and only if it is the one that was published, by a seal whose key lies elsewhere.
+by a hash of everything it depends on. It is native code: it is loaded only from a folder that nobody else can write
+to, and only if it is the published file, verified by a seal whose key is stored elsewhere.
 """
 
 import contextlib
@@ -29,12 +29,12 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 
 def say(message: str) -> None:
-    """Write a line for people, who wait while something is built."""
+    """Write a progress line to standard error during a build."""
     sys.stderr.write(f"{message}\n")
 
 
 def _processor() -> str:
-    """Return what compiled code depends on: the machine's instruction set, feature by feature where told."""
+    """Return what compiled code depends on: the machine's instruction set, feature by feature if known."""
     with contextlib.suppress(OSError), _CPUINFO.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if line.lower().startswith(("flags", "features")):
@@ -55,13 +55,13 @@ def identity() -> str:
 
 
 def _seal(image: BufferedReader, key: bytes) -> bytes:
-    """Return what only who has the key can say of an image: that it is the one published under this name."""
+    """Return a keyed seal that proves that an image is the one published under this name."""
     digest = hashlib.file_digest(image, "sha256").hexdigest()
     return hmac.new(key, f"{identity()} {digest}".encode(), "sha256").hexdigest().encode()
 
 
 def _sound(image: Path, key: bytes) -> bool:
-    """Tell whether the image stands there whole, as it was published."""
+    """Return whether the published image exists and is intact."""
     try:
         with own_file(image) as file, own_file(image.with_suffix(".seal")) as seal:
             return hmac.compare_digest(_seal(file, key), seal.read())
@@ -97,7 +97,7 @@ def _run(what: str, command: list[str], work: Path) -> None:
 
 def _build(work: Path) -> Path:
     """Build and compile in `work`; return the compiled file."""
-    (work / "empty").mkdir()  # stands for a virtual environment: nothing installed here belongs in the image
+    (work / "empty").mkdir()  # stands in for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
     package.mkdir(parents=True)
     for source, target in zip(_SOURCES, (work / "app", work, package), strict=False):
@@ -110,7 +110,7 @@ def _build(work: Path) -> Path:
 
 
 def _publish(built: Path, image: Path, key: bytes) -> None:
-    """Move the compiled file into place, whole or not at all."""
+    """Move the compiled file into place atomically."""
     note = built.with_suffix(".seal")
     note.touch()
     for file in (built, note):
@@ -123,13 +123,13 @@ def _publish(built: Path, image: Path, key: bytes) -> None:
 
 
 def prepare(*, rebuild: bool = False) -> Path:
-    """Return the compiled image's path, building it first where there is none (some 25 s, once).
+    """Return the compiled image's path, building it first if missing (some 25 s, once).
 
     Several processes may call this at once: one builds, the others wait for it. `rebuild` builds in any case.
     Standard error gets a line for each stage.
 
     Raises:
-        InputError: it cannot be built, or there is no private place to keep it.
+        InputError: it cannot be built, or there is no private folder to store it.
     """
     folder = cache(identity())
     image, key = folder / "runner.cwasm", secret(folder.parent)

@@ -1,13 +1,13 @@
-"""Kotlin programs: compiled, each run in a virtual machine of its own, where there is a compiler.
+"""Kotlin programs: compiled, and each run in a separate virtual machine, if there is a compiler.
 
-Elsewhere they are `unavailable`. A virtual machine is less of a wall than WebAssembly: what holds it is the kernel
+Otherwise they are `unavailable`. A virtual machine isolates less than WebAssembly: it is confined by the kernel
 (limits, Landlock and seccomp: no files but its own, no sockets, no processes; without them nothing is run), its
 heap limit, and its CPU time. Its replies are read like the WebAssembly component's.
 
-Many programs are compiled, each a module of its own, in one virtual machine, as its start costs some seconds. A
-program is compiled as it stands; the calls import it from its package, which is where its classes come to lie. One
-that brings the virtual machine down costs a start. Each has CPU time of its own, so that no outcome hangs on what
-else is compiled; the compiler is confined like what it compiles.
+Many programs are compiled, each as a separate module, in one virtual machine, whose start takes some seconds. A
+program is compiled unchanged; the calls import it from its package, which determines its classes' location. A
+program that crashes the virtual machine costs a restart. Each has its own CPU time, so that no outcome depends on
+what else is compiled; the compiler is confined like its output.
 """
 
 import contextlib
@@ -33,16 +33,16 @@ from tasks.sandbox.kotlin_tools import Ready
 from tasks.sandbox.pool import WALL_MORE_S, run_fit
 
 START_S = 30.0
-"""A virtual machine that is not ready by then will not be."""
+"""Seconds after which a virtual machine that is not ready has failed."""
 
 REPLY = 1 << 20
 """Bytes of all replies to one program."""
 
 HEAP_MB = 256
-"""A virtual machine's heap."""
+"""A virtual machine's heap, in MB."""
 
 BESIDE_MB = 256
-"""What a virtual machine holds beside its heap: classes, code, stacks, itself."""
+"""A virtual machine's memory besides its heap: classes, code, stacks, itself."""
 
 BATCH = 100
 """Programs in one folder."""
@@ -51,12 +51,12 @@ ALONE_S = 20.0
 """CPU seconds of one compilation."""
 
 IDLE_S = 60.0
-"""Seconds beside twice its CPU time in which a compiler that makes no progress is ended."""
+"""Seconds, on top of twice its CPU time, after which a compiler without progress is killed."""
 
 _POLL_S = 0.02
 _ENDED = Outcome("exception", error="SystemExit", message="the program ended the virtual machine")
 _NOT_STARTED = Outcome("unavailable", message="the Java virtual machine did not start")
-"""No program has a part in this: nothing of it is run before the machine says that it is ready."""
+"""Independent of the program: nothing of it is run before the machine reports that it is ready."""
 _LATE = Outcome("timeout", message="the compiler took too long")
 _FAILED = Outcome("syntax", message="the compiler failed")
 
@@ -67,7 +67,7 @@ _SAID = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A program's own classes and those of its calls, and the class to start."""
+    """The classes of a program and of its calls, and the class to start."""
 
     jars: tuple[Path, ...]
     main: str
@@ -78,9 +78,9 @@ def run(
 ) -> list[tuple[Outcome, ...]]:
     """Run Kotlin programs; return, in order, one outcome for each of their calls.
 
-    `compiler` and `java` are as in `kotlin_tools.find`; where one is missing or does not work, or a kernel that
-    confines, every outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready. What
-    runs out of time is tried once more, alone.
+    `compiler` and `java` are as in `kotlin_tools.find`; if one is missing or does not work, or the kernel cannot
+    confine, every outcome is `unavailable`. `cpu_s` counts from when a program's virtual machine is ready. A
+    program that times out is retried once, alone.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.
@@ -117,9 +117,9 @@ def _batch(ready: Ready, programs: Sequence[Program], cpu_s: float) -> Iterator[
 
 
 def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> tuple[Outcome, ...]:
-    """Run a program in a virtual machine of its own; return an outcome for each call.
+    """Run a program in a separate virtual machine; return an outcome for each call.
 
-    Those that did not come back share the reason.
+    Calls without a reply share the reason.
     """
     nonce = secrets.token_hex(16)
     data, most_s = (2 * HEAP_MB + 1024) << 20, int(START_S + cpu_s)
@@ -140,7 +140,7 @@ def run_compiled(ready: Ready, compiled: Compiled, calls: int, cpu_s: float) -> 
 
 
 def _listen(process: "subprocess.Popen[bytes]", ready: bytes, cpu_s: float) -> tuple[bytearray, Outcome]:
-    """Return what a virtual machine said in time, and what to say of the calls without a reply."""
+    """Return a virtual machine's timely output, and the outcome of calls without a reply."""
     pipe, clock, heard = cast("IO[bytes]", process.stdout), Clock(process.pid), bytearray()
     most_cpu_s, own_s = START_S, 2 * START_S
     due = time.monotonic() + own_s
@@ -170,7 +170,7 @@ def _listen(process: "subprocess.Popen[bytes]", ready: bytes, cpu_s: float) -> t
 
 
 class Compilation:
-    """Programs to compile in one private folder; `run` returns what became of each."""
+    """Programs to compile in one private folder; `run` returns each one's result."""
 
     def __init__(self, ready: Ready, folder: Path, programs: Sequence[Program]) -> None:
         self.ready, self.folder, self.programs = ready, folder, programs
@@ -198,7 +198,7 @@ class Compilation:
         return [self.found.get(k, _LATE) for k in range(len(self.programs))]
 
     def _drive(self, process: "subprocess.Popen[bytes]", left: Sequence[int]) -> None:
-        """Hand the programs that are left to the driver, until it is done or one brings it down."""
+        """Send the remaining programs to the driver, until it is done or one crashes it."""
         clock = Clock(process.pid)
         for k in left:
             with contextlib.suppress(BrokenPipeError):
@@ -207,9 +207,9 @@ class Compilation:
                 return
 
     def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
-        """Return a compiled program with its calls, or what the compiler says of the one or the other.
+        """Return a compiled program with its calls, or the compiler's error about either.
 
-        A program without the word stands in no package: with its calls it takes one compilation instead of two.
+        A program without the word is in no package: with its calls it takes one compilation instead of two.
         """
         program, name = self.programs[k], self.names[k]
         folder = self.folder / name
@@ -217,7 +217,7 @@ class Compilation:
         if apart := "package" in program.source:
             if refused := self._part(process, clock, name, "Candidate"):
                 return refused
-            with zipfile.ZipFile(folder / "Candidate.jar") as held:  # all its classes lie in its package
+            with zipfile.ZipFile(folder / "Candidate.jar") as held:  # all its classes are in its package
                 classes = [PurePosixPath(path) for path in held.namelist() if path.endswith(".class")]
             package = classes[0].parts[:-1] if classes else ()
         (folder / "Calls.kt").write_text(kotlin_source.calls(program, name, package), encoding="utf-8")
@@ -226,7 +226,7 @@ class Compilation:
         return Compiled((*[folder / "Candidate.jar"] * apart, folder / "Calls.jar"), f"{name}.CallsKt")
 
     def _part(self, process: "subprocess.Popen[bytes]", clock: Clock, name: str, parts: str) -> Outcome | None:
-        """Have files compiled; return why they cannot be. What ends no compilation in its time ends the driver."""
+        """Compile files; return why they cannot be compiled, if so. A timeout ends the driver."""
         to, back = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         limit_s = clock.cpu_s() + ALONE_S
         to.write(f"{name} {parts}\n".encode())
@@ -244,7 +244,7 @@ class Compilation:
 
 
 def _said(said: str) -> Outcome:
-    """Return what the compiler says: of the program, or else of its calls."""
+    """Return the outcome for the compiler's messages: about the program, or else about its calls."""
     errors = {part: (line, message) for part, line, message in reversed(_ERROR.findall(said))}
     if "Candidate" in errors:
         line, message = errors["Candidate"]
@@ -253,7 +253,7 @@ def _said(said: str) -> Outcome:
 
 
 def _line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
-    """Return the driver's next line, '' when it is gone, None when it takes too long."""
+    """Return the driver's next line, '' when it is gone, None on a timeout."""
     heard = b""
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
@@ -263,7 +263,7 @@ def _line(pipe: IO[bytes], clock: Clock, limit_s: float) -> str | None:
                 if not part:
                     return ""
                 heard += part
-            # its own time counts only where it makes no progress
+            # its own time counts only if it makes no progress
             elif clock.cpu_s() >= limit_s or clock.left(2 * limit_s + IDLE_S) <= 0:
                 return None
     return heard.decode("ascii", "replace").rstrip("\n")

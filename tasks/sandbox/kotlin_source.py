@@ -1,4 +1,4 @@
-"""Kotlin text: values as typed literals, and the calls of one program."""
+"""Kotlin source: values as typed literals, and the calls of one program."""
 
 import math
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ def type_name(notation: str) -> str:
     """Return the Kotlin type of a type in Python notation.
 
     Raises:
-        ValueError: there is none for it.
+        ValueError: there is no such type.
     """
     head, inner, optional = split(notation)
     held = [type_name(part) for part in inner]
@@ -124,9 +124,9 @@ def inferred(value: Any) -> str:
 
 
 def calls(program: Program, name: str, package: Sequence[str]) -> str:
-    """Return the file that calls a program; a function to each call, as methods are bounded in size.
+    """Return the file that calls a program; one function per call, as method size is limited.
 
-    It stands in the package `name`, and the program in the one whose parts are given.
+    It is in the package `name`, and the program in the one whose parts are given.
 
     Raises:
         ValueError: a call's arguments cannot be written in Kotlin.

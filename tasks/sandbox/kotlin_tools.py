@@ -1,8 +1,8 @@
-"""What Kotlin needs here: a compiler, a Java, a kernel that can hold a virtual machine, and what is made of them.
+"""Kotlin's requirements: a compiler, a Java, a kernel that can confine a virtual machine, and files built here.
 
-Made once and kept are our own classes, and an archive of the compiler's: classes as a virtual machine has them in
-memory once it has read them, with which it starts in half the time. A Java that cannot make one, or finds that one
-does not fit, goes without. Making this is also the trial: where the two do not work confined, no program is run.
+Built once are our own classes, and an archive of the compiler's classes in their in-memory form, which halves its
+start time. A Java that cannot create or use the archive goes without. The build is also the test: if the two do not
+work confined, no program is run.
 """
 
 import contextlib
@@ -32,15 +32,15 @@ _LIBRARIES = ("lib/kotlin-stdlib.jar", "lib/kotlin-reflect.jar")
 _MAIN = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler"
 _RELEASE = re.compile(r'^JAVA_VERSION="(\d+)', re.MULTILINE)
 _GUARDS = 24
-"""The Java that brought `--illegal-native-access`; the one before it, the flag for what would undo that."""
+"""The Java that introduced `--illegal-native-access`; the one before it, the flag for what would undo that."""
 
 _SOURCES = ("harness.kt", "driver.kt")
 _LIMITS = {"core": 0, "fsize": 1 << 28, "nofile": 1024, "cpu": 600}
-"""Of a compiler: bytes of a jar or an archive, open files, CPU seconds."""
+"""Limits of a compiler: bytes of a jar or an archive, open files, CPU seconds."""
 _LIMIT_S = 300.0
 
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo", "/dev/urandom")
-"""What a virtual machine has to read beside itself and its settings."""
+"""Files that a virtual machine must read besides itself and its settings."""
 
 _TRIAL = "data class Side(val length: Int)\n\nfun f(x: Int): Any = listOf(x).map { Side(it * x).length }.first()\n"
 _TRIED = "package tried\n\nimport `f` as tried\n\nfun main() = sandbox.harness.serve(listOf({ tried(2) }))\n"
@@ -59,7 +59,7 @@ _PROGRAM_FLAGS = (
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """A Java, and the folder of a compiler: what lies around `lib/kotlin-compiler.jar`."""
+    """A Java, and the folder of a compiler, which contains `lib/kotlin-compiler.jar`."""
 
     java: str
     home: Path
@@ -71,7 +71,7 @@ class Tools:
 
     @property
     def major(self) -> int:
-        """The Java's version, such as 21; 0 where its folder does not tell it."""
+        """The Java's version, such as 21; 0 if its folder does not say."""
         try:
             told = (Path(self.java).parents[1] / "release").read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -81,7 +81,7 @@ class Tools:
 
     @property
     def guarded(self) -> list[str]:
-        """The flags by which a Java keeps programs from calling native code, where it knows them."""
+        """The flags that keep programs from calling native code, if the Java knows them."""
         guards = ["--illegal-native-access=deny", "--sun-misc-unsafe-memory-access=deny"]
         return guards if self.major >= _GUARDS else []
 
@@ -93,7 +93,7 @@ class Tools:
         readable: Sequence[Path],
         writable: Sequence[Path],
     ) -> list[str]:
-        """Return what runs a command with no more than those files, the Java's own and the system's libraries."""
+        """Return a command confined to those files, the Java's own and the system's libraries."""
         home = Path(self.java).parents[1]
         settings = {str(path.resolve().parent) for path in home.glob("conf/**/*") if path.is_symlink()}
         given = {
@@ -107,15 +107,15 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A compiler and a Java that work, and the folder of what was made for them."""
+    """A working compiler and Java, and the folder of files built for them."""
 
     tools: Tools
     folder: Path
 
     def compiler(self, work: Path, *, archive: str = "") -> list[str]:
-        """Return the confined command of our driver, which compiles what it is told to in the folder `work`.
+        """Return the confined command of our driver, which compiles in the folder `work`.
 
-        It leaves an archive of its classes under the name `archive`, or goes by the one that there is.
+        It writes an archive of its classes under the name `archive`, or uses the existing one.
         """
         own, kept = self.folder / "own.jar", self.folder / "compiler.jsa"
         classes = [f"-XX:ArchiveClassesAtExit={archive}"] if archive else []
@@ -131,17 +131,17 @@ class Ready:
         """Return the confined command that runs a program."""
         libraries = [self.folder / "own.jar", *(self.tools.home / name for name in _LIBRARIES)]
         command = [self.tools.java, *self.tools.guarded, *_FLAGS, *_PROGRAM_FLAGS, f"-Xmx{memory_mb}m"]
-        # ours go first, so that no program can stand in for what calls it
+        # ours go first, so that no program can replace its caller
         command += ["-cp", os.pathsep.join(map(str, [*libraries, *jars])), main]
         return self.tools.confined(command, limits, readable=[*libraries, *jars], writable=[])
 
 
 def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os.environ) -> Tools | str:
-    """Return what runs Kotlin here, or in words what is missing.
+    """Return the tools that run Kotlin here, or in words what is missing.
 
-    `compiler` is the path of `kotlinc` or of the folder that it was unpacked to; `$BASIC_CONTROL_KOTLINC`, then
-    the PATH, unless given. `java` is the path of a Java or of its folder; JAVA_HOME's, then the PATH's, unless
-    given. A path that leads nowhere counts as none.
+    `compiler` is the path of `kotlinc` or of its unpacked folder; by default `$BASIC_CONTROL_KOTLINC`, then the
+    PATH. `java` is the path of a Java or of its folder; by default JAVA_HOME's, then the PATH's. A path that leads
+    nowhere counts as none.
     """
     path = environment.get("PATH", os.defpath)
     named = compiler or environment.get(VARIABLE, "") or shutil.which("kotlinc", path=path)
@@ -159,7 +159,7 @@ def find(compiler: str = "", java: str = "", environment: Mapping[str, str] = os
 
 
 def describe(compiler: str = "", java: str = "") -> str:
-    """Return what runs Kotlin here, or `off` with what is missing."""
+    """Return the Kotlin tools here, or `off` with what is missing."""
     tools = find(compiler, java)
     if isinstance(tools, str):
         return f"off ({tools})"
@@ -175,7 +175,7 @@ def describe(compiler: str = "", java: str = "") -> str:
 
 @cache
 def _root(tools: Tools) -> str:
-    """Return whether programs get a file system of their own here, as a process finds that tries it."""
+    """Return whether programs get their own file system here, tested in a process."""
     command = tools.confined([], {}, readable=(), writable=())
     tried = subprocess.run(command, env=child.environment(), capture_output=True, check=False)  # noqa: S603 - ours
     root = json.loads(tried.stdout)["root"] if tried.returncode == 0 else ""
@@ -185,10 +185,10 @@ def _root(tools: Tools) -> str:
 
 
 def prepare(tools: Tools) -> Ready | str:
-    """Return what runs programs with a compiler and a Java, made at first use; or in words why they do not work.
+    """Return a working compiler and Java, built at first use; or in words why they do not work.
 
     Raises:
-        InputError: there is no private place to keep it.
+        InputError: there is no private folder to store the files.
     """
     ready = Ready(tools, private.cache(f"kotlin-{_identity(tools)}"))
     made = ready.folder / "made"
@@ -216,7 +216,7 @@ def _identity(tools: Tools) -> str:
 
 
 def _make(ready: Ready, work: Path) -> bool:
-    """Compile our classes, try the compiler and a program, and keep the archive; tell whether all that worked."""
+    """Compile our classes, test the compiler and a program, and store the archive; return whether all worked."""
     tools = ready.tools
     for name in _SOURCES:
         shutil.copyfile(Path(__file__).with_name(name), work / name)
@@ -240,7 +240,7 @@ def _make(ready: Ready, work: Path) -> bool:
 
 
 def _run(command: Sequence[str], work: Path, given: str) -> str | None:
-    """Run one of our own programs; return what it printed, None if it failed."""
+    """Run one of our own programs; return its output, None if it failed."""
     process = child.start(command, work=work)
     try:
         said, _ = process.communicate(given.encode(), timeout=_LIMIT_S)

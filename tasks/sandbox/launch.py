@@ -1,12 +1,12 @@
-"""Become another program, confined, or do not: `python -m tasks.sandbox.launch GIVEN COMMAND …`.
+"""Confine this process and replace it by a program, or fail: `python -m tasks.sandbox.launch GIVEN COMMAND …`.
 
 GIVEN is JSON: `{"limits": {…}, "readable": […], "writable": […], "calls": […]}`. For virtual machines, which need
-threads, files of their own and executable memory, and nothing outside. Without a command it says, as JSON, which
-layers hold.
+threads, their own files and executable memory, and nothing outside. Without a command it prints, as JSON, the
+active layers.
 
-Landlock keeps a process from opening files, and answers all the same whether one exists, or how large it is. So a
-process gets a mount namespace whose root holds what it was given and nothing else: root of the machine makes one as
-it is, others within a user namespace, where the system allows that.
+Landlock keeps a process from opening files, but still reveals whether one exists, or how large it is. So a process
+gets a mount namespace whose root contains only what it was given: the machine's root user makes one directly,
+others within a user namespace, if the system allows that.
 """
 
 import contextlib
@@ -29,16 +29,16 @@ _READ_ONLY = 1  # of a mount's attributes; no set-user-id files and no devices a
 _AT_CWD = -100
 
 _BASE = "/proc"
-"""Where the new root is put together: any folder would do, as it is seen by nobody else, and this one is there."""
+"""Where the new root is assembled: any folder would do, as nobody else sees it, and this one exists."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> str:
-    """Leave this process, for good, a root with those files and folders alone; '' where it cannot be done.
+    """Give this process, permanently, a root with only those files and folders; '' if unavailable.
 
-    Keeps the working folder where that is one of them. Of /proc there is only what says where `program` lies, which
-    the loader asks. Whoever calls this has one thread, and gives up its capabilities afterwards.
+    Keeps the working folder if it is one of them. /proc only has the location of `program`, which the loader reads.
+    The caller has one thread, and gives up its capabilities afterwards.
     """
     if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
         return ""
@@ -56,7 +56,7 @@ def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> 
 
 
 def _checked(result: int) -> int:
-    """Return what a system call returned.
+    """Return a system call's result.
 
     Raises:
         OSError: it failed.
@@ -67,7 +67,7 @@ def _checked(result: int) -> int:
 
 
 def _enter(program: str, paths: Iterable[str], writable: set[str]) -> str:
-    """Make a root of a link to `program` and copies of the mounts below some paths, and make it this process's."""
+    """Enter a new root with a link to `program` and copies of the mounts below some paths."""
     user, group = os.geteuid(), os.getegid()
     how = "mount namespace"
     if _libc.unshare(_NEW_MOUNTS) != 0:
@@ -98,7 +98,7 @@ def _enter(program: str, paths: Iterable[str], writable: set[str]) -> str:
 
 
 def _copied(path: str, writable: bool) -> int:  # noqa: FBT001 - it is what the copy is for
-    """Return a copy of the mounts below a path, which is mounted nowhere yet."""
+    """Return a copy of the mounts below a path, not mounted anywhere yet."""
     flags = _CLONE | _WHOLE | os.O_CLOEXEC
     tree = _checked(_libc.syscall(syscalls.here()["open_tree"], _AT_CWD, os.fsencode(path), flags))
     device = Path(path).is_char_device()
@@ -122,7 +122,7 @@ def _place(tree: int, target: str, *, folder: bool) -> None:
 
 
 def main() -> None:
-    """Give up what is not needed, and go: where that cannot be done, not at all."""
+    """Apply the confinement and run the command; fail if it cannot be applied."""
     given = json.loads(sys.argv[1])
     confinement.limit(**given["limits"])
     root = own_root((sys.argv[2:] or [os.devnull])[0], given["readable"], given["writable"])

@@ -1,6 +1,6 @@
-"""The pool: as many workers as there are cores, programs handed out, dead and late workers replaced.
+"""The worker pool: one worker per core; distributes programs, and replaces dead and late workers.
 
-What ran out of time is tried once more, alone: the company of others slows a program down.
+A program that times out is retried once, alone: concurrent programs slow it down.
 """
 
 import contextlib
@@ -23,25 +23,25 @@ from tasks.sandbox.clock import Clock
 from tasks.sandbox.image import prepare
 
 SOURCE = 100_000
-"""Characters of a program's source."""
+"""Maximum characters of a program's source."""
 
 WALL_MORE_S = 1.0
-"""A program that sleeps or hangs is ended past its CPU budget by this, its waiting for a core not counted."""
+"""A program that sleeps or hangs is ended this long after its CPU budget, not counting waits for a core."""
 
 MEMORY_MB = 256
-"""Memory of a component: its interpreter takes 60 of them."""
+"""Memory of a component in MB: its interpreter takes 60 of them."""
 
 START_S = 300.0
-"""A worker that has not said hello by then will not: on an idle machine it takes a fraction of one."""
+"""A worker that has not said hello by then has failed: on an idle machine it takes a fraction of a second."""
 
 LARGEST = 16 << 20
-"""Bytes in a frame: all replies to one program, escaped at worst. Nobody reads past it."""
+"""Maximum bytes in a frame: all replies to one program, escaped in the worst case. Nobody reads past it."""
 
 _PIPE = 1 << 20
-"""Bytes that may lie in the pipe from a worker: it need not wait while this process is kept from reading."""
+"""Buffer size of the pipe from a worker, in bytes: it need not wait while this process cannot read."""
 
 _TRIES = 2
-"""A program whose worker dies is tried once more: the system, not it, may have been the reason."""
+"""A program whose worker dies is retried once: the system may have been the cause."""
 
 _NOTHING = Program("python", "def f(): pass", "f", ((),))
 
@@ -49,7 +49,7 @@ _NOTHING = Program("python", "def f(): pass", "f", ((),))
 def run_fit(
     programs: Sequence[Program], run: Callable[[list[Program]], Iterable[tuple[Outcome, ...]]]
 ) -> list[tuple[Outcome, ...]]:
-    """Return, in order, the outcomes of programs; `run` sees those alone that are to be run, and says theirs."""
+    """Return, in order, the outcomes of programs; `run` gets only those that must be run, and yields theirs."""
     found = {k: (why,) * len(program.calls) for k, program in enumerate(programs) if (why := _refused(program))}
     fit = [k for k, program in enumerate(programs) if program.calls and k not in found]
     found |= zip(fit, run([programs[k] for k in fit]), strict=True)
@@ -57,7 +57,7 @@ def run_fit(
 
 
 def _refused(program: Program) -> Outcome | None:
-    """Return the outcome of a program that no interpreter needs to see."""
+    """Return the outcome of a program that can be decided without an interpreter."""
     if len(program.source) > SOURCE:
         return Outcome("syntax", message=f"the source is longer than {SOURCE} characters")
     return None if program.function.isidentifier() else Outcome("no such function")
@@ -66,8 +66,8 @@ def _refused(program: Program) -> Outcome | None:
 class WorkerPool:
     """Workers that run Python programs: a context manager, safe to share between threads.
 
-    `workers` is the number of processes (one for each core unless given; fewer where their memory would not fit).
-    Runs from several threads take turns: each uses all the workers.
+    `workers` is the number of processes (by default one per core, fewer if their memory would not fit). Runs from
+    several threads take turns: each uses all the workers.
     """
 
     def __init__(self, *, workers: int | None = None) -> None:
@@ -84,19 +84,19 @@ class WorkerPool:
         self.close()
 
     def close(self) -> None:
-        """End all workers; a later run starts new ones."""
+        """Stop all workers; a later run starts new ones."""
         with self._lock:
             while self.workers:
                 child.end(self.workers.pop().process)
 
     def abandon(self) -> None:
-        """Let go of the workers without ending them: after a fork they are the parent's."""
+        """Forget the workers without stopping them: after a fork they are the parent's."""
         for worker in self.workers:
             child.release(worker.process)
         self.workers, self._lock = [], threading.RLock()
 
     def layers(self) -> dict[str, str]:
-        """Return the layers around a worker, each with how it holds; start one if there is none.
+        """Return the layers around a worker, each with its state; start one if there is none.
 
         Raises:
             InputError: the image cannot be built, or no worker starts.
@@ -109,10 +109,10 @@ class WorkerPool:
     def run(self, programs: Sequence[Program], *, cpu_s: float = 2.0) -> list[tuple[Outcome, ...]]:
         """Run Python programs; return, in order, one outcome for each of their calls.
 
-        `cpu_s` is one program's budget of CPU seconds, for its loading and all its calls together; what sleeps is
-        ended `WALL_MORE_S` after as many seconds, not counting those in which it waited for a core: how busy the
-        machine is changes nothing. What runs out of time is tried once more, alone. Calls that a program did not
-        come to, because an earlier one ended it, share that one's outcome.
+        `cpu_s` is one program's budget of CPU seconds, for its loading and all its calls together; a sleeping
+        program is ended `WALL_MORE_S` after as many seconds, not counting waits for a core: machine load changes
+        nothing. A program that times out is retried once, alone. Calls not reached because an earlier one ended the
+        program share that one's outcome.
 
         Raises:
             InputError: the image cannot be built, or no worker starts; never for what a program did.
@@ -134,7 +134,7 @@ class WorkerPool:
         return self.workers[-1]
 
     def rebuild(self, why: str) -> None:
-        """Build the image anew, once, after a worker could not start with it.
+        """Rebuild the image, once, after a worker could not start with it.
 
         Raises:
             InputError: it has been rebuilt already.
@@ -149,7 +149,7 @@ class WorkerPool:
 
 
 class Job:
-    """One program on its way, and the outcomes of its calls so far."""
+    """One program in progress, and the outcomes of its calls so far."""
 
     def __init__(self, index: int, program: Program, cpu_s: float) -> None:
         self.index, self.calls, self.wall_s = index, len(program.calls), cpu_s + WALL_MORE_S
@@ -158,17 +158,17 @@ class Job:
         self.frame = values.write({"load": load, "calls": calls, "cpu_s": cpu_s}).encode() + b"\n"
         self.outcomes: list[Outcome] = []
         self.deaths = 0
-        self.alone = False  # it ran out of time once, and is tried again without company
+        self.alone = False  # it timed out once, and is retried alone
 
     def finish(self, rest: Outcome) -> tuple[Outcome, ...]:
-        """Return an outcome for each call: those that did not come back share `rest`."""
+        """Return an outcome for each call: those without a reply share `rest`."""
         return (*self.outcomes, *[rest] * (self.calls - len(self.outcomes)))
 
     def hear(self, frame: Any) -> tuple[Outcome, ...] | None:
-        """Take one frame of the worker's; return the outcomes when it is the last.
+        """Process one frame of the worker's; return the outcomes when it is the last.
 
         Raises:
-            ValueError: the frame is none of those that a worker sends.
+            ValueError: the frame is invalid.
         """
         match frame:
             case ["load", 0, reply] if not self.outcomes:
@@ -200,7 +200,7 @@ class Worker:
         self._got = bytearray()
         for pipe in (self.reading, self.writing):
             os.set_blocking(pipe.fileno(), False)
-        with contextlib.suppress(AttributeError, OSError):  # Linux only, and only so much for each user
+        with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
             fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
     @property
@@ -214,7 +214,7 @@ class Worker:
         return cast("IO[bytes]", self.process.stdin)
 
     def late(self, now: float) -> bool:
-        """Tell whether it has had its time; put the deadline off by what it only waited for a core."""
+        """Return whether its time is up; extend the deadline by its waits for a core."""
         if self.state == "idle" or self.deadline > now:
             return False
         if self.state == "busy" and self.job and self.clock:
@@ -236,11 +236,11 @@ class Worker:
             self.unsent = self.unsent[os.write(self.writing.fileno(), self.unsent) :]
 
     def hear(self) -> list[Any]:
-        """Read what has come, and return the frames that are whole.
+        """Read available data, and return the complete frames.
 
         Raises:
             EOFError: the worker is gone.
-            ValueError: what came is no frame.
+            ValueError: the data is no frame.
         """
         try:
             part = os.read(self.reading.fileno(), 1 << 18)
@@ -257,7 +257,7 @@ class Worker:
 
 
 class Round:
-    """One run: hands jobs to the pool's workers until each has its outcomes."""
+    """One run: distributes jobs to the pool's workers until each has its outcomes."""
 
     def __init__(self, pool: WorkerPool, jobs: list[Job]) -> None:
         self.pool, self.queue, self.left = pool, deque(jobs), len(jobs)
@@ -275,7 +275,7 @@ class Round:
                 self._wait()
         finally:
             for worker in [worker for worker in self.pool.workers if worker.state == "busy"]:
-                self._drop(worker)  # interrupted: its job is nobody's any more
+                self._drop(worker)  # interrupted: its job was dropped
             self.selector.close()
         return self.found
 
@@ -316,7 +316,7 @@ class Round:
                 if not worker.unsent:
                     self.selector.unregister(worker.writing)
         for worker in watched:
-            # by the time before the pipes were read: what had come by then has been heard
+            # by the time before the pipes were read: what had arrived by then has been processed
             if worker in self.pool.workers and worker.late(now):
                 self._end(worker, late=True)
 
@@ -355,7 +355,7 @@ class Round:
         return child.end(worker.process)
 
     def _end(self, worker: Worker, *, late: bool = False, why: str = "") -> None:
-        """End a worker that is late, gone or out of its mind, and see to its job."""
+        """End a worker that is late, gone or faulty, and handle its job."""
         self.selector.unregister(worker.reading)
         if worker.unsent:
             with contextlib.suppress(KeyError):

@@ -1,4 +1,4 @@
-"""Folders and files that nobody else can change: themselves, and whatever leads to them."""
+"""Folders and files that nobody else can change, including their parents."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ _ADVICE = "Set XDG_CACHE_HOME to a folder of your own on a local disk."
 
 
 def private(folder: Path) -> Path:
-    """Make a folder that only we can enter, and check that nobody can swap it or what leads to it.
+    """Create a folder that only we can enter, and check that nobody can swap it or its parents.
 
     Raises:
         InputError: someone else could write there, or we cannot.
@@ -52,7 +52,7 @@ def cache(name: str) -> Path:
     """Return a private folder of that name in this user's cache of the sandbox.
 
     Raises:
-        InputError: there is no private place for it.
+        InputError: no private folder is available.
     """
     root = platformdirs.user_cache_path("basic-control", appauthor=False)
     return private(private(private(root) / "sandbox") / name)
@@ -60,9 +60,9 @@ def cache(name: str) -> Path:
 
 @contextlib.contextmanager
 def building(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
-    """Hold the folder's lock, and yield a folder in it to build in, which goes afterwards.
+    """Hold the folder's lock, and yield a temporary folder in it to build in.
 
-    The kernel lets go of the lock when its holder dies, however that dies.
+    The kernel releases the lock when its holder dies, however that happens.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(folder / "lock", flags, 0o600), "rb+") as lock:
@@ -71,7 +71,7 @@ def building(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
         except BlockingIOError:
             progress("Sandbox: another process is building it; waiting …")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        for left in folder.glob("build-*"):  # of a builder that was killed: the lock is ours
+        for left in folder.glob("build-*"):  # of a killed builder: the lock is ours
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="build-", dir=folder, ignore_cleanup_errors=True) as work:
             yield Path(work)
@@ -81,7 +81,7 @@ def own_file(path: Path) -> BufferedReader:
     """Open a file for reading that only we can write.
 
     Raises:
-        OSError: it is no such file, or none at all.
+        OSError: it is not such a file, or does not exist.
     """
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
     found = os.fstat(file.fileno())
@@ -92,7 +92,7 @@ def own_file(path: Path) -> BufferedReader:
 
 
 def secret(spare: Path) -> bytes:
-    """Return this user's key, made at first use: apart from what it seals, in `spare` where there is no home."""
+    """Return this user's key, created at first use: apart from what it seals, in `spare` without a home."""
     try:
         return _key(private(platformdirs.user_state_path("basic-control", appauthor=False)) / "sandbox.key")
     except (InputError, OSError, RuntimeError):
@@ -120,10 +120,10 @@ def _key(path: Path) -> bytes:
 
 
 def _check_way(folder: Path) -> None:
-    """Check every step of a path, links and what they lead to.
+    """Check every component of a path, links and their targets.
 
     Raises:
-        InputError: someone else could put another thing in its place.
+        InputError: someone else could replace it.
     """
     here, left, links = Path("/"), deque(folder.parts[1:]), 0
     while True:
@@ -146,7 +146,7 @@ def _check_way(folder: Path) -> None:
 
 
 def shared(found: os.stat_result) -> bool:
-    """Tell whether someone other than us and root can write there (a sticky folder's entries are their owner's)."""
+    """Return whether others than us and root can write there (a sticky folder's entries are their owner's)."""
     if found.st_uid not in {0, os.geteuid()}:
         return True
     if stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX:
@@ -156,7 +156,7 @@ def shared(found: os.stat_result) -> bool:
 
 
 def _own_group(gid: int) -> bool:
-    """Tell whether a group is the user's private one: of the same name, with no one else in it."""
+    """Return whether a group is the user's private one: of the same name, with no other member."""
     try:
         user, group = pwd.getpwuid(os.geteuid()), grp.getgrgid(gid)
     except KeyError:

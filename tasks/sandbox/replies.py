@@ -1,4 +1,4 @@
-"""Read what a program's interpreter replied: the program's own word, and whatever it is, an outcome comes of it."""
+"""Parse untrusted replies of a program's interpreter; any reply yields an outcome."""
 
 from typing import cast
 
@@ -6,22 +6,22 @@ from data.records import Outcome, OutcomeKind
 from tasks.sandbox import values
 
 MESSAGE = 300
-"""Characters kept of what a program says."""
+"""Maximum characters kept of a program's message."""
 
 CLASSES = 32
-"""Classes kept of an exception's line of them."""
+"""Maximum classes kept of an exception's ancestry."""
 
 _GUEST_KINDS = frozenset({"exception", "memory", "syntax", "no such function", "bad value"})
-"""What a component may say beside a value: never `unavailable`, which would take its item out of the score."""
+"""Error kinds a component may report: never `unavailable`, which would exclude its item from the score."""
 
 
 def clean(text: str) -> str:
-    """Return what a program said as one short line without control characters, escapes or half characters."""
+    """Return a program's message as one short line without control characters, escapes or lone surrogates."""
     return "".join(c if c.isprintable() else " " for c in text[:MESSAGE])
 
 
 def outcome(reply: object) -> Outcome:
-    """Return the outcome that a reply says; `bad value` where it says none."""
+    """Return the outcome of a reply; `bad value` if it is invalid."""
     try:
         match values.read(reply) if isinstance(reply, str) else None:
             case ["value", packed]:

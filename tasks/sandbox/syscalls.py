@@ -1,4 +1,4 @@
-"""The system calls that the sandbox lets through, checks or makes, with their numbers on x86_64 and on aarch64."""
+"""The system calls that the sandbox allows, checks or makes, with their numbers on x86_64 and aarch64."""
 
 import platform
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ def _numbers(listed: str, place: int) -> dict[str, int]:
 
 
 COMPUTING = tuple(row.split()[0] for row in _COMPUTING.split(","))
-"""What computing needs, the most frequent first, whatever the arguments."""
+"""Calls that computing needs, the most frequent first, with any arguments."""
 
 MACHINE = (*COMPUTING, *(row.split()[0] for row in _MORE.split(",")), "mmap", "mprotect")
-"""Beside those, what a Java virtual machine was seen to make of system calls (17, 21 and 25), and its close kin."""
+"""In addition, the calls that a Java virtual machine was seen to make (17, 21 and 25), and close relatives."""
 
 X86_64, AARCH64 = (_numbers(f"{_COMPUTING},{_MORE},{_OTHERS}", place) for place in (1, 2))
 """The number of each call, by its name."""

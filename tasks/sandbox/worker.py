@@ -1,10 +1,9 @@
-"""One worker: holds the compiled image, and runs each program in a fresh instance of it.
+"""A worker: loads the compiled image, and runs each program in a fresh instance of it.
 
 Started by `tasks.sandbox.pool` as `python -m tasks.sandbox.worker IMAGE MEMORY_MB`, with frames on standard input
-and output. It first confines itself, then runs one small program to see that the image works, then says hello. A
-job is `{load, calls, cpu_s}`, the component's requests ready made; to it answer `["load", 0, reply]` when the
-program did not load, else `["call", k, reply]` for each call that came back, its text unread, and one
-`["end", kind, error, message]`.
+and output. It confines itself, runs one small program to test the image, then says hello. A job is `{load, calls,
+cpu_s}`, with the component's prepared requests; the answer is `["load", 0, reply]` when the program did not load,
+else `["call", k, reply]` for each completed call, its text unparsed, and one `["end", kind, error, message]`.
 """
 
 import contextlib
@@ -26,14 +25,14 @@ from tasks.sandbox import confinement, values
 from tasks.sandbox.build import engine
 
 REPLY = 1 << 20
-"""Characters of all replies to one program."""
+"""Maximum characters of all replies to one program."""
 
 TICK_S = 0.01
 GRACE_S = 3
-"""Past its CPU budget by this, the kernel ends a worker whose component could not be interrupted."""
+"""Seconds past its CPU budget after which the kernel ends a worker whose component cannot be interrupted."""
 
 _MEMORY_MORE = 1 << 30
-"""Bytes that a worker may hold beside its component: Python, the engine, replies under way."""
+"""Bytes that a worker may use besides its component: Python, the engine, replies in transit."""
 
 
 class _SpentError(Exception):
@@ -41,16 +40,16 @@ class _SpentError(Exception):
 
 
 class _Watch:
-    """Interrupt the component when its CPU time is used up, and end the process when its parent is gone.
+    """Interrupts the component when its CPU time is used up, and ends the process when its parent is gone.
 
-    CPU time is that of the thread that makes the watch: a busy machine makes a program slower, not wrong. Epochs
-    interrupt WebAssembly only; a component that sleeps in a host call is the pool's to end.
+    CPU time is that of the thread that creates the watch: a busy machine makes a program slower, not wrong. Epochs
+    interrupt WebAssembly only; the pool ends a component that sleeps in a host call.
     """
 
     def __init__(self, held: wasmtime.Engine) -> None:
         self.engine = held
         self.parent = os.getppid()
-        # readable from any thread; the whole process's where threads have none
+        # readable from any thread; the whole process's if threads have none
         self.clock: Callable[[], float] = time.process_time
         if hasattr(time, "pthread_getcpuclockid"):
             self.clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
@@ -62,7 +61,7 @@ class _Watch:
 
     @contextlib.contextmanager
     def within(self, cpu_s: float) -> Iterator[None]:
-        """Hold what is done to a budget."""
+        """Limit the block to a CPU budget."""
         with self.lock:
             self.fired = False
             self.cpu_end = self.clock() + cpu_s
@@ -75,7 +74,7 @@ class _Watch:
                 self.cpu_end = float("inf")
 
     def check(self) -> None:
-        """Hold what comes late to its budget: on a busy machine the ticks are far apart.
+        """Check the budget after a call: on a busy machine the ticks are far apart.
 
         Raises:
             _SpentError: the CPU time is used up.
@@ -108,7 +107,7 @@ class _Guest:
     def run(self, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> tuple[str, str, str]:
         """Load a program and make its calls; return how that ended: a kind, an error and a message.
 
-        `send` gets its replies, in order.
+        `send` is called with its replies, in order.
         """
         with contextlib.closing(self._store()) as store, watch.within(job["cpu_s"]):
             ended = ("done", "", "")
@@ -178,7 +177,7 @@ def _fail(error: Exception) -> None:
 
 
 def _confine(memory: int) -> dict[str, str]:
-    """Give up what a worker does not need, before it has a second thread (Landlock holds for the calling one)."""
+    """Apply the confinement, before there is a second thread (Landlock applies to the calling one)."""
     held = {
         "rlimits": confinement.limit(
             core=0, fsize=0, nofile=64, data=memory + _MEMORY_MORE, **{"as": (64 << 30) + memory}
@@ -197,7 +196,7 @@ print(end='', flush=True)
 def f(): return sys.version.split()[0]
 """
 _TRIAL: dict[str, Any] = {"load": values.write([_SOURCE, "f"]), "calls": [values.write(["l"])], "cpu_s": 10.0}
-"""Touches whatever the engine prepares at first use, such as its timer threads."""
+"""Exercises what the engine prepares at first use, such as its timer threads."""
 
 
 def _serve(guest: _Guest, layers: dict[str, str]) -> None:
@@ -217,7 +216,7 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     for line in sys.stdin.buffer:
         job = json.loads(line)
-        # the kernel's own end to a loop that is not the component's
+        # the kernel's limit on a loop outside the component
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + job["cpu_s"]) + GRACE_S, hard))
         _send(["end", *guest.run(watch, job, _send)])
     os._exit(0)  # the pool has closed the pipe
@@ -226,7 +225,7 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
 def main() -> None:
     """Load, confine, and serve on a thread with room for the component's stack.
 
-    The thread begins after the confinement, and so inherits it.
+    The thread starts after the confinement, and so inherits it.
     """
     memory = int(sys.argv[2]) << 20
     try:

@@ -1,1 +1,1 @@
-"""What runs keep: tables, replies, manifests, baselines."""
+"""Stored data of runs: tables, replies, manifests, baselines."""

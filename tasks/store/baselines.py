@@ -1,4 +1,4 @@
-"""Baselines: a run's scores by question, in one small file without a text, for a team to commit."""
+"""Baselines: a run's scores by question, in one small file without texts, for a team to commit."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -26,8 +26,8 @@ _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 class Baseline:
     """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
 
-    `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table that
-    tell a value (the reason only of calls that failed), `replies` has a digest of each reply. `tables` are the
+    `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table
+    needed for values (the reason only of failed calls), `replies` has a digest of each reply. `tables` are the
     run's own, by which its replies are found as long as a store has them.
     """
 
@@ -42,7 +42,7 @@ class Baseline:
 
 
 def path_of(name: str, folder: str = BASELINES) -> Path:
-    """Return where a baseline lies: a path that ends in .json is one itself."""
+    """Return a baseline's path; a name that ends in .json is a path itself."""
     return Path(name) if name.endswith(".json") else Path(folder) / f"{name}.json"
 
 
@@ -88,7 +88,7 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     """Read a baseline by its name in a folder, or by its path.
 
     Raises:
-        InputError: there is none, or the file is not one.
+        InputError: it does not exist, or is invalid.
     """
     path = path_of(name, folder)
     try:

@@ -1,7 +1,6 @@
 """The databases that can hold the reply cache: SQLite for one machine, Postgres for several.
 
-Each piece of work is safe to repeat, so that whatever a database refuses in passing (a lost connection, a lock, a
-deadlock) is tried again.
+Each operation is safe to repeat, so transient errors (a lost connection, a lock, a deadlock) are retried.
 """
 
 import sqlite3
@@ -24,9 +23,9 @@ from tasks.store.statements import COLUMNS, Row, failures, metadata, statements,
 T = TypeVar("T")
 
 PATIENCE_S = 60.0
-"""How long a database may be away or busy before a run ends: a restart takes seconds."""
+"""How long a database may be unreachable or busy before a run ends: a restart takes seconds."""
 LOCKED_S = 20.0
-"""How long Postgres has a statement wait for what another session holds: that one's host may be gone."""
+"""How long a Postgres statement waits for another session's lock: that session's host may be gone."""
 ALIVE = {
     "keepalives": 1,
     "keepalives_idle": 15,
@@ -34,17 +33,17 @@ ALIVE = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""A Postgres server whose machine is gone is missed after half a minute; by default the kernel takes hours."""
+"""A dead Postgres host is detected after half a minute; by default the kernel takes hours."""
 OLDEST_SQLITE = (3, 35)
-"""The first that says which rows an insert has taken (RETURNING)."""
+"""The first version with INSERT ... RETURNING."""
 DAMAGED = ("malformed", "not a database", "corrupt", "encrypted")
-"""Words by which SQLite tells of a damaged file."""
+"""Words in SQLite's errors about a damaged file."""
 PORTION = 16_000_000
 """Characters of replies in one statement: far below any server's limit, and enough for thousands of replies."""
 
 
 class DamagedFile(Exception):  # noqa: N818 - said of a database
-    """An SQLite file that is not, or no longer, a sound database."""
+    """An SQLite file that is not, or no longer, an intact database."""
 
 
 def portions(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -65,59 +64,58 @@ def portions(rows: Sequence[Row]) -> Iterator[list[Row]]:
 class Database:
     """One database behind an SQLAlchemy URL; safe to share between threads.
 
-    Once it is open, what does not pass is an `InputError`.
+    Once it is open, permanent errors are raised as `InputError`.
     """
 
     def __init__(self, url: str) -> None:
-        """Open the database, making its tables where they are missing.
+        """Open the database, creating missing tables.
 
         Raises:
-            InputError: the URL names no database that can be used.
+            InputError: the URL names no usable database.
             DamagedFile: an SQLite file is damaged.
             SQLAlchemyError: it cannot be opened.
         """
         parsed = parse(url)
         self.url = url
         self.is_sqlite = parsed.get_backend_name() == "sqlite"
-        # In a file one thread writes at a time: SQLite would have the others sleep and look again, in no order,
-        # for seconds.
+        # One writing thread per file: SQLite would make the others sleep and poll, in no order, for seconds.
         self._writing = threading.Lock() if self.is_sqlite else nullcontext()
         self._listed = words_of(is_sqlite=self.is_sqlite).listed
         self._statements = statements(is_sqlite=self.is_sqlite)
         self._engine = _sqlite_engine(parsed) if self.is_sqlite else _postgres_engine(parsed)
-        # A server that is not there is told at once; a file that another process is just making passes.
+        # A missing server is reported at once; a file that another process is creating is a transient error.
         if self.is_sqlite:
             self._do(self._create)
         else:
             self._create_on_server()
 
     def _create(self, connection: sa.Connection) -> bool:
-        """Make what is missing; say whether anything was."""
+        """Create missing tables and columns; return whether anything was missing."""
         there = sa.inspect(connection)
-        # Looked for first: who may use the tables need not be allowed to make them.
+        # Checked first: users of the tables need not have the permission to create them.
         missing = [table for table in metadata.sorted_tables if not there.has_table(table.name)]
         for table in missing:
             connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
         if "extra" not in {column["name"] for column in sa.inspect(connection).get_columns("replies")}:
-            connection.exec_driver_sql("ALTER TABLE replies ADD COLUMN extra text")  # made by an earlier version
+            connection.exec_driver_sql("ALTER TABLE replies ADD COLUMN extra text")  # of an earlier version
         return bool(missing)
 
     def _create_on_server(self) -> None:
         with self._engine.connect() as plain:
             connection = plain.execution_options(isolation_level="READ COMMITTED")
             with connection.begin():
-                # Two who make the same table at once would both fail; many who come at once wait for one another.
+                # Concurrent creation of one table would fail for both; concurrent clients wait for each other.
                 connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7236121)")
                 if self._create(connection):
-                    # As many claims leave as come: by the usual share of the table it is cleaned far too seldom.
+                    # Claims come and go at the same rate: autovacuum's default share of the table is far too rare.
                     connection.exec_driver_sql(
                         "ALTER TABLE claims SET (autovacuum_vacuum_scale_factor = 0, "
                         "autovacuum_vacuum_threshold = 10000)"
                     )
 
     def _do(self, work: Callable[[sa.Connection], T]) -> T:
-        """Run a piece of work that may be repeated, in one transaction, again while the database is away."""
+        """Run a repeatable operation in one transaction, retrying while the database is unreachable."""
         for attempt in stamina.retry_context(
             on=_passing, attempts=None, timeout=PATIENCE_S, wait_initial=0.05, wait_max=2.0, wait_jitter=0.1
         ):
@@ -133,7 +131,7 @@ class Database:
         raise AssertionError("unreachable: the loop ends by return or raise")
 
     def _work(self, work: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
-        """Do a piece of work that may be repeated.
+        """Run a repeatable operation.
 
         Raises:
             InputError: the database refuses, or its file is damaged.
@@ -150,7 +148,7 @@ class Database:
             raise explained(self.url, error) from error
 
     def rows(self, name: str, **values: Any) -> list[Row]:
-        """Return what a statement finds, of `ids` where it has such; a list among its values is one parameter."""
+        """Return a statement's rows, none for empty `ids`; a list among the values is one parameter."""
         if not values.get("ids", True):
             return []
         text, given = self._asked(name, values)
@@ -158,7 +156,7 @@ class Database:
         return list(map(tuple, found))
 
     def run(self, name: str, **values: Any) -> int:
-        """Carry a statement out, and return how many rows it changed."""
+        """Execute a statement and return how many rows it changed, 0 for empty `ids`."""
         if not values.get("ids", True):
             return 0
         text, given = self._asked(name, values)
@@ -171,7 +169,7 @@ class Database:
         return statement.text, statement.given(given)
 
     def insert(self, rows: Sequence[Row]) -> None:
-        """Insert rows of `COLUMNS`, the first of one id stays, and delete the claims on their ids."""
+        """Insert rows of `COLUMNS`, keeping the first of each id, and delete the claims on their ids."""
         self._insert(rows, COLUMNS, "insert", "answered")
 
     def fail(self, rows: Sequence[Row], *, holder: str) -> None:
@@ -179,7 +177,7 @@ class Database:
         self._insert(rows, tuple(failures.c.keys()), "insert failures", "failed", holder=holder)
 
     def _insert(self, rows: Sequence[Row], columns: Sequence[str], insert: str, ended: str, **more: Any) -> None:
-        # In order, so that two who write the same rows wait for one another and never in a circle.
+        # In order, so that concurrent writers of the same rows wait for one another without a deadlock.
         for portion in portions(sorted(rows, key=lambda row: str(row[0]))):
             given = {"ids": [row[0] for row in portion], **more}
             if self.is_sqlite:
@@ -195,7 +193,7 @@ class Database:
         connection.exec_driver_sql(ended, given)
 
     def count(self) -> int:
-        """Return how many replies there are."""
+        """Return the number of replies."""
         return int(self.rows("count")[0][0])
 
     def walk(self, size: int = 2000) -> Iterator[list[Row]]:
@@ -206,7 +204,7 @@ class Database:
             last = rows[-1][0]
 
     def faults(self, most: int = 5) -> list[str]:
-        """Return what SQLite's own check finds wrong with the file, indexes included; nothing for Postgres.
+        """Return what SQLite's integrity check finds wrong, indexes included; nothing for Postgres.
 
         Raises:
             DamagedFile: it cannot be checked.
@@ -219,7 +217,7 @@ class Database:
         return [] if said == ["ok"] else said
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._engine.dispose()
 
 
@@ -227,7 +225,7 @@ def parse(url: str) -> sa.URL:
     """Return the URL of a database, with its driver.
 
     Raises:
-        InputError: it names none that can be used.
+        InputError: it names no usable database.
     """
     expected = (
         "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
@@ -257,7 +255,7 @@ def file_of(url: str) -> Path | None:
 
 
 def log_of(file: Path) -> Path:
-    """Return where SQLite keeps the write-ahead log of a file."""
+    """Return the path of a file's SQLite write-ahead log."""
     return file.with_name(file.name + "-wal")
 
 
@@ -272,7 +270,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def _prepare(connection: Any, _record: Any) -> None:
         connection.create_function("clock_s", 0, time.monotonic)
-        # Text that is damaged is for the checksums to find, not for the decoder.
+        # Damaged text must be found by the checksums, not fail in the decoder.
         connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute("PRAGMA journal_mode=WAL")
         # Survives the death of the process; a power cut may cost the last replies, never the file.
@@ -286,7 +284,7 @@ def _postgres_engine(url: sa.URL) -> sa.Engine:
         url,
         pool_size=4,
         max_overflow=4,
-        # Each piece of work is one statement, so a transaction of its own would be two more trips to the server.
+        # Each operation is one statement; an explicit transaction would add two round trips to the server.
         isolation_level="AUTOCOMMIT",
         connect_args={"connect_timeout": 10, "client_encoding": "utf8", **ALIVE},
     )
@@ -300,7 +298,7 @@ def _postgres_engine(url: sa.URL) -> sa.Engine:
 
 
 def shown(url: str) -> str:
-    """Return an SQLAlchemy URL without its password, fit for a message."""
+    """Return an SQLAlchemy URL without its password, for messages."""
     try:
         return sa.make_url(url).render_as_string(hide_password=True)
     except sa.exc.ArgumentError:
@@ -308,11 +306,11 @@ def shown(url: str) -> str:
 
 
 PASSING = ("08", "40", "57P", "53300", "55P03")
-"""How SQLSTATEs begin that pass: connection, rollback asked for (serialization, deadlock), shutdown, locks."""
+"""Prefixes of transient SQLSTATEs: connection, rollback requested (serialization, deadlock), shutdown, locks."""
 
 
 def _passing(error: Exception) -> bool:
-    """Say whether trying again may help."""
+    """Return whether a retry may help."""
     if isinstance(error, sa.exc.TimeoutError):
         return True
     if not isinstance(error, sa.exc.DBAPIError):
@@ -327,7 +325,7 @@ def _passing(error: Exception) -> bool:
 
 
 def explained(url: str, error: sa.exc.SQLAlchemyError) -> InputError:
-    """Return a database's refusal as the message that a user needs."""
+    """Return a database error as a message for the user."""
     original = getattr(error, "orig", None)
     said = str(original or error).strip()
     if "full" in said or "No space left" in said:

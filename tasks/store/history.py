@@ -1,7 +1,7 @@
 """The history of runs: an index of their manifests and results, with tags and notes.
 
-The index is made of the runs' folders and can be thrown away at any time. Tags and notes stand in a run's own
-folder, in `labels.json`.
+The index is built from the runs' folders and can be deleted at any time. Tags and notes are in a run's own folder,
+in `labels.json`.
 """
 
 import hashlib
@@ -25,20 +25,20 @@ LABELS = "labels.json"
 _FILES = ("manifest.json", "results.json", LABELS)
 _ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
 _FORM = 7
-"""Of what is indexed: raised with it, so that runs which are known already are read again."""
+"""The index format; raising it makes known runs be read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None where none.
+    """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None if none.
 
-    `configuration` is short for what was configured, the same for runs that may be followed over time, `file` the
-    name of the file where that stands, '' where there was none or an older version did not keep it; `cost` is
-    what the run cost, None where it is not known.
+    `configuration` is a short hash of the configuration, the same for runs that may be followed over time; `file`
+    the name of the configuration file, '' if there was none or an older version did not keep it; `cost` is what the
+    run cost, None if unknown.
 
     `status` is running, completed, damaged, or stopped: running no more, since its `owner`, a process, has ended.
-    `verdict` is the worst of its models (a regression fails it), whatever the gate made of it; '' without one.
-    `language` is that of its reports; '' where it is not known. `title` is what it was called (`report.name`).
+    `verdict` is the worst of its models (a regression fails it), whatever the gate's result; '' without one.
+    `language` is that of its reports; '' if unknown. `title` is the run's name (`report.name`).
     """
 
     name: str
@@ -85,7 +85,7 @@ def labels(folder: Path) -> dict[str, Any]:
 
 
 def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: str | None = None) -> dict[str, Any]:
-    """Tag a run, or take tags off it, and note something; return what it has then."""
+    """Add and remove tags of a run and set its note; return the resulting labels."""
     found = labels(folder)
     tags = [tag for tag in dict.fromkeys((*found["tags"], *add)) if tag not in remove]
     kept = {"tags": tags, "note": found["note"] if note is None else note}
@@ -94,14 +94,14 @@ def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: st
 
 
 def history(runs: Path) -> list[HistoryEntry]:
-    """Return the runs of a folder, the newest first, from the index, which is brought up to date.
+    """Return the runs of a folder, newest first, from the updated index.
 
-    A folder that cannot be written is read without one.
+    A read-only folder is read without an index.
     """
     stamps = {path.name: _stamp(path) for path in sorted(runs.iterdir()) if (path / _FILES[0]).is_file()}
     try:
         known = _INDEXED.validate_json((runs / INDEX).read_bytes())
-    except (OSError, ValueError):  # none yet, or damaged: it holds nothing of its own
+    except (OSError, ValueError):  # none yet, or damaged: it can be rebuilt
         known = {}
     found = {
         name: known[name] if name in known and known[name][0] == stamp else (stamp, _entry(runs / name))
@@ -110,7 +110,7 @@ def history(runs: Path) -> list[HistoryEntry]:
     if found != known:
         with suppress(InputError):
             write_atomically(runs / INDEX, _INDEXED.dump_json(found))
-    # No file changes where a process is killed.
+    # A killed process changes no file.
     entries = [
         replace(one, status="stopped") if one.status == "running" and has_ended(one.owner, here=False) else one
         for _, one in found.values()
@@ -119,7 +119,7 @@ def history(runs: Path) -> list[HistoryEntry]:
 
 
 def _stamp(folder: Path) -> str:
-    """Return what changes with a run's files: their times and sizes."""
+    """Return a stamp that changes with a run's files: their times and sizes."""
     stats = {name: (folder / name).stat() for name in _FILES if (folder / name).exists()}
     told = [f"{name} {stat.st_mtime_ns} {stat.st_size}" for name, stat in stats.items()]
     return "; ".join([f"form {_FORM}", *told])
@@ -133,14 +133,14 @@ def _entry(folder: Path) -> HistoryEntry:
 
 
 def _read(folder: Path) -> HistoryEntry:
-    """Return what is indexed of a run; what cannot be read is left blank."""
+    """Return the index entry of a run; what cannot be read is left blank."""
     manifest, results = _json(folder / "manifest.json"), _json(folder / "results.json")
     final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
     configuration = manifest.get("configuration") or {}
     report, said = configuration.get("report") or {}, labels(folder)
     said["note"] = said["note"] or str(report.get("note") or "")
     models = final.get("models", ())
-    # The same for runs that ask the same: whom they ask, and where they are kept, is left out.
+    # The same for runs that ask the same: the models and the storage location are left out.
     asked = {name: value for name, value in configuration.items() if name not in _ASIDE}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7]
     found = {

@@ -1,4 +1,4 @@
-"""What a store holds: its runs, what each needs, and what no run needs."""
+"""A store's inventory: its runs, the tables each needs, and those that no run needs."""
 
 import json
 import re
@@ -14,18 +14,18 @@ from tasks.store import manifest as manifests
 from tasks.store.tables import Store, TableFile
 
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
-"""How runs are named: by their start."""
+"""The name of a run: its start time."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 def names_in(listed: Iterable[Any] | None) -> list[str]:
-    """Return the names of models or suites as a run's configuration lists them: names, or entries with one."""
+    """Return the names of models or suites in a run's configuration: names, or entries with one."""
     return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """A run's folder; `manifest` is empty, and `problem` says why, where it cannot be read."""
+    """A run's folder; if it cannot be read, `manifest` is empty and `problem` says why."""
 
     folder: Path
     started: datetime
@@ -54,7 +54,7 @@ class RunFolder:
 
     @property
     def tables(self) -> dict[str, set[str]]:
-        """The digests of the tables that the run needs, by what they are to it."""
+        """The digests of the tables that the run needs, by their role in it."""
         return {kind: {ref["digest"] for ref in refs} for kind, refs in self.manifest.get("tables", {}).items()}
 
     @property
@@ -64,7 +64,7 @@ class RunFolder:
 
 
 def runs_in(folder: Path) -> list[RunFolder]:
-    """Return the runs in a folder, the oldest first; what is neither named as a run nor has a manifest is none."""
+    """Return the runs in a folder, oldest first; a folder that has neither a run's name nor a manifest is none."""
     try:
         places = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def _run(place: Path) -> RunFolder:
 
 
 def _sound(configuration: Any, tables: Any, reports: Any) -> bool:
-    """Tell whether a manifest says in the way it should what its run needs."""
+    """Return whether a manifest's models, suites, reports and table references are well-formed."""
     named = configuration if isinstance(configuration, Mapping) else {"models": configuration}
     lists = (named.get("models", []), named.get("suites", []), reports)
     refs = [ref for listed in tables.values() for ref in listed] if isinstance(tables, Mapping) else [tables]
@@ -103,7 +103,7 @@ def _sound(configuration: Any, tables: Any, reports: Any) -> bool:
 
 
 def faults_of_run(run: RunFolder, there: set[str]) -> list[str]:
-    """Return what is wrong with a run, given the digests of the tables that are there."""
+    """Return a run's problems, given the digests of the existing tables."""
     if run.problem:
         return [f"run {run.name}: {run.problem}"] if (run.folder / "manifest.json").exists() else []
     lost = {kind: digests - there for kind, digests in run.tables.items() if digests - there}
@@ -131,17 +131,17 @@ class Inventory:
         return set().union(*(run.digests for run in self.runs))
 
     def size(self, digests: set[str]) -> int:
-        """Return the bytes of those tables that are there."""
+        """Return the total bytes of those tables that exist."""
         return sum(entry.size for digest, entry in self.tables.items() if digest in digests)
 
 
 def take(store: Store, runs: Path) -> Inventory:
-    """Look at a store and its runs."""
+    """Take the inventory of a store and its runs."""
     return Inventory(store, runs_in(runs), {entry.digest: entry for entry in store.entries()})
 
 
 def stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
-    """Yield what Prefect keeps of finished stages in a local store, with the tables that each promises."""
+    """Yield Prefect's stored results of finished stages in a local store, with the tables each refers to."""
     if store.local is None or not (store.local / "results").is_dir():
         return
     for path in (store.local / "results").iterdir():

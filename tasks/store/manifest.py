@@ -1,4 +1,4 @@
-"""The manifest: everything needed to say what a run was, and to repeat it."""
+"""The manifest: everything needed to describe a run and to repeat it."""
 
 import json
 import platform
@@ -14,7 +14,7 @@ from tasks.store.tables import write_json
 
 SCHEMA = 1
 LATEST = 10
-"""Runs that are looked through for what was scored before."""
+"""Runs that are searched for earlier scores."""
 PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
 
 
@@ -31,10 +31,10 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """Return the project's git commit, with '+changes' where the tree is not clean; None outside a checkout."""
+    """Return the project's git commit, with '+changes' if the tree is dirty; None outside a checkout."""
     top = Path(__file__).parents[2]
     if not (top / ".git").exists():
-        # An installed copy may stand inside a repository of somebody else's.
+        # An installed copy may be inside another repository.
         return None
     try:
         head, state = (
@@ -52,7 +52,7 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
 
 
 def scored_before(runs: Path) -> dict[str, dict[str, str]]:
-    """Return the units of the latest runs' executions (name -> version and source), by what these were given."""
+    """Return the units of the latest runs' executions (name -> version and source), by their inputs."""
     found: dict[str, dict[str, str]] = {}
     for path in sorted(runs.glob("*/manifest.json"), reverse=True)[:LATEST]:
         try:
@@ -65,10 +65,10 @@ def scored_before(runs: Path) -> dict[str, dict[str, str]]:
 
 
 def folder_of(run: str, runs: Path) -> Path:
-    """Return the folder of a run among the runs.
+    """Return a run's folder.
 
     Raises:
-        InputError: it is no name of one, but a path, say.
+        InputError: the name is not a run's name, but a path, for example.
     """
     if Path(run).name != run or run in {"", ".", ".."} or "\0" in run or (runs / run).is_symlink():
         raise InputError(
@@ -82,7 +82,7 @@ def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest.
 
     Raises:
-        InputError: there is no such run, or its manifest is not one.
+        InputError: the run does not exist, or its manifest is invalid.
     """
     path = folder / "manifest.json"
     try:

@@ -1,4 +1,4 @@
-"""Who holds a claim: a name for this process, and whether the process of such a name still runs."""
+"""Owners of claims: a name for this process, and whether a named process still runs."""
 
 import os
 import socket
@@ -8,9 +8,9 @@ from pathlib import Path
 
 @cache
 def _machine() -> str:
-    """Return this machine's name and, where the kernel tells, which of its starts this is and whose processes.
+    """Return this machine's name and, if the kernel provides them, its boot id and process namespace.
 
-    Containers may share a name, and not their process ids.
+    Containers may share a name, but not their process ids.
     """
     name = socket.gethostname().replace(":", "_")
     try:
@@ -25,14 +25,14 @@ def _boot(machine: str) -> str:
 
 
 def owner() -> str:
-    """Return a name for this process that no other has: machine, process id, and when it started."""
+    """Return a unique name for this process: machine, process id, and start time."""
     return f"{_machine()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in the kernel's own words; '' where it does not say.
+    """Return a process's start time as the kernel writes it; '' if unavailable.
 
-    One that was killed and whose parent has not asked for its exit code is no process any more: `ended`.
+    A zombie, killed but not yet reaped by its parent, counts as no process: `ended`.
     """
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
@@ -42,7 +42,7 @@ def _started(pid: int) -> str:
 
 
 def described(claimant: str) -> str:
-    """Return a claim's owner in words for people: this process, or which one of which machine."""
+    """Return a claim's owner in words: this process, or which process of which machine."""
     machine, pid, *_ = [*claimant.split(":"), ""]
     if claimant.startswith(f"{owner()}:") or claimant == owner():
         return "another batch of this run"
@@ -52,9 +52,9 @@ def described(claimant: str) -> str:
 
 
 def has_ended(claimant: str, *, here: bool) -> bool:
-    """Say whether a claim's owner runs no more: a process of this machine, or of an earlier start of it.
+    """Return whether a claim's owner has ended: a process of this machine, or of an earlier boot of it.
 
-    `here`: the cache is of this machine alone, whose clock began again when it started.
+    `here`: only this machine uses the cache, and its clock was reset at boot.
     """
     machine, pid, started, *_ = [*claimant.split(":"), "", "", ""]
     boots = {_boot(machine), _boot(_machine())}

@@ -1,7 +1,7 @@
-"""Prune: what may go from a store, and its going.
+"""Prune a store: decide what may be deleted, and delete it.
 
-A table stays while a kept run needs it, and while a run that has not ended may: whoever uses a table marks it
-(`Store.whole`), so all that such a run needs has been written or marked since it began.
+A table is kept while a kept run needs it, or an unfinished run may: each use of a table marks it (`Store.whole`),
+so all that such a run needs has been written or marked since it began.
 """
 
 import shutil
@@ -18,7 +18,7 @@ from tasks.store.tables import RENEWED_S, explain
 
 @dataclass(frozen=True, slots=True)
 class PruningPlan:
-    """What will go: runs, tables by their digests, stage results; nothing used since `cutoff` (s since 1970)."""
+    """What to delete: runs, tables by digest, stage results; nothing used since `cutoff` (s since 1970)."""
 
     runs: list[RunFolder]
     tables: set[str]
@@ -35,13 +35,13 @@ def plan(
     runs: Collection[str] = (),
     grace_s: float = 86_400.0,
 ) -> PruningPlan:
-    """Say what will go; ages in seconds.
+    """Return what to delete; ages in seconds.
 
     Runs older than `older_than_s`, but not the newest `keep` finished ones (`keep` alone: all finished ones but
     those), and the named `runs`. Nothing that was written or used within `grace_s`.
 
     Raises:
-        InputError: a run is named that is not there, or that may still be running.
+        InputError: a named run does not exist, or may still be running.
     """
     now = time.time()
     named = {run.name for run in there.runs}
@@ -66,7 +66,7 @@ def plan(
 
 
 def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> PruningPlan:
-    """Return what goes with some runs: what no other run needs, and has not been used since `cutoff`."""
+    """Return what to delete with some runs: what no other run needs, and has not been used since `cutoff`."""
     kept, notes = [run for run in there.runs if run not in going], []
     for run in kept:
         began = run.started.timestamp() - RENEWED_S
@@ -103,7 +103,7 @@ def _touched(run: RunFolder) -> float:
 
 
 def carry_out(there: Inventory, planned: PruningPlan) -> int:
-    """Delete what was planned, runs first, so that no run is left without its tables; return the tables gone.
+    """Delete what was planned, runs first, so that no run is left without its tables; return the deleted tables.
 
     Raises:
         InputError: something cannot be deleted.

@@ -1,7 +1,7 @@
-"""Repair: bring the replies of a damaged SQLite cache into a new file, and back from the store's tables.
+"""Repair: rebuild a damaged SQLite cache in a new file, or restore replies from the store's tables.
 
-Two sources, in this order: the rows before the first that SQLite cannot read (each proved by its checksum), and the
-responses tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
+Two sources, in order: the rows before the first unreadable one (each verified by its checksum), and the responses
+tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
 """
 
 import fcntl
@@ -29,9 +29,9 @@ from tasks.store.statements import COLUMNS, Remembered, Row, entry_of, row_of
 from tasks.store.tables import Damaged, Store, explain
 
 TOGETHER = 1000
-"""Rows that are written at once."""
+"""Rows written at once."""
 COMPANIONS = ("", "-wal", "-shm")
-"""What SQLite calls the files of one database, after its name."""
+"""Suffixes of the files of one SQLite database."""
 MAGIC = b"SQLite format 3\0"
 
 
@@ -40,27 +40,27 @@ class InUse(Exception):  # noqa: N818 - said of a file
 
 
 class FileLock:
-    """This process's share of a file, held until `close`; who replaces the file holds it `exclusive`.
+    """This process's shared lock on a file, held until `close`; replacing the file needs it `exclusive`.
 
     SQLite must not have a database file moved away while any connection to it is open: closing such a connection
-    would delete the new file's log. So whoever uses the file holds a shared lock on `<file>.lock` for as long, and
-    whoever replaces it needs the lock alone.
+    would delete the new file's log. So every user of the file holds a shared lock on `<file>.lock` for as long, and
+    whoever replaces it needs an exclusive lock.
     """
 
     def __init__(self, path: Path) -> None:
-        """Take a share of the file, waiting for whoever is replacing it; without a lock where none can be made."""
+        """Take a shared lock, waiting for a replacement in progress; without a lock if none can be created."""
         self._lock: IO[bytes] | None = None
         try:
-            # A file object, so that the share of a forgotten lock ends with it.
+            # A file object, so that a forgotten lock is released with it.
             self._lock = path.with_name(path.name + ".lock").open("ab")
             fcntl.flock(self._lock, fcntl.LOCK_SH)
         except OSError:
-            # A place that cannot be written, where nothing will be replaced either.
+            # A read-only location, where nothing will be replaced either.
             self.close()
 
     @contextmanager
     def exclusive(self, patience_s: float) -> Iterator[None]:
-        """Be the file's only user, to replace it; whoever calls has closed it.
+        """Hold the exclusive lock, to replace the file; the caller has closed it.
 
         Raises:
             InUse: others still used it after `patience_s` seconds.
@@ -70,7 +70,7 @@ class FileLock:
             return
         until = time.monotonic() + patience_s
         try:
-            # Let go first: two who both want it alone would otherwise wait for each other's share.
+            # Release first: two that both want exclusive access would otherwise wait for each other's shared lock.
             fcntl.flock(self._lock, fcntl.LOCK_UN)
             while not _alone(self._lock):
                 if time.monotonic() >= until:
@@ -81,14 +81,14 @@ class FileLock:
             fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def close(self) -> None:
-        """Give the share back."""
+        """Release the lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
 
 
 def _alone(lock: IO[bytes]) -> bool:
-    """Take a lock alone if nobody else has a share of it; say whether it is held now."""
+    """Try to take an exclusive lock; return whether it is held now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -98,14 +98,14 @@ def _alone(lock: IO[bytes]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RepairedReplies:
-    """What a repair brought over: replies from the file itself, and more from the store's tables."""
+    """What a repair saved: replies from the file itself, and more from the store's tables."""
 
     from_file: int
     from_tables: int
     aside: Path | None
 
     def in_words(self) -> str:
-        """Return it in words."""
+        """Return the counts in words."""
         kept = f"; the damaged file is kept as {self.aside}" if self.aside else ""
         return (
             f"{self.from_file} replies were saved from the file and {self.from_tables} more from the store's "
@@ -114,10 +114,10 @@ class RepairedReplies:
 
 
 def rows_in(file: Path) -> Iterator[Row]:
-    """Yield the sound rows of a reply cache in their order, up to the first that SQLite cannot read."""
+    """Yield the intact rows of a reply cache in order, up to the first that SQLite cannot read."""
     url = f"{file.resolve().as_uri()}?mode=ro"
     with suppress(sqlite3.Error), closing(sqlite3.connect(url, uri=True)) as opened:
-        # One that an earlier version made lacks the last column.
+        # A file of an earlier version lacks the last column.
         there = {column[1] for column in opened.execute("PRAGMA table_info(replies)")}
         names = ", ".join(name if name in there else "NULL" for name in COLUMNS)
         query = f"SELECT {names} FROM replies NOT INDEXED"  # noqa: S608 - our own words
@@ -130,7 +130,7 @@ def _sound(row: Row) -> bool:
 
 
 def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterator[list[Remembered]]:
-    """Yield the answered calls of every sound responses table of a store, the newest table first.
+    """Yield the answered calls of every intact responses table of a store, the newest table first.
 
     `wanted` limits them to some request ids.
     """
@@ -143,7 +143,7 @@ def responses_in(store: Store, wanted: Collection[str] | None = None) -> Iterato
 
 
 def answered(frame: pl.DataFrame) -> list[Remembered]:
-    """Return the answered calls of a responses table; what a data set held was never asked, and is left out."""
+    """Return the answered calls of a responses table, without replies that came with a data set."""
     asked = frame.filter(
         pl.col("error").is_null() & pl.col("text").is_not_null() & pl.col("latency_s").is_not_null()
     )
@@ -151,7 +151,7 @@ def answered(frame: pl.DataFrame) -> list[Remembered]:
 
 
 def remembered(row: Mapping[str, Any]) -> Remembered:
-    """Return an answered row of a responses table as the cache keeps it."""
+    """Return an answered row of a responses table as a cache entry."""
     reply = Reply(
         row["text"] + (row["stop_tokens"] or ""),
         row["reasoning"] or "",
@@ -164,7 +164,7 @@ def remembered(row: Mapping[str, Any]) -> Remembered:
 
 
 def recall(store: Store, wanted: Collection[str]) -> dict[str, Remembered]:
-    """Return the replies to these requests that the store's responses tables hold."""
+    """Return the replies to these requests found in the store's responses tables."""
     found: dict[str, Remembered] = {}
     for entries in responses_in(store, wanted):
         for entry in entries:
@@ -177,14 +177,14 @@ def _mended(file: Path) -> Path:
 
 
 def pending(file: Path) -> bool:
-    """Say whether a repair was cut short after its new file was whole."""
+    """Return whether a repair was interrupted after its new file was complete."""
     return _mended(file).exists()
 
 
 def replace_damaged(file: Path) -> Path | None:
-    """Put the mended file in place; return where the damaged one is kept now.
+    """Replace a damaged file with the repaired one; return where the damaged one is kept.
 
-    Whoever calls holds the file's lock alone. Cut short anywhere, it is brought to its end by the next call.
+    The caller holds the exclusive lock. If interrupted anywhere, the next call completes it.
     """
     stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d_%H%M%S")
     aside = next(
@@ -194,7 +194,7 @@ def replace_damaged(file: Path) -> Path | None:
     )
     try:
         for companion in COMPANIONS[1:]:
-            # Before the file itself: a log must never stand beside a file that it does not belong to.
+            # Before the file itself: a log must never be beside a file that it does not belong to.
             with suppress(FileNotFoundError):
                 file.with_name(file.name + companion).rename(f"{aside}{companion}")
         with suppress(FileNotFoundError):
@@ -207,13 +207,13 @@ def replace_damaged(file: Path) -> Path | None:
 
 
 def mend(file: Path, tables: Store | None) -> RepairedReplies:
-    """Replace a damaged reply cache by a new one with every reply that can be saved.
+    """Replace a damaged reply cache with a new one with every reply that can be saved.
 
-    Whoever calls holds the file's lock alone.
+    The caller holds the exclusive lock.
 
     Raises:
         InputError: the new file cannot be written.
-        SQLAlchemyError: as above, said by SQLite.
+        SQLAlchemyError: the same, reported by SQLite.
     """
     scratch = file.with_name(file.name + ".mending")
     _clear(scratch)
@@ -231,16 +231,16 @@ def mend(file: Path, tables: Store | None) -> RepairedReplies:
 
 
 def is_sqlite(file: Path) -> bool:
-    """Say whether a file begins as an SQLite file does."""
+    """Return whether a file begins as an SQLite file does."""
     with file.open("rb") as opened:
         return opened.read(len(MAGIC)) == MAGIC
 
 
 def _refuse_foreign(file: Path, found: int) -> None:
-    """Leave a file alone that seems never to have been a reply cache.
+    """Reject a file that seems never to have been a reply cache.
 
     Raises:
-        InputError: it does not, by its name, its first bytes or its rows.
+        InputError: its name, first bytes or rows are not those of one.
     """
     if not found and file.name != "replies.sqlite" and file.exists() and not is_sqlite(file):
         raise InputError(
@@ -265,7 +265,7 @@ def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
             database.insert([row_of(entry) for entry in entries])
         return from_file, database.count() - from_file
     finally:
-        # The last connection's end brings the log into the file.
+        # Closing the last connection merges the log into the file.
         database.close()
 
 
@@ -273,7 +273,7 @@ MEND = f"`{typed('store repair')}` saves what can be read; the next run does so 
 
 
 def faults_of_replies(url: str) -> tuple[int, list[str]]:
-    """Return how many replies a cache holds and what is wrong with it, changing nothing; no file is an empty cache.
+    """Return the number of replies in a cache and its faults, changing nothing; no file is an empty cache.
 
     Raises:
         InputError: the database cannot be reached.

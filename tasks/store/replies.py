@@ -1,10 +1,10 @@
 """The reply cache: every answered call, by the hash of its whole identity, in any SQL database.
 
-SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable once `remember`
-returns. Claims keep two workers from asking the same request: whoever holds the claim asks, the others wait
-for the reply, for the claim to be given back, or for its lease to expire. A call that failed gives its claim back
-as well, and is no reply: its failure is kept for the other askers of the same run, and means nothing to any other
-run. A damaged SQLite file is mended when it is opened, with a warning.
+SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable once `remember` returns. Claims keep
+two workers from asking the same request: the holder asks, the others wait for the reply, for the claim to be
+released, or for its lease to expire. A failed call releases its claim too, without a reply: its failure is kept for
+the other askers of the same run, and means nothing to any other run. A damaged SQLite file is repaired when it is
+opened, with a warning.
 """
 
 import logging
@@ -28,17 +28,17 @@ __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in
 _log = logging.getLogger(__name__)
 
 CHECKED = 512_000_000
-"""Bytes of an SQLite file that is checked whole when it is opened: a second or two at most."""
+"""Maximum bytes of an SQLite file that is checked completely at opening: a second or two at most."""
 GLANCE_S = 0.5
-"""How long to wait for others who are just making the file."""
+"""How long to wait for others that are creating the file."""
 FORGIVEN_S = 30 * 86_400.0
-"""How long the failures of a run that was killed are kept."""
+"""How long the failures of a killed run are kept."""
 WAIT_S = 60.0
-"""How long a run waits for others to let go of a damaged file."""
+"""How long a run waits for others to release a damaged file."""
 
 
 def url_in(store: Store) -> str:
-    """Return the URL of the reply cache that belongs to a store: a file in its folder, local for a remote store."""
+    """Return the URL of a store's reply cache: a file in its folder, local for a remote store."""
     folder = store.local or Path("artifacts/store")
     return sa.URL.create("sqlite", database=str(folder / "replies.sqlite")).render_as_string(hide_password=False)
 
@@ -54,7 +54,7 @@ def _empty(file: Path) -> bool:
 
 
 def _emptied(file: Path, lock: FileLock) -> bool:
-    """Say whether a file has lost all that it held: where another run uses it, that run is making it."""
+    """Return whether a file has lost its content: if another run uses it, that run is creating it."""
     with suppress(InUse):
         if _empty(file):
             with lock.exclusive(GLANCE_S):
@@ -63,14 +63,14 @@ def _emptied(file: Path, lock: FileLock) -> bool:
 
 
 def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> Database:
-    """Open a file, checked if that takes no time to speak of, or `whole` is asked for.
+    """Open a file, checked if that is fast, or `whole` is requested.
 
     Raises:
-        DamagedFile: it is damaged, or a repair of it was cut short.
+        DamagedFile: it is damaged, or a repair of it was interrupted.
     """
     if emptied:
         raise DamagedFile("the file is empty")
-    # Before SQLite sees it, which would delete a log that it cannot read.
+    # Before SQLite opens it, which would delete a log that it cannot read.
     if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
         raise DamagedFile("file is not a database")
     database = Database(url)
@@ -83,15 +83,15 @@ def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> Datab
 class ReplyCache:
     """The replies behind one SQLAlchemy URL. Safe to share between threads.
 
-    `tables` is the store whose responses tables bring back what a damaged file has lost.
+    `tables` is the store whose responses tables restore what a damaged file has lost.
     """
 
     _lock: FileLock | None = None
 
     def __init__(self, url: str, *, tables: Store | None = None, whole: bool = False) -> None:
-        """Open the cache, making its tables where they are missing, and mending its file where it is damaged.
+        """Open the cache, creating missing tables, and repairing a damaged file.
 
-        `whole`: a file is checked whatever its size.
+        `whole`: check a file of any size.
 
         Raises:
             InputError: the URL cannot be used, or the database cannot be opened.
@@ -109,10 +109,10 @@ class ReplyCache:
             raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
 
     def _open(self, file: Path, *, whole: bool) -> Database:
-        """Open a file, or replace a damaged one by one with every reply that can be saved.
+        """Open a file, replacing a damaged one with one that has every reply that can be saved.
 
         Raises:
-            InputError: its folder or the new file cannot be made, or other processes use the damaged one.
+            InputError: its folder or the new file cannot be created, or other processes use the damaged one.
         """
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -131,12 +131,12 @@ class ReplyCache:
         return found
 
     def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> Database:
-        """Replace a damaged file, unless somebody just has, and return its database."""
+        """Replace a damaged file, unless another process just did, and return its database."""
         try:
             with lock.exclusive(WAIT_S):
                 if repair.pending(file):
                     repair.replace_damaged(file)
-                # What one process mended, another need not.
+                # Another process may have repaired it already.
                 with suppress(DamagedFile):
                     if not _empty(file):
                         return _sound(self.url, file, whole=True)
@@ -151,9 +151,9 @@ class ReplyCache:
             ) from error
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
-        """Return what is known of these requests.
+        """Return the cached replies to these requests.
 
-        A row that fails its checksum is brought back from the store's tables, or removed, to be asked again.
+        A row that fails its checksum is restored from the store's tables, or removed, to be asked again.
         """
         found: dict[str, Remembered] = {}
         damaged: list[str] = []
@@ -165,7 +165,7 @@ class ReplyCache:
         return found | (self._replace(damaged) if damaged else {})
 
     def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
-        """Remove damaged rows; return those that the store's tables still hold, remembered again."""
+        """Remove damaged rows; return those restored from the store's tables."""
         back = repair.recall(self._tables, set(damaged)) if self._tables else {}
         self.forget(damaged)
         self.remember(list(back.values()))
@@ -180,21 +180,21 @@ class ReplyCache:
         return back
 
     def remember(self, entries: Sequence[Remembered]) -> None:
-        """Keep replies, durably, and give their claims back; the first reply stays."""
+        """Store replies durably and release their claims; the first reply to a request is kept."""
         self._database.insert([row_of(entry) for entry in entries])
 
     def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
-        """Keep failures for who asks in the same way in the same run, and give the holder's claims on them back."""
+        """Store failures for those asking in the same way in the same run, and release the holder's claims."""
         self._database.fail([failure_row(one, run, way) for one in failures], holder=holder)
 
     def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
-        """Return those of these requests that failed in a run when they were asked in a way."""
+        """Return these requests' failures in a run when asked in this way."""
         return {
             row[0]: FailedCall(*row) for row in self._database.rows("failures", ids=request_ids, run=run, way=way)
         }
 
     def forgive(self, run: str) -> None:
-        """Forget the failures of a run that has ended, and those of killed ones."""
+        """Delete the failures of a run that has ended, and those of killed ones."""
         self._database.run("forgive", run=run, before=time.time() - FORGIVEN_S)
 
     def claim(self, request_ids: Sequence[str], *, holder: str, lease_s: float) -> set[str]:
@@ -211,7 +211,7 @@ class ReplyCache:
     def _claim(self, ids: Sequence[str], holder: str, lease_s: float, gone: Sequence[str] = ()) -> set[str]:
         """Claim what is free, the holder's own, expired, or claimed by one of `gone`; return what is now held.
 
-        One statement, so that of several who find a claim expired only one gets it.
+        One statement, so that only one of several that find a claim expired gets it.
         """
         claimed = self._database.rows("claim", ids=ids, holder=holder, lease_s=lease_s, gone=gone)
         return {row[0] for row in claimed}
@@ -220,7 +220,7 @@ class ReplyCache:
         return [row[0] for row in self._database.rows("owners", ids=ids)]
 
     def holders(self, request_ids: Sequence[str]) -> list[str]:
-        """Return who holds claims on these requests, in words for people."""
+        """Return the holders of claims on these requests, in words for people."""
         return sorted({described(one) for one in self._owners(request_ids)})
 
     def renew(self, *, holder: str, lease_s: float) -> None:
@@ -228,7 +228,7 @@ class ReplyCache:
         self._database.run("renew", holder=holder, lease_s=lease_s)
 
     def release(self, request_ids: Sequence[str], *, holder: str) -> None:
-        """Give claims back without an answer."""
+        """Release claims without an answer."""
         self._database.run("release", ids=request_ids, holder=holder)
 
     def forget(self, request_ids: Sequence[str]) -> int:
@@ -236,9 +236,9 @@ class ReplyCache:
         return self._database.run("delete", ids=request_ids)
 
     def restore(self) -> tuple[int, int]:
-        """Remove rows with wrong checksums and bring back all that the store's tables hold.
+        """Remove rows with wrong checksums and restore all that the store's tables hold.
 
-        Returns how many rows were wrong, and how many replies there are more than before.
+        Returns how many rows were wrong, and how many replies were added.
         """
         wrong = [row[0] for row in self.walk() if entry_of(row) is None]
         self.forget(wrong)
@@ -248,12 +248,12 @@ class ReplyCache:
         return len(wrong), self.count() - before
 
     def walk(self) -> Iterator[Row]:
-        """Yield every row as it is kept, in the order of request ids; see `entry_of` for its soundness."""
+        """Yield every row as stored, in the order of request ids; `entry_of` verifies one."""
         for rows in self._database.walk():
             yield from rows
 
     def bytes(self) -> int:
-        """Return the bytes of the cache's files; 0 where it is on a server."""
+        """Return the bytes of the cache's files; 0 if it is on a server."""
         if self._file is None:
             return 0
         return sum(path.stat().st_size for path in (self._file, log_of(self._file)) if path.exists())
@@ -264,11 +264,11 @@ class ReplyCache:
         return shown(self.url)
 
     def count(self) -> int:
-        """Return how many replies are kept."""
+        """Return the number of replies."""
         return self._database.count()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._database.close()
         if self._lock is not None:
             self._lock.close()

@@ -1,4 +1,4 @@
-"""Finished runs: found by id or folder, their tables read from the store, their configurations set side by side."""
+"""Finished runs: found by id or folder, their tables read from the store, their configurations compared."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """A finished run: `name` is its id, or its folder where two runs have the same id."""
+    """A finished run: `name` is its id, or its folder if two runs have the same id."""
 
     name: str
     folder: Path
@@ -35,7 +35,7 @@ def find(named: str, runs: Path) -> FinishedRun:
     """Return a run by its id in the folder `runs`, or by the path of its own folder.
 
     Raises:
-        InputError: there is none, it has not finished, or its manifest is not one.
+        InputError: it does not exist, has not finished, or its manifest is invalid.
     """
     given = Path(named)
     folder = given if (given / MANIFEST).is_file() or len(given.parts) > 1 else runs / named
@@ -52,7 +52,7 @@ def find(named: str, runs: Path) -> FinishedRun:
 
 
 def find_all(named: Sequence[str], runs: Path) -> list[FinishedRun]:
-    """Return several runs, in order, each once and each with a name of its own.
+    """Return several runs, in order, without duplicates, each with a unique name.
 
     Raises:
         InputError: one cannot be found, or one is named twice.
@@ -72,10 +72,10 @@ def find_all(named: Sequence[str], runs: Path) -> list[FinishedRun]:
 def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFrame:
     """Return a table of a run (all its batches), of the schema `kind`, from the store that it was written to.
 
-    `root` is where the store is now, where that is not what the run's configuration says.
+    `root` is the store's current location, if it differs from the run's configuration.
 
     Raises:
-        InputError: the manifest does not list it, or the store does not hold it whole.
+        InputError: the manifest does not list it, or the store does not have it intact.
     """
     place = root or str((run.configuration.get("store") or {}).get("root") or "")
     try:
@@ -96,7 +96,7 @@ def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return the items of a run, all its batches, each with the id of its question.
 
     Raises:
-        InputError: the store does not hold them whole, or they are of an earlier version.
+        InputError: the store does not have them intact, or they are of an earlier version.
     """
     items = load(run, "items", "items", root)
     if items["question_id"].null_count():
@@ -111,7 +111,7 @@ def replies(run: FinishedRun, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
 
     Raises:
-        InputError: the store does not hold them whole.
+        InputError: the store does not have them intact.
     """
     requests = load(run, "requests", "requests", root).select("request_id", "item_id", "model", "repeat")
     responses = load(run, "responses", "responses", root).select("request_id", "text", "error").unique("request_id")

@@ -16,9 +16,9 @@ from tasks.store.tables import Store
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """One model's reply to one item; `error_kind` says why there is none, `cut` that its tokens ran out.
+    """One model's reply to one item; `error_kind` says why it is missing, `cut` that it hit the token limit.
 
-    There is none either where that of the model that it is compared with is missing: `error` is then of that call.
+    It is also missing if the reply of the model it is compared with is: `error` is then of that call.
     """
 
     item_id: str
@@ -39,7 +39,7 @@ def answers_of(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
 
 
 def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Return what is known of cited sources: (item, model, repeat) -> citation number -> finding."""
+    """Return the findings on cited sources: (item, model, repeat) -> citation number -> finding."""
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for row in store.read(ref).iter_rows(named=True) if ref else ():
         finding = {name: row[name] for name in ("verdict", "reason", "span")}
@@ -51,7 +51,7 @@ _OURS = ("usage", HIDDEN_KEYS)
 
 
 def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an application returned beside its text, where the row itself has none of it."""
+    """Return what an application returned besides its text, unless the row itself has it."""
     return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
 
@@ -65,7 +65,7 @@ def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str
 
 
 def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
-    """Yield a batch's replies in the order in which they were asked for."""
+    """Yield a batch's replies in the order of its requests."""
     rows = {row["item_id"]: row for row in store.read(batch.items).iter_rows(named=True)}
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
     known = _evidence(store, batch.evidence)

@@ -1,8 +1,8 @@
-"""The reply cache's tables, their rows, and what is asked of them, in the words of SQLite or of Postgres.
+"""The reply cache's tables, rows and statements, in the SQL of SQLite or of Postgres.
 
-A remembered reply is a row that is proved by its checksum.
+A cached reply is a row verified by its checksum.
 
-SQLAlchemy writes each statement once for a database; it is then run as text, since each is run for every few
+SQLAlchemy compiles each statement once per database; it is then run as text, since each runs once for every few
 replies. A list is one parameter, however long it is.
 """
 
@@ -23,7 +23,7 @@ from data.records import Reply
 Row = tuple[Any, ...]
 
 LONGEST_S = 2_000_000
-"""A lease that has longer to go was given by another clock, and counts for nothing."""
+"""A lease with more time left than this was given by another clock, and is ignored."""
 
 metadata = sa.MetaData()
 replies = sa.Table(
@@ -63,7 +63,7 @@ COLUMNS = tuple(replies.c.keys())
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement as text; `places` names its parameters in order where they have no names of their own."""
+    """A statement as text; `places` lists its parameters in order if the driver takes them by position."""
 
     text: str
     places: Sequence[str] | None
@@ -77,9 +77,9 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Where the two databases' SQL differs.
+    """The differences between the two databases' SQL.
 
-    `each` is a list as rows of the column `value`, `among` a test against one; `now` is a clock in seconds that
+    `each` is a list as rows of the column `value`, `among` a test for membership; `now` is a clock in seconds that
     all who share the database read alike and nobody sets.
     """
 
@@ -106,7 +106,7 @@ SQLITE = _Words(
     sqlite.insert,
     _rows,
     lambda column, name: column.in_(sa.select(_rows(name).c.value)),
-    # Python registers `clock_s` as the monotonic clock, which is the machine's: a set wall clock ends no lease.
+    # Python registers `clock_s` as the machine's monotonic clock: setting the wall clock ends no lease.
     sa.func.clock_s(type_=sa.Float(53)),
     lambda values: json.dumps(list(values)),
 )
@@ -114,7 +114,7 @@ SQLITE = _Words(
 
 @cache
 def words_of(*, is_sqlite: bool) -> _Words:
-    """Return the words of a database; those of Postgres are imported where one is used."""
+    """Return the SQL of a database; Postgres's is imported only when used."""
     if is_sqlite:
         return SQLITE
     from sqlalchemy.dialects import postgresql
@@ -131,7 +131,7 @@ def words_of(*, is_sqlite: bool) -> _Words:
 
 @cache
 def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
-    """Return what is asked of the cache, by name."""
+    """Return the cache's statements, by name."""
     words = words_of(is_sqlite=is_sqlite)
     replied, claimed = words.among(replies.c.request_id, "ids"), words.among(claims.c.request_id, "ids")
     mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
@@ -162,10 +162,10 @@ def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
 
 
 def _inserted(table: sa.Table) -> Any:
-    """Return the insert of rows that are given as one list a column; the first of one id stays."""
+    """Return the insert of rows given as one list per column; the first of each id is kept."""
     from sqlalchemy.dialects import postgresql
 
-    # Text as such: a cast to a shorter kind would cut it.
+    # Unlimited text: a cast to a shorter type would truncate it.
     kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in table.c]
     names = tuple(table.c.keys())
     lists = [_array(f"every_{name}", kind) for name, kind in zip(names, kinds, strict=True)]
@@ -174,7 +174,7 @@ def _inserted(table: sa.Table) -> Any:
 
 
 def _claim(words: _Words, expiry: sa.ColumnElement[float]) -> Any:
-    # Without a condition, SQLite would read ON CONFLICT as that of a join.
+    # Without a condition, SQLite would parse ON CONFLICT as part of a join.
     wanted = sa.select(words.each("ids").c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
     fresh = words.insert(claims).from_select(claims.c.keys(), wanted)
     free = sa.or_(
@@ -190,7 +190,7 @@ def _claim(words: _Words, expiry: sa.ColumnElement[float]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """A reply as the cache keeps it: with the latency in seconds of the call that brought it."""
+    """A cached reply, with the latency in seconds of its original call."""
 
     request_id: str
     reply: Reply
@@ -200,7 +200,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class FailedCall:
-    """A call that ended without a reply: the kind of its error (`tasks.models.protocol`), and what was said."""
+    """A call that ended without a reply: the kind of its error (`tasks.models.protocol`), and its message."""
 
     request_id: str
     kind: str
@@ -208,7 +208,7 @@ class FailedCall:
 
 
 def failure_row(failure: FailedCall, run: str, way: str) -> Row:
-    """Return a failure as a row of the cache's table of them."""
+    """Return a failure as a row of the cache's failures table."""
     return (failure.request_id, run, way, failure.kind, _storable(failure.message), time.time())
 
 
@@ -229,14 +229,14 @@ def row_of(entry: Remembered) -> Row:
 
 
 def entry_of(row: Row) -> Remembered | None:
-    """Return a row of `COLUMNS` as an entry, or None where its content does not match its checksum."""
+    """Return a row of `COLUMNS` as an entry, or None if its content does not match its checksum."""
     request_id, text, reasoning, finish_reason, tokens_in, tokens_out, latency_s, model, _, checksum, extra = row
     content = (text, reasoning, finish_reason, tokens_in, tokens_out, latency_s)
     try:
         if _checksum(request_id, content, extra) != checksum:
             return None
     except (TypeError, ValueError):
-        # A damaged page may give bytes where text was.
+        # A damaged page may yield bytes instead of text.
         return None
     beside = json.loads(extra) if extra else {}
     reply = Reply(text, reasoning, finish_reason, tokens_in, tokens_out, beside)
@@ -249,6 +249,6 @@ def _storable(text: str) -> str:
 
 
 def _checksum(request_id: str, content: Sequence[Any], extra: str | None) -> str:
-    """Return the checksum of a row; one without an extra has that of earlier versions."""
+    """Return the checksum of a row; without an extra it equals that of earlier versions."""
     whole = (request_id, *content) if extra is None else (request_id, *content, extra)
     return hashlib.sha256(canonical(whole).encode()).hexdigest()[:16]

@@ -1,9 +1,9 @@
-"""Requests that wait in batches at a server: which, in which batch, durable before and after it is made.
+"""Requests in pending batches: which request is in which batch, durable before and after its creation.
 
-What is to be submitted is written down first, under a token that goes to the server with the batch: whoever is
-killed in between finds the batch there by its token. Beside the reply cache: a file of its own for SQLite, tables
-of the same database for Postgres. Here is remembered as well what a model has refused of the form in which it was
-asked: the run that collects a batch is seldom the one that submitted it.
+A submission is written first, under a token that goes to the server with the batch: after a kill in between, the
+batch is found there by its token. Stored beside the reply cache: in a separate file for SQLite, in tables of the
+same database for Postgres. The request form that a model has refused is stored here too: the run that collects a
+batch is seldom the one that submitted it.
 """
 
 import time
@@ -23,7 +23,7 @@ FILE = "batches.sqlite"
 CHUNK = 500
 """Ids in one statement."""
 KEPT_S = 30 * 86_400.0
-"""How long a refusal is remembered: a server may learn as well."""
+"""How long a refusal is remembered: a server may be updated."""
 
 _metadata = sa.MetaData()
 _batches = sa.Table(
@@ -55,10 +55,10 @@ _forms = sa.Table(
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A batch and those of the requests asked about that are in it; no `batch_id` while it is being made.
+    """A batch and those of the requested ids that are in it; no `batch_id` while it is being created.
 
-    `submitted_at`: Unix time at which the server was last asked to make it. `form`: in which its requests were
-    written. `again`: they were in a batch before, which was lost.
+    `submitted_at`: Unix time at which the server was last asked to create it. `form`: the form of its requests.
+    `again`: they were in an earlier batch, which was lost.
     """
 
     token: str
@@ -70,10 +70,10 @@ class Submitted:
 
 
 class Submissions:
-    """The batches that wait, beside the reply cache at `url`. Safe to share between threads and processes."""
+    """The pending batches, beside the reply cache at `url`. Safe to share between threads and processes."""
 
     def __init__(self, url: str) -> None:
-        """Open them, making the tables where they are missing.
+        """Open the database, creating missing tables.
 
         Raises:
             InputError: the database cannot be used.
@@ -106,7 +106,7 @@ class Submissions:
                         raise
 
     def waiting(self, request_ids: Sequence[str], endpoint: str) -> list[Submitted]:
-        """Return the batches at an endpoint in which these requests wait."""
+        """Return the batches at an endpoint that contain these requests."""
         rows: dict[str, tuple[Any, list[str]]] = {}
         columns = (_submissions.c.request_id, *(_batches.c[name] for name in _TOLD))
         joined = sa.select(*columns).join(_batches, _batches.c.token == _submissions.c.token)
@@ -123,7 +123,7 @@ class Submissions:
     def begin(
         self, token: str, endpoint: str, request_ids: Sequence[str], *, form: str = "", again: bool = False
     ) -> None:
-        """Write down that these requests are about to be submitted under a token, and are in no other batch."""
+        """Record that these requests are about to be submitted under a token, and are in no other batch."""
         insert = words_of(is_sqlite=self._sqlite).insert
         row = {"token": token, "endpoint": endpoint, "batch_id": None, "submitted_at": time.time()}
         with self._work() as connection:
@@ -136,11 +136,11 @@ class Submissions:
             self._clear(connection)
 
     def asked(self, token: str) -> None:
-        """Write down that the server is asked now to make a token's batch."""
+        """Record that the server is now asked to create a token's batch."""
         self._change(token, submitted_at=time.time())
 
     def submitted(self, token: str, batch_id: str) -> None:
-        """Write down which batch a token's requests are in."""
+        """Record the batch of a token's requests."""
         self._change(token, batch_id=batch_id)
 
     def _change(self, token: str, **values: Any) -> None:
@@ -148,7 +148,7 @@ class Submissions:
             connection.execute(sa.update(_batches).where(_batches.c.token == token).values(**values))
 
     def end(self, request_ids: Sequence[str]) -> None:
-        """Forget requests whose replies are durable, or that will not be answered there."""
+        """Delete requests whose replies are durable, or that will not be answered in a batch."""
         with self._work() as connection:
             for ids in batched(list(request_ids), CHUNK):
                 connection.execute(sa.delete(_submissions).where(_submissions.c.request_id.in_(ids)))
@@ -156,11 +156,11 @@ class Submissions:
 
     @staticmethod
     def _clear(connection: sa.Connection) -> None:
-        """Forget batches in which nothing waits."""
+        """Delete batches without pending requests."""
         connection.execute(sa.delete(_batches).where(_batches.c.token.not_in(sa.select(_submissions.c.token))))
 
     def form(self, endpoint: str) -> str:
-        """Return the form in which a model is to be asked; '' where it has refused nothing, or long ago."""
+        """Return the learned request form of a model; '' if it has refused nothing, or long ago."""
         known = sa.select(_forms.c.form).where(
             _forms.c.endpoint == endpoint, _forms.c.learned_at > time.time() - KEPT_S
         )
@@ -168,7 +168,7 @@ class Submissions:
             return str(connection.execute(known).scalar() or "")
 
     def learn(self, endpoint: str, form: str) -> None:
-        """Remember the form in which a model is to be asked from now on."""
+        """Store the request form of a model for later calls."""
         insert = words_of(is_sqlite=self._sqlite).insert
         put = insert(_forms).values(endpoint=endpoint, form=form, learned_at=time.time())
         taken = {"form": put.excluded.form, "learned_at": put.excluded.learned_at}
@@ -177,7 +177,7 @@ class Submissions:
 
     @contextmanager
     def _work(self) -> Iterator[sa.Connection]:
-        """Begin one transaction, whose refusal is told as one of the reply cache."""
+        """Begin one transaction, reporting errors as the reply cache does."""
         try:
             with self._engine.begin() as connection:
                 yield connection
@@ -185,5 +185,5 @@ class Submissions:
             raise explained(self._url, error) from error
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._engine.dispose()

@@ -1,9 +1,9 @@
 """The store: content-addressed Parquet tables under a folder or an fsspec URL.
 
 A table's address is the SHA-256 of its Parquet file, so that equal tables are stored once, a damaged file is
-recognised, and a `Ref` says everything about a stage's input.
+detected, and a `Ref` identifies a stage's input completely.
 
-`basic-control store list | verify | prune | repair` takes care of it.
+`basic-control store list | verify | prune | repair` maintains it.
 """
 
 import errno
@@ -31,11 +31,11 @@ from data.extras import installing
 from data.tables import TABLES, TableSchema
 
 RENEWED_S = 3600.0
-"""A remote table in use is written again when it is older, so that `prune` sees that it is used."""
+"""A remote table in use is rewritten when it is older, so that `prune` sees that it is used."""
 
 
 class Damaged(Exception):  # noqa: N818 - said of a table
-    """A table that is not in the store, or not what its address says."""
+    """A table that is missing, or does not match its address."""
 
 
 _AGAIN, _ELSEWHERE = "run again; everything answered so far is kept.", "--set store.root=… --set store.runs=…."
@@ -49,14 +49,14 @@ _TODO = {
 
 
 def explain(error: OSError, doing: str) -> InputError:
-    """Turn a failure of the file system into the message that a user needs."""
+    """Turn a file system error into a message for the user."""
     todo = _TODO.get(error.errno or 0, f"Check the path and {_AGAIN}")
     return InputError(f"{doing}: {error.strerror or error} {todo}")
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a local file to write, which is there whole in the end or not at all, also after a crash.
+    """Open a local file for atomic replacement: in the end it is complete or unchanged, also after a crash.
 
     Raises:
         InputError: the file system refuses.
@@ -88,7 +88,7 @@ def write_atomically(path: Path, content: bytes | str) -> Path:
 
 
 def write_json(path: Path, value: Any, *, indent: int = 1) -> Path:
-    """Write a document as JSON, as `write_atomically` does."""
+    """Write a document as JSON, atomically."""
     return write_atomically(path, json.dumps(value, ensure_ascii=False, indent=indent))
 
 
@@ -125,7 +125,7 @@ class Store:
         return Path(path) if isinstance(filesystem, LocalFileSystem) else None
 
     def address(self, digest: str) -> str:
-        """Return where the table with that digest stands, below the file system."""
+        """Return the path of the table with that digest within the file system."""
         return f"{self._place[1]}/tables/{digest[:2]}/{digest}.parquet"
 
     def write(self, table: TableSchema, frame: pl.DataFrame) -> Ref:
@@ -135,7 +135,7 @@ class Store:
             InputError: the frame does not fit the schema, or the store cannot be written.
         """
         table.check(frame)
-        # Where nothing stands in an added column the file is as it was before that was added, its content too.
+        # An added column without values is dropped: file and digest are as they were before it was added.
         frame = frame.drop([name for name in table.added if frame[name].is_null().all()])
         content = _parquet(frame)
         digest = hashlib.sha256(content).hexdigest()
@@ -154,7 +154,7 @@ class Store:
             raise self._unreached(error) from error
 
     def put_document(self, name: str, content: bytes) -> None:
-        """Write a file of the store that is no table, whole or not at all.
+        """Write a file of the store that is no table, atomically.
 
         Raises:
             InputError: the store cannot be written.
@@ -162,7 +162,7 @@ class Store:
         self._put(f"{self._place[1]}/{name}", content)
 
     def document(self, name: str) -> "bytes | None":
-        """Return such a file; None where there is none."""
+        """Return the content of such a file; None if it does not exist."""
         filesystem, root = self._place
         with suppress(OSError), self._reading():
             return bytes(filesystem.cat_file(f"{root}/{name}"))
@@ -177,10 +177,10 @@ class Store:
         )
 
     def bytes(self, digest: str) -> bytes:
-        """Return a table's Parquet file, proved to be what its address says.
+        """Return a table's Parquet file, verified against its address.
 
         Raises:
-            Damaged: it is missing, cut or changed.
+            Damaged: it is missing, truncated or changed.
         """
         filesystem, _ = self._place
         try:
@@ -196,7 +196,7 @@ class Store:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Let a missing table, or any refusal of a local disk, be what it is; a remote store's is the user's."""
+        """Pass on a missing table and a local disk's errors unchanged; turn a remote store's into InputError."""
         if self.local is not None:
             yield
             return
@@ -204,14 +204,14 @@ class Store:
             yield
         except FileNotFoundError:
             raise
-        except Exception as error:  # each file system has errors of its own, of no common kind
+        except Exception as error:  # file systems raise errors of their own, without a common base
             raise self._unreached(error) from error
 
     def read(self, ref: Ref) -> pl.DataFrame:
         """Return a table.
 
         Raises:
-            Damaged: it is missing, cut or changed.
+            Damaged: it is missing, truncated or changed.
             InputError: it does not have the table's schema.
         """
         return self._read(ref.digest, TABLES[ref.table])
@@ -225,10 +225,10 @@ class Store:
         return pl.concat([self.read(ref) for ref in refs]) if refs else table.frame([])
 
     def whole(self, ref: Ref) -> bool:
-        """Say whether a table is there and is what its address says, and note that it is in use."""
+        """Return whether a table exists and matches its address, and mark it as used."""
         path = self.address(ref.digest)
         if self.local is not None:
-            # Before it is read: whoever prunes looks at the time once more after having set a table aside.
+            # Before it is read: `prune` checks the time once more after moving a table aside.
             with suppress(OSError):
                 os.utime(path)
         try:
@@ -243,7 +243,7 @@ class Store:
         return True
 
     def entries(self) -> Iterator[TableFile]:
-        """Yield what stands where tables stand, whole or not."""
+        """Yield the files in the tables' folder, intact or not."""
         filesystem, top = self._place
         try:
             with self._reading():
@@ -257,10 +257,10 @@ class Store:
                 yield TableFile(digest, int(about["size"]), _modified(filesystem, about))
 
     def of_kind(self, digest: str, table: TableSchema) -> pl.DataFrame | None:
-        """Return a table that has, by its file's head, the columns of a kind; None if it has others.
+        """Return a table if its file's schema has the columns of a kind, else None.
 
         Raises:
-            Damaged: it is missing, cut or changed.
+            Damaged: it is missing, truncated or changed.
         """
         try:
             with self._reading(), self._place[0].open(self.address(digest), "rb") as file:
@@ -293,7 +293,7 @@ class Store:
 
 
 def _remove(path: Path, unless_used_since: float) -> bool:
-    """Delete a local file, looking at its time again once nobody can reach it any more."""
+    """Delete a local file, checking its time again once it is out of reach."""
     if path.stat().st_mtime >= unless_used_since:
         return False
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
@@ -306,7 +306,7 @@ def _remove(path: Path, unless_used_since: float) -> bool:
 
 
 def _modified(filesystem: Any, about: Any) -> float:
-    """Return when a file was written, in seconds since 1970, from what its file system says about it."""
+    """Return a file's modification time, in seconds since 1970, from its file system's metadata."""
     for key in ("mtime", "LastModified", "last_modified", "created"):
         value = about.get(key)
         if isinstance(value, datetime):
@@ -324,7 +324,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _content(table: TableSchema, frame: pl.DataFrame, digest: str) -> str:
-    """Return the digest of what later stages depend on: all columns but those that tell of one run only."""
+    """Return the digest of what later stages depend on: all columns except those specific to one run."""
     if not table.volatile:
         return digest
     fixed = frame.with_columns(pl.lit(None, dtype=table.columns[name]).alias(name) for name in table.volatile)

@@ -1,1 +1,1 @@
-"""Renewed items: made, asked beside their originals, and told apart from them."""
+"""Renewed items: created, asked beside their originals, and distinguished from them."""

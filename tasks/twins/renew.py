@@ -40,7 +40,7 @@ _NAMED = re.compile(r"(?<![A-Za-z0-9])(?:en|ru|zh)(?![A-Za-z0-9])")
 
 @dataclass(frozen=True, slots=True)
 class PairedData:
-    """A data set whose rows are those of a suite's in another language: `mgsm_ru` beside `mgsm_en`."""
+    """A data set with the same rows as a suite's in another language: `mgsm_ru` beside `mgsm_en`."""
 
     language: str
     loader: str
@@ -48,13 +48,13 @@ class PairedData:
     digest: str
 
     def items(self) -> dict[int, Item]:
-        """Return the items by their places."""
+        """Return the items by position."""
         listed = loader(self.loader).load(self.options, ())
         return {item.index: replace(item, language=self.language) for item in listed}
 
 
 def paired_data(suite: Suite) -> PairedData | None:
-    """Return the first data set that is there under a suite's name with another language in it."""
+    """Return the first existing data set named as a suite with another language."""
     folder, slash, file = str(suite.source.get("data", "")).rpartition("/")
     for language in LANGUAGES:
         other = _NAMED.sub(language, file.replace("_", " ")).replace(" ", "_")
@@ -72,7 +72,7 @@ def partner(item: Mapping[str, Any], paired: Mapping[int, Item]) -> Item:
     """Return an item in the other language.
 
     Raises:
-        Refused: it is not there, or its answer is another one.
+        Refused: it does not exist, or has a different answer.
     """
     found = paired.get(item["index"])
     if found is None:
@@ -95,7 +95,7 @@ def in_family(item: Mapping[str, Any], families: Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RenewedItems:
-    """A batch's twins, and what became of its originals."""
+    """A batch's twins, and the outcomes of its originals."""
 
     items: Ref
     counts: tuple[TwinCount, ...]
@@ -103,7 +103,7 @@ class RenewedItems:
 
 @dataclass(frozen=True, slots=True)
 class TwinsWanted:
-    """Which twins a suite's items get: its name and prompts, and its data in another language where there are.
+    """Which twins a suite's items get: its name and prompts, and its data in another language, if any.
 
     `units` make the items; `families` are the options of those that draw them.
     """
@@ -117,7 +117,7 @@ class TwinsWanted:
 
 
 def wanted_of(suite: Suite) -> TwinsWanted | None:
-    """Return which twins a suite asks for; None where it has none."""
+    """Return which twins a suite asks for; None if none."""
     if suite.twins is None:
         return None
     paired = paired_data(suite) if "language" in suite.twins.kinds else None
@@ -129,7 +129,7 @@ def wanted_of(suite: Suite) -> TwinsWanted | None:
 def twins_of(
     items: pl.DataFrame, wanted: TwinsWanted, counts: Counter[tuple[TwinKind, str]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield rows of the items table: the twins of some items; count what became of each original of each kind."""
+    """Yield rows of the items table: the twins of some items; count each original's outcome by kind."""
     paired = wanted.paired.items() if wanted.paired else {}
     for original in items.iter_rows(named=True):
         for kind in wanted.twins.kinds:
@@ -171,7 +171,7 @@ def _twin(
 
 @stage(version=2, part="generate", takes="generate")
 def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
-    """Make the twins of a batch of items."""
+    """Create the twins of a batch of items."""
     opened = open_store(store)
     counts: Counter[tuple[TwinKind, str]] = Counter()
     frame = ITEMS.frame(twins_of(opened.read(items), wanted, counts))
@@ -180,7 +180,7 @@ def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedIt
 
 
 def named(twins: pl.DataFrame) -> pl.DataFrame:
-    """Return of each twin of an items table: item_id, original, kind."""
+    """Return item_id, original, kind of each twin of an items table."""
     told = pl.col("facts").str
     return twins.select(
         "item_id", original=told.json_path_match(f"$.{TWIN}.item"), kind=told.json_path_match(f"$.{TWIN}.kind")

@@ -1,4 +1,4 @@
-"""The only code that fetches a cited page, and only where the metric's option `network` says so."""
+"""The only code that fetches a cited page, and only if the metric's option `network` allows it."""
 
 from tasks.web.checking import check
 from tasks.web.policy import HostRefused, Limits, NetworkPolicy

@@ -1,4 +1,4 @@
-"""Decode bodies as they come in, and stop at a size."""
+"""Decode response bodies incrementally, with a size limit."""
 
 import zlib
 from collections.abc import AsyncIterable
@@ -8,19 +8,19 @@ ACCEPTED = "gzip, deflate"
 
 
 class TooLarge(Exception):  # noqa: N818 - said of a body
-    """A body that is larger than is read, as sent or as decoded; the message is an outcome."""
+    """A body that exceeds the limit, as sent or as decoded; the message is an outcome."""
 
 
 class Undecodable(Exception):  # noqa: N818 - said of a body
-    """A body in an encoding that is not read; the message is one of `metrics.sources.OUTCOMES`."""
+    """A body in an unsupported encoding; the message is one of `metrics.sources.OUTCOMES`."""
 
 
 async def read_body(stream: AsyncIterable[bytes], encoding: str, most: int) -> bytes:
-    """Read a body whole, decoded as it comes, never holding more than the most bytes that are wanted.
+    """Read a whole body, decoded incrementally, never holding more than `most` bytes.
 
     Raises:
         TooLarge: it has more bytes than `most`, sent or decoded.
-        Undecodable: its encoding is not read, or it is not in it.
+        Undecodable: its encoding is unsupported, or its data is invalid.
     """
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", *_WINDOWS}:

@@ -1,4 +1,4 @@
-"""Check the sources that answers cite, and keep the evidence.
+"""Check the sources that answers cite, and store the evidence.
 
 The process that reads pages imports this package too: tables and clients are imported late.
 """
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tasks.store.samples import SampleRow
 
 _CHARACTERS = 4001
-"""Characters of a quote or claim that go on: one more than a quote may have, so that a longer one is seen."""
+"""Characters of a quote or claim passed on: one above the limit, so that a longer one is detected."""
 
 _CLAIMS = 4
-"""Claims of one citation that are looked for."""
+"""Maximum claims of one citation that are checked."""
 
 _LARGEST = 2**63
 _NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at", "match", "span", "verdict", "reason")
@@ -35,8 +35,8 @@ _NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at", "match",
 def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, dict[str, Any]]]:
     """Yield each source that an answer cites and lists, in the order of its list.
 
-    That is its row of the evidence table by the rules, what is to be fetched, if anything, and what is asked of it.
-    The row's `source_id` is the same for the same URL, quote and claims.
+    That is its row of the evidence table by rule, the URL to fetch, if any, and the checks for it. The row's
+    `source_id` is the same for the same URL, quote and claims.
     """
     parsed = parse(answer.sample)
     claims: dict[int, dict[str, None]] = {}
@@ -68,7 +68,7 @@ def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, di
 
 
 def _storable(text: str) -> str:
-    """Return a text without halves of surrogate pairs, which no table holds."""
+    """Return a text without lone surrogates, which no table holds."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -76,7 +76,7 @@ def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy |
     """Check the sources that answers cite: a row of the evidence table for each.
 
     By rule alone unless `network`. A page is fetched once however many cite it, and `digest` is the SHA-256 of its
-    body as decoded. Runs its own event loop in this thread.
+    decoded body. Runs its own event loop in this thread.
     """
     from data.tables import EVIDENCE
 

@@ -1,4 +1,4 @@
-"""Fetch cited pages, and have them read in a process that is ended when it takes too long."""
+"""Fetch cited pages, and parse them in a process that is killed on a timeout."""
 
 import asyncio
 import contextlib
@@ -21,13 +21,13 @@ START_S = 60.0
 
 _REPLY = 16_000_000
 _TOGETHER = 16
-"""Citations of one page that are judged in one go."""
+"""Citations of one page that are judged together."""
 _SILENT = {"time-out", "no connection", "too many requests"}
 
 
 @dataclass(slots=True)
 class Reader:
-    """One reading process, started when the first page comes and again after each that had to be ended."""
+    """A reading process, started for the first page and again after each that had to be killed."""
 
     limit_s: float
     _process: Process | None = None
@@ -37,7 +37,7 @@ class Reader:
     async def read(
         self, body: bytes, *, kind: str, charset: str, asks: Sequence[Mapping[str, Any]]
     ) -> list[Finding]:
-        """Return a finding for each ask (`quote`, `claims`, `title`); all UNCERTAIN where the page is not read."""
+        """Return a finding for each ask (`quote`, `claims`, `title`); all UNCERTAIN if the page is not read."""
         job = {"length": len(body), "kind": kind, "charset": charset, "asks": list(asks)}
         found: list[Finding] = []
         async with self._turn:
@@ -53,7 +53,7 @@ class Reader:
                 self._fresh = False
                 found = [Finding(**row) for row in rows or ()]
             except (OSError, ValueError, TypeError):
-                found = []  # too slow, gone, or a reply that is none
+                found = []  # too slow, gone, or an invalid reply
             finally:
                 if len(found) != len(asks):  # out of step with us, or gone
                     await self.aclose()
@@ -88,11 +88,11 @@ class Reader:
 
 
 Asked = tuple[Url, Mapping[str, Any]]
-"""A page, and what one citation asks of it (`quote`, `claims`, `title`)."""
+"""A page, and the checks of one citation (`quote`, `claims`, `title`)."""
 
 
 async def fetch_all(asked: Mapping[int, Asked], net: NetworkPolicy) -> dict[int, dict[str, Any]]:
-    """Fetch every page once, site by site beside each other; return by its number what each citation comes to."""
+    """Fetch every page once, sites in parallel; return each citation's result by its number."""
     sites: dict[str, dict[str, tuple[Url, dict[int, Mapping[str, Any]]]]] = {}
     for place, (url, ask) in asked.items():
         sites.setdefault(url.site, {}).setdefault(url.text, (url, {}))[1][place] = ask
@@ -115,7 +115,7 @@ async def _visit(
     turn: asyncio.Semaphore,
     found: dict[int, dict[str, Any]],
 ) -> None:
-    """Fetch a site's pages one after the other, leaving time between; give up on a site that does not answer."""
+    """Fetch a site's pages one after the other, with a delay; give up on a site that does not answer."""
     failures = 0
     for count, (url, asks) in enumerate(pages):
         if failures >= fetcher.net.limits.failures_per_site:
@@ -133,7 +133,7 @@ async def _visit(
 async def _judge(
     came: Page | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
 ) -> list[dict[str, Any]]:
-    """Return what each of a page's citations comes to."""
+    """Return the result of each of a page's citations."""
     facts = {
         "final_url": came.url.text,
         "http_status": came.status,

@@ -1,4 +1,4 @@
-"""Fetch a page: hop by hop, each checked and dialled as it was checked, with caps on size and time.
+"""Fetch a page: each hop is checked and connected to the checked address, with limits on size and time.
 
 Source: RFC 9309 for robots.txt, as protego reads it.
 """
@@ -25,13 +25,13 @@ _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
 _AGENT = re.compile(r"\s*user[\s-]*agent[\s:]+([^#]*)", re.IGNORECASE)
 _ROBOTS_LINES = 5000
-"""Lines of robots.txt that are read; more are none that people wrote."""
+"""Maximum lines read of robots.txt; nobody writes longer ones."""
 _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x28\xb5\x2f\xfd", b"BZh")
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page that came: where it stood in the end, its bytes, its media type and charset."""
+    """A fetched page: its final URL, its bytes, its media type and charset."""
 
     url: Url
     status: int
@@ -42,7 +42,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class FetchFailure:
-    """A fetch that ended without a page: where, with which status if any, and what that means."""
+    """A failed fetch: the URL, the status if any, and its meaning."""
 
     url: Url
     status: int | None
@@ -57,18 +57,18 @@ class _Reply:
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
-    """A connection that is over when more has come than is allowed, whatever it is: headers, hints, body."""
+    """A connection that ends when more data than allowed has arrived, of any kind: headers, hints, body."""
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, most: int) -> None:
         self._stream = stream
         self._left = most
 
     def allow(self, more: int) -> None:
-        """Let more bytes come."""
+        """Raise the limit by `more` bytes."""
         self._left += more
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's
-        """Read what has come.
+        """Read available data.
 
         Raises:
             TooLarge: it is more than is allowed.
@@ -93,16 +93,16 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ASYNC109 - httpcore's
     ) -> "MeteredStream":
-        """Begin TLS with the name that was asked for."""
+        """Begin TLS with the requested name."""
         return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what is known of the connection."""
+        """Return information about the connection."""
         return self._stream.get_extra_info(info)
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Look a host up, check every address of it, and dial one of those: no other lookup follows.
+    """Look a host up, check all its addresses, and connect to one of those, without a second lookup.
 
     TLS keeps the name (SNI and certificate), as the request's Host does.
     """
@@ -119,7 +119,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        """Connect to a host that is allowed.
+        """Connect to an allowed host.
 
         Raises:
             HostRefused: its port or one of its addresses is not allowed, or it has none.
@@ -142,9 +142,9 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
 
 def read_robots(text: str, product: str) -> Protego:
-    """Read the groups of robots.txt that name the product, and those of `*`; groups of one name are joined.
+    """Parse the groups of robots.txt that name the product, and those of `*`; groups of one name are joined.
 
-    All other agents get one name: a part of our name is not ours, and rules times agents would be too many.
+    All other agents get one name: a part of our name must not match, and rules times agents would be too many.
     """
     lines = text.splitlines()[:_ROBOTS_LINES]
     named = [found[1].strip().lower() if (found := _AGENT.match(line)) else "*" for line in lines]
@@ -172,11 +172,11 @@ class Fetcher:
         )
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close all connections."""
         await self._pool.aclose()
 
     async def fetch(self, url: Url) -> Page | FetchFailure:
-        """Fetch a page; whatever happens, one of the two comes back within `total_s`."""
+        """Fetch a page; always returns one of the two within `total_s`."""
         reached = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
@@ -185,7 +185,7 @@ class Fetcher:
             return FetchFailure(reached[-1], None, judge_outcome("time-out"))
 
     def delay_of(self, url: Url) -> float:
-        """Return the seconds that a site wants between two fetches, as far as its robots.txt is known."""
+        """Return the seconds that a site's robots.txt requires between two fetches, as far as known."""
         known = self._robots.get(_origin(url))
         asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
         return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
@@ -207,7 +207,7 @@ class Fetcher:
         return FetchFailure(reached[-1], None, judge_outcome("redirects too often"))
 
     async def _forbidden(self, url: Url) -> Finding | None:
-        """Return why robots.txt keeps us from a page; None where it does not."""
+        """Return why robots.txt forbids a page; None if it does not."""
         origin = _origin(url)
         if origin not in self._robots:
             self._robots[origin] = await self._read_robots(url)
@@ -226,7 +226,7 @@ class Fetcher:
             if isinstance(reply, Finding):
                 if reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}:
                     return Protego()
-                # What is wrong with a host that only robots.txt leads to says nothing of the page.
+                # A problem with a host that only robots.txt leads to says nothing about the page.
                 return reply if at == first else judge_outcome("robots.txt cannot be read")
             if reply.status not in _REDIRECTS:
                 if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -237,7 +237,7 @@ class Fetcher:
         return Protego()
 
     async def _get(self, url: Url, most: int, *, pages: bool) -> _Reply | Finding:
-        """Ask for one URL, once; a finding where no whole reply came."""
+        """Request one URL, once; a finding if no complete reply arrived."""
         try:
             return await self._ask(url, most, pages=pages)
         except httpcore.TimeoutException:
@@ -269,7 +269,7 @@ class Fetcher:
             ],
             extensions={"timeout": {"connect": limits.connect_s, "read": limits.read_s, "write": limits.read_s}},
         ) as response:
-            # Of a name that stands twice the first counts.
+            # The first of duplicate headers counts.
             listed = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
             headers = dict(reversed(listed))
             wanted = response.status == HTTPStatus.OK or (pages and judge_status(response.status) is None)
@@ -280,12 +280,12 @@ class Fetcher:
                 raise TooLarge("larger than is read")
             stream = response.extensions.get("network_stream")
             if isinstance(stream, MeteredStream):
-                stream.allow(most + limits.head_bytes)  # the framing of chunks comes on top
+                stream.allow(most + limits.head_bytes)  # the framing of chunks is added
             body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
             return _Reply(response.status, headers, body)
 
     async def _is_online(self) -> bool:
-        """Tell whether names resolve here at all, by the control name, looked up once."""
+        """Return whether names resolve here at all, by the control name, looked up once."""
         if self._online is None:
             self._online = asyncio.ensure_future(self._look_up_control())
         return await asyncio.shield(self._online)
@@ -302,10 +302,10 @@ def _origin(url: Url) -> str:
 
 
 def _next(url: Url, location: str) -> Url | Finding:
-    """Return where a redirect leads, read as strictly as a cited URL; a finding where that is not fetched."""
+    """Return a redirect's target, parsed as strictly as a cited URL; a finding if that is not fetched."""
     other = judge_outcome("redirects to what is not fetched")
     text = location.encode("latin-1", "replace").decode("utf-8", "replace").strip(" ")
-    # urljoin drops tabs and line ends, and readers disagree about backslashes: neither gets as far as that.
+    # urljoin drops tabs and line ends, and parsers disagree about backslashes: reject both before.
     if not text or "\\" in text or any(sign.isspace() or not sign.isprintable() for sign in text):
         return other
     try:
@@ -319,24 +319,24 @@ def _next(url: Url, location: str) -> Url | Finding:
 
 
 def _after(finding: Finding, reached: list[Url]) -> Finding:
-    """Return a hop's finding as that of the whole way."""
+    """Return a hop's finding as that of the whole chain."""
     if len(reached) > 1 and finding.reason == "not a public address":
         return judge_outcome("redirects to no public address")
     return finding
 
 
 def _kind(headers: Mapping[str, str]) -> tuple[str, str]:
-    """Return the media type and the charset that a reply states, '' for none."""
+    """Return the media type and the charset of a reply, '' if missing."""
     kind, _, rest = headers.get("content-type", "").partition(";")
     charset = re.search(r"charset[ ]*=[ ]*[\"']?([A-Za-z0-9_:.-]{1,40})", rest, re.IGNORECASE)
     return kind.strip().lower(), charset[1].lower() if charset else ""
 
 
 def _judge(reply: _Reply, reached: list[Url]) -> Page | FetchFailure:
-    """Say whether the last reply of a way is a page that can be read."""
+    """Return the page, or why a chain's last reply is not a readable page."""
     first, last = reached[0], reached[-1]
     kind, charset = _kind(reply.headers)
-    # Bytes may be no text, whatever the headers say; UTF-16 has NULs, but a mark before them.
+    # The bytes may not be text, whatever the headers say; UTF-16 has NULs, but a mark before them.
     marked = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
     binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not marked)
     reason = ""

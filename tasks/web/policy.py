@@ -1,4 +1,4 @@
-"""What may be reached, and how much of it: names, addresses, ports, sizes, times."""
+"""What may be accessed, and how much of it: names, addresses, ports, sizes, times."""
 
 import asyncio
 import socket
@@ -16,15 +16,15 @@ PRODUCT: Final = "basic-control"
 
 
 class HostRefused(Exception):  # noqa: N818 - said of a host
-    """A host that is not connected to; the message is one of `metrics.sources.OUTCOMES`."""
+    """A refused host; the message is one of `metrics.sources.OUTCOMES`."""
 
 
 Resolve = Callable[[str], Awaitable[list[str]]]
-"""Return a name's addresses in plain form; raise HostRefused with the reason where there is none."""
+"""Return a name's addresses in plain form; raise HostRefused with the reason if there are none."""
 
 
 async def resolve_name(host: str) -> list[str]:
-    """Ask the system's resolver for a name's addresses, as it stands: no search domain is appended.
+    """Resolve a name with the system's resolver, unchanged: no search domain is appended.
 
     Raises:
         HostRefused: the name does not exist, or cannot be looked up now.
@@ -45,8 +45,8 @@ async def resolve_name(host: str) -> list[str]:
 class Limits:
     """How much of a page is read, and for how long; seconds and bytes.
 
-    `head_bytes` come before a reply's body (headers, and interim replies without end); `delay_s` lies between two
-    pages of a site, more where its robots.txt asks for it.
+    `head_bytes` is the limit before a reply's body (headers, and endless interim replies); `delay_s` is the delay
+    between two pages of a site, more if its robots.txt asks for it.
     """
 
     connect_s: float = 5.0
@@ -67,11 +67,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPolicy:
-    """The network as checks of sources may use it.
+    """The network access for checks of sources.
 
-    `resolve` looks a name up; `allows` says whether an address may be connected to; `ports` maps each port that a
-    URL may have to the one that is dialled. `control` is a name that resolves wherever there is a network: only
-    where it does, a name that does not resolve is taken for one that does not exist.
+    `resolve` looks a name up; `allows` says whether an address may be connected to; `ports` maps each port allowed
+    in a URL to the one that is dialled. `control` is a name that resolves wherever there is a network: only if it
+    does, a name that does not resolve counts as nonexistent.
     """
 
     resolve: Resolve = resolve_name
@@ -82,12 +82,12 @@ class NetworkPolicy:
     tls: ssl.SSLContext | None = None
 
     async def addresses(self, host: str) -> list[str]:
-        """Return the addresses of a host that may be connected to, each checked.
+        """Return the allowed addresses of a host, each checked.
 
-        One address among them that is not public refuses the name: a name that points inside is a trick.
+        One non-public address among them refuses the name: a name that points inside is a trick.
 
         Raises:
-            HostRefused: there is none, or one that is not public.
+            HostRefused: there are none, or one is not public.
         """
         literal = read_address(host)
         listed = [host] if literal else await self.resolve(host)

@@ -1,7 +1,7 @@
-"""Read pages in a process of its own: `python -m tasks.web.reader`.
+"""Parse pages in a separate process: `python -m tasks.web.reader`.
 
-Hostile markup may take any time and memory: whoever waits for this process ends it when its time is over. A job
-is a line of JSON (`length`, `kind`, `charset`, `asks`) and then as many bytes; its reply is a line of JSON.
+Hostile markup may take any time and memory: the parent kills this process on a timeout. A job is a line of JSON
+(`length`, `kind`, `charset`, `asks`) and then as many bytes; its reply is a line of JSON.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ _CHARSETS = re.compile(
     r"koi8-[ru]|gb2312|gbk|gb18030|big5(?:-hkscs)?|shift[_-]jis|sjis|euc-(?:jp|kr)|iso-2022-jp|tis-620",
     re.IGNORECASE,
 )
-"""Charsets that pages are written in; Python knows others (idna, unicode_escape) that cost time or do harm."""
+"""Allowed charsets of pages; Python knows others (idna, unicode_escape) that are slow or harmful."""
 
 _BLOCKS = frozenset(
     """address article aside blockquote body br caption dd details div dl dt fieldset figcaption figure footer form
@@ -36,7 +36,7 @@ _META = re.compile(rb"<meta[^>]{0,200}?charset\s{0,4}=\s{0,4}[\"']?([A-Za-z0-9_:
 
 
 def decode(body: bytes, charset: str) -> str:
-    """Decode a page: by its byte order mark, the charset that is stated, UTF-8, or the likeliest."""
+    """Decode a page: by its byte order mark, its stated charset, UTF-8, or the most likely one."""
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         return body.decode("utf-16", "replace")
     stated = _META.search(body[:4096])
@@ -51,7 +51,7 @@ def decode(body: bytes, charset: str) -> str:
 
 
 class Text(HTMLParser):
-    """Collect all that a page says, without a tree: markup may be as deep as it likes."""
+    """Collects all text of a page, without a tree: markup may be nested to any depth."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -79,7 +79,7 @@ class Text(HTMLParser):
 
     @classmethod
     def of(cls, page: str) -> str:
-        """Return a page's text, a block a line."""
+        """Return a page's text, one block per line."""
         reader = cls()
         with contextlib.suppress(AssertionError):  # what the parser raises on some broken declarations
             reader.feed(page)
@@ -90,7 +90,7 @@ class Text(HTMLParser):
 
 @dataclass(frozen=True)
 class PageText:
-    """A page's texts: all that it says, for quotes from anywhere on it, and what its article says, for claims."""
+    """A page's texts: all of it, for quotes from anywhere, and its article, for claims."""
 
     page: str
     kind: str
@@ -102,7 +102,7 @@ class PageText:
 
     @cached_property
     def article(self) -> str:
-        """The main text, without menus and the like; '' where none is made out."""
+        """The main text, without menus and the like; '' if none is found."""
         if self.kind == "text/plain":
             return self.page
         with contextlib.suppress(Exception):  # whatever hostile markup provokes in a parser: no article
@@ -126,7 +126,7 @@ def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
     shown = PageText(decode(body, job["charset"]), job["kind"])
     rows = [asdict(shown.judge(ask)) for ask in job["asks"]]
-    for row in rows:  # half of a surrogate pair cannot be stored
+    for row in rows:  # a lone surrogate cannot be stored
         row["span"] = row["span"].encode("utf-8", "replace").decode("utf-8")
     return rows
 

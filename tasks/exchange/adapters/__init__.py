@@ -1,1 +1,1 @@
-"""One module a form of another tool, found by its being here: see `tasks.exchange.discovery`."""
+"""One module per format of another tool, discovered by its presence: see `tasks.exchange.discovery`."""

@@ -17,7 +17,7 @@ def _run(source: Source) -> Mapping[str, Any]:
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is a test run."""
+    """Return whether a file is a test run."""
     cases = _run(source).get("testCases")
     return isinstance(cases, list) and (
         not cases or not mapped(cases[0]).keys().isdisjoint({"actualOutput", "input"})
@@ -38,13 +38,13 @@ def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
 
 
 def read(source: Source) -> Iterator[Found]:
-    """Read a test run; conversations are left out, and told."""
+    """Read a test run; conversations are skipped with a remark."""
     run = _run(source)
     options = mapped(run.get("hyperparameters"))
     model = text_of(options.get("model")) or text_of(run.get("identifier")) or "model"
     cases = objects(run["testCases"])
     names = [text_of(case.get("name")) for case in cases]
-    # Unless named by the user, cases are called after their place.
+    # Unless named by the user, cases are named by position.
     declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
     for case, name in zip(cases, names, strict=True):
         yield Recorded(

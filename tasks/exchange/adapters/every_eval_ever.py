@@ -21,12 +21,12 @@ FORM = "every-eval-ever"
 WRITES = "JSON and JSONL"
 SCHEMA = "0.3.0"
 UNNAMED = "unnamed"
-"""The developer of a model whose name says none: the form wants one."""
+"""The developer of a model whose name has none: the format requires one."""
 _KEYS = {"schema_version", "evaluation_id", "model_id", "sample_id", "interaction_type", "input", "evaluation"}
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is an aggregate record, or its first line an instance."""
+    """Return whether a file is an aggregate record, or its first line an instance."""
     return (
         source.head.keys() >= _KEYS
         or "detailed_evaluation_results" in source.head
@@ -35,7 +35,7 @@ def fits(source: Source) -> bool:
 
 
 def _instances(source: Source) -> Path:
-    """Return the file of instances that an aggregate record names; it stands beside it, never elsewhere."""
+    """Return the instances file that an aggregate record names; only from the same folder."""
     path, named = source.path, within(source.head, "detailed_evaluation_results", "file_path")
     if not isinstance(named, str):
         raise InputError(
@@ -96,7 +96,7 @@ def read(source: Source) -> Iterator[Found]:
 
 
 def _part(text: str) -> str:
-    """Return a name as a part of a path that any system takes."""
+    """Return a name as a path component valid on any system."""
     kept = "".join(c if c.isalnum() or c in "-_." else "_" for c in text).strip(".")
     return f"{kept}_" if kept.lower() in {"", "data", "unknown"} else kept
 
@@ -163,7 +163,7 @@ def _record(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> tup
     main, *_ = metrics = evaluation.metrics()
     evaluation_id = f"{evaluation.suite}/{evaluation.target}/{run['run']}"
     lines = [_instance(row, evaluation, main, evaluation_id) for row in evaluation.rows if main in row.scores]
-    # Where its own validator wants them: data/benchmark/developer/model/uuid.json, and uuid_samples.jsonl.
+    # The layout its own validator expects: data/benchmark/developer/model/uuid.json, and uuid_samples.jsonl.
     developer, _, model = evaluation.target.rpartition("/")
     place = Path("data", _part(evaluation.suite), _part(developer or UNNAMED), _part(model))
     name = str(UUID(bytes=hashlib.sha256(evaluation_id.encode()).digest()[:16], version=4))

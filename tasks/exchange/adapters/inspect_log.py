@@ -40,22 +40,22 @@ TOOL = "Inspect"
 FORM = "inspect"
 WRITES = ".eval, which its viewer opens"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""Inspect's own values of correct, incorrect, partial and no answer."""
+"""Inspect's values for correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
 _SAMPLE = re.compile(r"samples/(?:(?P<id>\d{1,18})_)?[^/]+\.json")
-"""A sample's member: an id, then `_epoch_` and a number."""
+"""A sample's zip member: an id, then `_epoch_` and a number."""
 _ATTACHED = "attachment://"
 _ZSTD = 93
 _LOCAL, _LENGTHS = 30, struct.Struct("<HH")  # a zip member's own header, before its name, ends with two lengths
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is a log of Inspect."""
+    """Return whether a file is a log of Inspect."""
     return source.path.suffix.lower() == ".eval" or {"eval", "status", "version"} <= source.head.keys()
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """Return what a member holds; Inspect packs by Zstandard, which Python's own reader learns with 3.14.
+    """Return a member's content; Inspect compresses with Zstandard, which Python's reader supports from 3.14.
 
     That reader also takes more time to open a member than to unpack it.
     """
@@ -96,7 +96,7 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
 
 
 def _scores(sample: Mapping[str, Any], facts: Mapping[str, str], error: str) -> dict[str, Stated]:
-    """Return the scorers' values: of each one, or several by name."""
+    """Return the scorers' values: one each, or several by name."""
     scores = dict[str, Stated]()
     for scorer, given in mapped(sample.get("scores")).items():
         judge = facts.get(f"judge of {scorer}", "a model") if scorer.startswith("model_graded") else ""
@@ -214,7 +214,7 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
 
 
 def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield a log that Inspect's viewer opens of each suite's replies and scores of a model.
+    """Yield a log for Inspect's viewer for each suite and model, with replies and scores.
 
     `run` has the run's id (`run`) and when it `started`.
 

@@ -33,7 +33,7 @@ _QUESTIONS = ("question", "Question", "query", "problem", "input", "prompt")
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file's first line is a sample of lm-evaluation-harness, or the file its results."""
+    """Return whether a file's first line is a sample of lm-evaluation-harness, or the file its results."""
     return source.head.keys() >= _KEYS or _aggregates(source)
 
 
@@ -42,7 +42,7 @@ def _aggregates(source: Source) -> bool:
 
 
 def _asked(row: Mapping[str, Any]) -> str:
-    """Return the question: of the document where it has one, else the prompt that was sent."""
+    """Return the question: the document's if it has one, else the prompt that was sent."""
     doc = mapped(row["doc"])
     if found := [doc[key] for key in _QUESTIONS if isinstance(doc.get(key), str) and doc[key].strip()]:
         return str(found[0])
@@ -58,7 +58,7 @@ def _asked(row: Mapping[str, Any]) -> str:
 
 
 def _replies(row: Mapping[str, Any]) -> list[str]:
-    """Return the generated texts; none where options were compared by their likelihood."""
+    """Return the generated texts; none if options were compared by likelihood."""
     found = row["resps"] if isinstance(row["resps"], list) else []
     parts = (one for listed in found for one in (listed if isinstance(listed, list) else [listed]))
     return [one for one in parts if isinstance(one, str)]
@@ -72,7 +72,7 @@ def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
 
 
 def _results(path: Path) -> Mapping[str, Any]:
-    """Return the results file that stands beside a sample log; empty where there is none that can be read."""
+    """Return the results file beside a sample log; empty if there is no readable one."""
     for found in sorted(path.parent.glob("*results*.json"), reverse=True):
         try:
             read = json.loads(found.read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def read(source: Source) -> Iterator[Found]:
     """Read a sample log: each document once, with the scores of all filters.
 
     Raises:
-        InputError: it cannot be read, or holds aggregates alone.
+        InputError: it cannot be read, or contains aggregates only.
     """
     if _aggregates(source):
         raise InputError(
@@ -99,7 +99,7 @@ def read(source: Source) -> Iterator[Found]:
     tasks: list[str] = sorted(results.get("results", {}), key=len, reverse=True)
     task = next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
     model = results.get("model_name") or within(results, "config", "model")
-    scores: dict[str, dict[str, Stated]] = {}  # of which each filter adds its own to the rows that are yielded
+    scores: dict[str, dict[str, Stated]] = {}  # each filter adds its own to rows already yielded
     several = 0
     for line, row in enumerate(source.rows(), 1):
         if not row.keys() >= _KEYS:

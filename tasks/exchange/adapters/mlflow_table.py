@@ -15,7 +15,7 @@ _REPLIES = ("outputs", "output", "predictions", "prediction", "response", "model
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is such a table."""
+    """Return whether a file is such a table."""
     return source.head.keys() >= {"columns", "data"} and isinstance(source.head["columns"], list)
 
 

@@ -1,4 +1,4 @@
-"""Hosted OpenAI Evals: output items of a run, as its API lists them: a page, several, or an item a line.
+"""Hosted OpenAI Evals: output items of a run, as its API lists them: a page, several, or an item per line.
 
 Source: the API reference of Evals (`eval.run.output_item`); the service closes on 2026-11-30.
 """
@@ -25,7 +25,7 @@ from tasks.exchange.source import Source
 TOOL = "OpenAI Evals (hosted)"
 _ITEM, _RUN = "eval.run.output_item", "eval.run"
 _ID = 32
-"""Characters of the id that the service adds to each grader's name, at least."""
+"""Minimum length of the id that the service appends to each grader's name."""
 _QUESTIONS = ("question", "input", "prompt", "query", "text", "messages")
 _EXPECTED = ("answer", "expected", "ideal", "reference", "correct_label", "label", "ground_truth", "target")
 _OPTIONS = ("model", "temperature", "top_p", "seed", "max_completion_tokens")
@@ -33,7 +33,7 @@ _JUDGED = ("label_model", "score_model", "score-model", "label-model")
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file holds output items."""
+    """Return whether a file contains output items."""
     head = source.head
     pages = head.get("data") if head.get("object") == "list" else None
     first = mapped(pages[0]) if isinstance(pages, list) and pages else head

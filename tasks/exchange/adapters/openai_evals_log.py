@@ -24,7 +24,7 @@ TOOL = "OpenAI evals (open source)"
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file begins with a specification."""
+    """Return whether a file begins with a specification."""
     return not mapped(source.head.get("spec")).keys().isdisjoint({"completion_fns", "eval_name"})
 
 
@@ -53,7 +53,7 @@ def read(source: Source) -> Iterator[Found]:
         said = asked.get("sampled") or matched.get("sampled")
         reply = said[0] if isinstance(said, list) and said else said
         yield Recorded(
-            "" if question else name,  # which is no more than the split and a number
+            "" if question else name,  # which is only the split and a number
             question,
             expected(matched.get("expected")),
             None if reply is None else text_of(reply),

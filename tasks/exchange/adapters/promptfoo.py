@@ -1,4 +1,4 @@
-"""Results of promptfoo: `eval -o results.json`, and its CSV as far as that goes.
+"""Results of promptfoo: `eval -o results.json`, and its CSV as far as possible.
 
 Source: promptfoo 0.121, version 3 of its results.
 """
@@ -45,14 +45,14 @@ _TARGET = re.compile(r"\[(?P<provider>[^\]]*)\] ?(?P<prompt>.*)", re.DOTALL)
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file is promptfoo's JSON, its JSON lines, or its CSV."""
+    """Return whether a file is promptfoo's JSON, its JSON lines, or its CSV."""
     inner = mapped(source.head.get("results"))
     known = isinstance(inner.get("results"), list) or {"prompts", "stats"} <= inner.keys()
     return known or source.head.keys() >= _LINE or source.head.keys() >= _HEAD
 
 
 def _question(given: Mapping[str, Any], prompt: str) -> str:
-    """Return what a test asks: its variable of a known name, else all of them, else the prompt."""
+    """Return a test's question: its variable of a known name, else all of them, else the prompt."""
     asked = {name: value for name, value in given.items() if name not in _EXPECTED and not name.startswith("__")}
     found = first(asked, _QUESTIONS) if len(asked) > 1 else next(iter(asked.values()), None)
     if found is None and asked:
@@ -75,7 +75,7 @@ def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int
     response, test = mapped(row.get("response")), mapped(row.get("testCase"))
     given = mapped(row.get("vars")) or mapped(test.get("vars"))
     failed, output, end = row.get("failureReason") == _ERROR, response.get("output"), response.get("finishReason")
-    # The value of a test's one assertion of an answer.
+    # The value of a test's one assertion about an answer.
     asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
     answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
     return Recorded(
@@ -98,7 +98,7 @@ def _name(row: Mapping[str, Any]) -> str:
 
 
 def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
-    """Name each provider and prompt: by the prompt too where a provider was asked by several."""
+    """Name each provider and prompt: with the prompt if a provider was asked with several."""
     labels = {
         (_name(row), counted(row.get("promptIdx")) or 0): text_of(within(row, "prompt", "label"))
         for row in rows
@@ -124,7 +124,7 @@ def read(source: Source) -> Iterator[Found]:
     rows = inner.get("results") or () if inner else [*source.rows()]
     prompts = objects(inner.get("prompts"))
     columns = [text_of(one.get("provider")) for one in prompts]
-    # Rows are looked through for their prompts only where a provider may have been asked by several.
+    # Rows are scanned for their prompts only if a provider may have been asked with several.
     targets = {} if columns and len({*columns}) == len(columns) else _targets(rows)
     models: dict[str, None] = {}
     for row in rows:

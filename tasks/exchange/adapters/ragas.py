@@ -26,16 +26,16 @@ _SHIPPED = (
     "response_relevancy", "answer_accuracy", "summary_score", "topic_adherence", "harmfulness", "maliciousness",
     "coherence", "conciseness", "nv_",
 )  # fmt: skip
-"""How the names begin of ragas' own metrics that ask a model."""
+"""Prefixes of ragas' own metrics that call a model."""
 
 
 def fits(source: Source) -> bool:
-    """Tell whether a file's rows are samples of ragas."""
+    """Return whether a file's rows are samples of ragas."""
     return "user_input" in source.head and bool({"response", "reference"} & source.head.keys())
 
 
 def _measured(source: Source) -> list[str]:
-    """Return the columns that are metrics: of numbers, or of pass and fail, in at least one row."""
+    """Return the metric columns: with numbers, or pass and fail, in at least one row."""
     found: dict[str, bool] = {}
     others: set[str] = set()
     for row in source.rows():
@@ -50,7 +50,7 @@ def _measured(source: Source) -> list[str]:
 
 
 def _asked(value: Any) -> str:
-    """Return the question: a text, or the messages of a conversation (in CSV as Python writes them)."""
+    """Return the question: a text, or the messages of a conversation (in CSV in Python's notation)."""
     if isinstance(value, str) and value.startswith("[{"):
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
             value = ast.literal_eval(value)

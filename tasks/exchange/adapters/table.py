@@ -1,4 +1,4 @@
-"""Any table: CSV, JSONL, Parquet, a JSON list; its columns are recognised, or the user names them."""
+"""Any table: CSV, JSONL, Parquet, a JSON list; columns are recognised by name, or named by the user."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from tasks.exchange.source import Source
 TOOL = "a table"
 _NOTHING: Mapping[str, Any] = {}
 ANY = True
-"""It reads what no other adapter knows."""
+"""Reads what no other adapter recognises."""
 NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "question_id", "sample_id", "item_id", "case_id", "test_id", "uid"),
     "question": ("question", "input", "prompt", "query", "problem", "instruction"),
@@ -25,7 +25,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge", "judge_model", "grader", "evaluator"),
     "score": ("score", "correct", "pass", "passed", "is_correct", "success", "accuracy", "exact_match", "grade"),
 }
-"""Ours, and what the columns may be called."""
+"""Our names, and their known aliases as columns."""
 
 
 def _named(source: Source) -> dict[str, str]:
@@ -45,7 +45,7 @@ def _named(source: Source) -> dict[str, str]:
 
 
 def fits(source: Source) -> bool:
-    """Tell whether the columns of a question, or its id, and of a score are recognised."""
+    """Return whether columns for a question or its id, and for a score, are recognised."""
     found = _named(source)
     return "score" in found and bool({"id", "question"} & found.keys())
 
@@ -56,7 +56,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
     "response": lambda value: None if value is None else text_of(value),
     "repeat": lambda value: None if (turn := number(value)) is None else counted(int(turn)),
 }  # fmt: skip
-"""How the cells of a column are read, by our name for it; scores apart."""
+"""Parsers of a column's cells, by our name for it; scores excepted."""
 _BLANK: Mapping[str, Any] = {ours: convert(None) for ours, convert in _READ.items()}
 
 
@@ -64,7 +64,7 @@ def read(source: Source) -> Iterator[Found]:
     """Read a table.
 
     Raises:
-        InputError: a column is not there, or none says what is asked, or how it was scored.
+        InputError: a column is missing, or none has the question, or the score.
     """
     named = _named(source)
     if "score" not in named or not {"id", "question"} & named.keys():

@@ -1,1 +1,1 @@
-"""One file a provider; each is found by its being here, and its package is imported only where it is used."""
+"""One file per provider, discovered by its presence; its package is imported only when it is used."""

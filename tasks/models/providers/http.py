@@ -1,4 +1,4 @@
-"""An application behind HTTP: a template says what it is sent, paths say where its answer holds what."""
+"""An application behind HTTP: a template defines the request, paths locate the values in its response."""
 
 import re
 from typing import Any, Literal, Self
@@ -12,12 +12,12 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
 _OWN = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
 BROUGHT = {"contexts": "retrieved_contexts", "citations": "citations"}
-"""What comes with an answer, by the option that says where: as metrics know it."""
+"""What accompanies an answer, by option name, under the name that metrics use."""
 _PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 
 
 class Options(Frozen):
-    """How the application is asked, and where in its answer things stand (dotted paths)."""
+    """How the application is called, and where its response has its values (dotted paths)."""
 
     method: Literal["POST", "GET", "PUT"] = Field("POST", description="a GET puts the body's keys into the query")
     headers: dict[str, str] = Field(default_factory=dict, description="more headers; no secrets: see `api_key_env`")

@@ -16,7 +16,7 @@ _ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "e
 
 
 def _check(model: Any) -> str:
-    """Refuse what Ollama would read over without a word: names of other servers, and values that are none."""
+    """Reject what Ollama would silently ignore: names of other servers, and invalid values."""
     if found := [name for name in _ELSEWHERE if name in model.extra]:
         return f"found `extra.{found[0]}`, which Ollama does not read; its name for it is `think`"
     think = model.extra.get("think")

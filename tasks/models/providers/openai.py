@@ -17,7 +17,7 @@ class Options(Frozen):
 
 
 def check(model: Any) -> str:
-    """Say which of an entry's parameters its form of the API does not have; empty where it has them all."""
+    """Return which of an entry's parameters its form of the API does not have; empty if it has them all."""
     if model.options["api"] == "chat":
         return ""
     from tasks.models.openai_forms import Responses
