@@ -241,7 +241,7 @@ def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
 
 
 def _cells(leaves: Sequence[_Key]) -> dict[_Key, list[_Key]]:
-    """List the finest cells of each cell; a finer cell with the same key replaces a roll-up."""
+    """List the finest cells of each cell; a roll-up takes precedence over a finer cell with the same key."""
     found: dict[_Key, list[_Key]] = {}
     for kept in ROLL_UPS:
         here: dict[_Key, list[_Key]] = {}

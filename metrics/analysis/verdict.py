@@ -271,7 +271,7 @@ def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
 
 
 def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
-    """Decide a whole by, in this order: its suites' errors, waiting requests, suites withheld, its own score."""
+    """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
     wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
     submitted = [suite.suite for suite in model.suites if suite.reason.startswith(f"{SUBMITTED}:")]
     withheld = [suite.suite for suite in model.suites if suite.withheld]

@@ -18,8 +18,10 @@ _Z_ALPHA, _Z_BETA = NormalDist().inv_cdf(1 - ALPHA / 2), NormalDist().inv_cdf(PO
 SINGLE_SPREAD = 0.5
 """The largest standard deviation of a yes/no value: half of them right."""
 PAIRED_SPREAD = math.sqrt(0.5)
-"""That of the difference of two yes/no values on one item, where the models are right half the time and
-independently: they disagree on half of the items. Models that agree more can be told apart sooner."""
+"""The standard deviation of the difference of two yes/no values on one item, with both models right half the time.
+
+They are taken as independent: they disagree on half of the items. It is smaller for models that agree more.
+"""
 FARTHEST = 10
 """Largest multiple of n that is reported: beyond it the score is too close to its threshold."""
 _MOST_PAIRS = 10**6
