@@ -9,7 +9,7 @@ _UNSEEN = pattern(
 
 
 def visible(text: object) -> str:
-    """Return text whose control and direction characters can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
+    """Return text with control and direction characters made visible: U+202E as ⟦U+202E⟧."""
     return _UNSEEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", str(text))
 
 

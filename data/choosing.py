@@ -157,7 +157,7 @@ def given_in(text: str, number: Number, wanted: AskedQuantity) -> bool:
 
 
 def _counts(following: str, word: str) -> bool:
-    """Return whether the Chinese words after a number name the quantity asked for: 个鸡蛋 and 枚鸡蛋, 米 and 米长."""
+    """Return whether the Chinese words after a number name the quantity asked for: 个鸡蛋, 枚鸡蛋; 米, 米长."""
     shared = any(following[at : at + 2] in word for at in range(len(following) - 1))
     return shared or (following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1))
 

@@ -11,9 +11,9 @@ OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error
 
 
 def worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
-    """Return the worst of models' verdicts and of changes against a baseline, of which a regression fails.
+    """Return the worst of models' verdicts and of changes against a baseline, where a regression fails.
 
-    '' where there is none.
+    '' if there are none.
     """
     found = {*verdicts, *("fail" if one == "regressed" else one for one in changes)}
     return next((one for one in reversed(OUTCOMES) if one in found), "")

@@ -306,8 +306,10 @@ class Step:
 
 
 Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]
-"""The programs to run for a sample, by keys of the metric's own: the outcomes of the calls of each, a tuple, reach
-`score` as `found["programs"][key]`."""
+"""Programs to run for a sample, by keys of the metric's choice.
+
+`score` receives the outcomes of each program's calls, a tuple, as `found["programs"][key]`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
