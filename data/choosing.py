@@ -203,8 +203,8 @@ _AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥�
 _MARKUP = 3
 """Maximum characters of markup between a cue and its number."""
 _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
-"""Characters before an equals sign that are searched for an operator, and after it for the result; equals signs
-and characters before the answer that are looked at."""
+"""Characters searched before an equals sign for an operator, and after it for the result; maximum number of equals
+signs, and of characters before the answer, that are examined."""
 _EQUALITY = pattern(r"=|≈|\bequals\b|\bравно\b|等于", re.IGNORECASE)
 _OPERATED = pattern(
     r"[0-9)}%].{0,20}(?:[-+*/×÷·−–]|\b[xXхХ]\b|\\times|\\cdot|\\div|\\frac|\b(?:times|plus|minus)\b)|\\frac"

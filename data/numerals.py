@@ -335,7 +335,7 @@ def _is_mixed(text: str, whole: Number, part: Number) -> bool:
     """Return whether a whole number and a proper fraction after it are one mixed number."""
     if whole.value is None or part.value is None or whole.value.denominator != 1 or whole.percent:
         return False
-    if part.value.denominator == 1 or not 0 < part.value < 1:  # the first nearly always; comparing takes longer
+    if part.value.denominator == 1 or not 0 < part.value < 1:  # usually the first test decides, which is faster
         return False
     written, between = text[part.start : part.end], text[whole.end : part.start]
     divided = len(written) == 1 or any(sign in written for sign in ("/", "⁄", "frac"))

@@ -266,8 +266,8 @@ class Score:
 
 
 Sample = Mapping[str, Any]
-"""What a metric sees: an item's columns with `facts` decoded, `response`, and `response_cut`, whether its tokens
-ran out; data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
+"""A metric's input: an item's columns with `facts` decoded, `response`, and `response_cut`, whether it is truncated;
+data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
 Found = Mapping[str, Mapping[str, Any]]
 """Results of earlier steps: step name -> question key -> parsed reply."""
 

@@ -1,7 +1,7 @@
-"""A suite: where its items come from, how they are asked, which metrics score the replies, what makes its score.
+"""A suite: the source of its items, its prompts, the metrics that score responses, and what makes its score.
 
 The shipped suites (`config/suites/*.yaml`), those of other distributions and a user's own are all declared in this
-form; nothing else of the project knows one by name.
+form; nothing else in the project refers to a suite by name.
 """
 
 import re
@@ -24,7 +24,7 @@ MAX_DROP = 0.02
 
 
 class Use(Frozen):
-    """How a suite uses a metric: what is the same for all metrics; the metric's own options stand beside it."""
+    """How a suite uses a metric: the settings common to all metrics, without the metric's own options."""
 
     enabled: bool = Field(default=True, description="false leaves the metric out")
     judges: tuple[str, ...] = Field((), description="names of judges; default: the suite's")
@@ -137,7 +137,7 @@ class Suite(Frozen):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
-        """Accept a list of names, or a name without options; a metric enabled without settings has none."""
+        """Accept a list of names, and names without options; `enabled: true` is the default and is dropped."""
         if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
             return {one: {} for one in value}
         if not isinstance(value, dict):
@@ -185,7 +185,7 @@ class Suite(Frozen):
 
     @property
     def asked_by(self) -> dict[str, str]:
-        """The prompts by short names, '' for the only one; `{option}` in a template's name is the loader's."""
+        """The prompts by short names, '' for the only one; `{option}` in a template's name is a loader option."""
         named = re.compile(r"[\w/-]+(?:\{\w+\}[\w/-]*)+")
         listed = self.prompts or {"": self.prompt}
         return {

@@ -39,7 +39,7 @@ class Options(Frozen):
 
 def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
-    needed = ("reference" if name == "answer" else name for name in required)  # what is expected is the reference
+    needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
     found = questions(options["data"], language=options["language"], required=("question", *needed))
     return chosen(found, options["sample"])
 

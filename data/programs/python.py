@@ -116,7 +116,7 @@ class _Finder:
         return None
 
     def _from_prose(self, text: str) -> _Found | None:
-        """Return the function's definition out of a text with prose, with the statements around that it needs."""
+        """Return the function's definition from a text with prose, with the statements around it that it needs."""
         text = without_prompts(text[-2 * SOURCE_CAP :], self.function)
 
         def tried() -> Iterator[_Found | None]:

@@ -1,4 +1,4 @@
-"""Find a whole program in a response, of which no function's name is known, or the body of a given function."""
+"""Extraction from a response of a whole program without a known function name, or of a given function's body."""
 
 import ast
 import re

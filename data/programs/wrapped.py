@@ -68,7 +68,7 @@ def _elements(text: str) -> Iterator[str]:
 
 
 def _strings(text: str) -> Iterator[str]:
-    """Yield the strings of JSON in a text; where it cannot be read as a whole, those that a definition begins."""
+    """Yield the strings of JSON in a text; if it does not parse as a whole, those that begin with a definition."""
     decoder = json.JSONDecoder(strict=False)
     for place in sorted(place for mark in "{[" if (place := text.find(mark)) >= 0):
         with suppress(ValueError, RecursionError):

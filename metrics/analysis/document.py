@@ -17,7 +17,7 @@ _COMPUTED = (
 _ELSEWHERE = ("models", "spending", "waiting")
 """Result fields already held by the verdict or the run's own facts."""
 _BARE = ("ModelScore", "SuiteScore")
-"""Fields that the verdict stores with its outcome."""
+"""Types that the verdict replaces by results with an outcome."""
 
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:

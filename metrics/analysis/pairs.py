@@ -163,7 +163,7 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
 
 
 def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
-    """Return the pairs of names that share neither model nor prompt; by name its model and its prompt."""
+    """Return the pairs of names that share neither model nor prompt; `prompted` maps names to both."""
     return frozenset(
         frozenset((a, b))
         for a, b in combinations(prompted, _PAIR)

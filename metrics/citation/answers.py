@@ -235,7 +235,7 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
 
 
 def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, ListedSource]) -> CitedAnswer:
-    """Build an answer whose JSON ties claims to sources, in the place of markers; a claim cites its sentence."""
+    """Build an answer from JSON that ties claims to sources instead of markers; a claim cites its sentence."""
     tied: list[Citation] = []
     cited: set[int] = set()
     for source in list(sources.values())[:_TIED]:

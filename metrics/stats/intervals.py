@@ -287,7 +287,7 @@ def mean_interval(
 
 
 def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
-    """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; units may come in any order."""
+    """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; the order of units is free."""
     units = len(sample.sizes)
     if not units:
         return MeanEstimate(None, Interval())

@@ -286,7 +286,7 @@ class SignFlips:
         return (int((means <= margin + _NOTHING).sum()) + 1) / (len(means) + 1)
 
     def limits(self, levels: tuple[float, float]) -> Interval:
-        """Return lower and upper limit, each one-sided at its own level; a bound where so few units have none."""
+        """Return lower and upper limit, each one-sided at its own level; the bounds if there are too few units."""
         ends = []
         for level, side in zip(levels, (-1.0, 1.0), strict=True):
             if self._means is None:

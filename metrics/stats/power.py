@@ -149,7 +149,7 @@ def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float
 
 
 def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
-    """Compute the number of yes/no pairs that tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+    """Compute the number of yes/no pairs that distinguish no change from a drop of `max_drop` with power 0.8.
 
     None if the tolerated drop is 0, which no number shows, or beyond a million pairs.
     """
@@ -241,7 +241,7 @@ def _flipped(sample: Differences, level: float) -> Callable[[float, float], floa
 
 
 def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
-    """Compute the number of similar questions that tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+    """Compute the number of similar questions that distinguish no change from a drop of `max_drop` with power 0.8.
 
     One-sided at `level`; None as in `needed_pairs`, or for a single unit.
     """
@@ -269,7 +269,7 @@ def _least(power: Callable[[float], float], low: float, high: float) -> float | 
 
 @dataclass(frozen=True, slots=True)
 class NeededQuestions:
-    """How many questions show a true drop with power 0.8 in a paired comparison; None: more than a million."""
+    """How many questions show a true drop with power 0.8 in a paired comparison; None: over a million."""
 
     drop: float
     n: int | None

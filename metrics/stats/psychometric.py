@@ -81,7 +81,7 @@ class CurveGrid:
         self._gain, self._loss = np.log(self._right), np.log1p(-self._right)
 
     def posterior(self, asked: Codes, right: Codes) -> Floats:
-        """Return the weight of each curve, places x steepnesses, given how many answers of each rung were right."""
+        """Return the weight of each curve, positions x steepnesses, given the right answers at each rung."""
         logarithm = self._gain @ right + self._loss @ (asked - right)
         weight = np.exp(logarithm - logarithm.max())
         return np.asarray(weight / weight.sum())

@@ -26,7 +26,7 @@ PARTS = np.minimum(np.geomspace(0.03, 1.0, 24), 0.99)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A confidence sequence after `n` observations: their mean, and what no look so far has refused."""
+    """A confidence sequence after `n` observations: their mean, and the values not rejected by any look so far."""
 
     n: int
     mean: float
