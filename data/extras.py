@@ -22,7 +22,7 @@ def packages(extra: str) -> list[str]:
 def installing(extra: str) -> str:
     """Return the command that installs an extra's packages, for messages.
 
-    A copy that is not installed has no such list: the command then names its requirements file.
+    A copy that is not installed does not know them: then the text names the extra in pyproject.toml.
     """
     named = packages(extra)
     if not named:

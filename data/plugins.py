@@ -172,7 +172,7 @@ def _added(kind: type) -> Iterator[Found]:
 
 @remembered
 def _points() -> Callable[..., EntryPoints]:
-    """Read the entry points of all installed distributions, once for all kinds; return a selector."""
+    """Read the entry points of all installed distributions, once for all kinds; return a selector by kind."""
     return entry_points().select
 
 

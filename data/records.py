@@ -266,7 +266,7 @@ class Score:
 
 
 Sample = Mapping[str, Any]
-"""A metric's input: an item's columns with `facts` decoded, `response`, and `response_cut`, whether it is truncated;
+"""An item's columns with `facts` decoded, `response`, and `response_cut`, whether it is truncated;
 data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
 Found = Mapping[str, Mapping[str, Any]]
 """Results of earlier steps: step name -> question key -> parsed reply."""

@@ -261,9 +261,9 @@ def chosen(text: str, there: Mapping[str, str], *, cut: bool = False) -> set[str
     """Return the options that a reply chooses; None if it makes no statement.
 
     The cascade, ignoring denied options: the last box with an option, else a concluding last line ('So B.'), else
-    the last statement with a cue ('the answer is B', '答案是 B', 'Ответ: B'), else the remaining option ('that leaves
-    B'), else those called right, else an option that is the last line or the first, unless lines are a list, else
-    all that it names. A statement that there is no answer ends the search. In a truncated reply (`cut`) only
+    the last statement with a cue ('the answer is B', '答案是 B', 'Ответ: B'), else the remaining one ('that
+    leaves B'), else those called right, else an option that is the last line or the first, unless lines are a list,
+    else all that it names. A statement that there is no answer ends the search. In a truncated reply (`cut`) only
     statements count, and a first line that is only an option.
 
     Source: ours.

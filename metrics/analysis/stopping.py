@@ -24,7 +24,7 @@ from metrics.stats.missing import highest, lowest, scored
 from metrics.stats.sequential import Look, Side, decided, follow, side
 
 GROWTH = 0.15
-"""Growth factor of the number of questions from one look to the next."""
+"""Fraction by which each round increases the number of questions asked."""
 _STRATUM = ("family", "level", "language")
 
 

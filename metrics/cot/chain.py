@@ -32,7 +32,7 @@ the limit is not counted.
 """
 
 BINARY = 10**FLOAT_DIGITS
-"""A result divided by this is the largest difference explained by a calculator's binary rounding."""
+"""A result divided by this is the largest difference attributed to a calculator's binary rounding."""
 
 SMALL = 2**61 - 1
 """Whole numbers below this are their own hash."""

@@ -222,7 +222,7 @@ def _student(sample: Differences, level: float) -> Callable[[float, float], floa
 def _flipped(sample: Differences, level: float) -> Callable[[float, float], float]:
     """Return the power of random signs, by the true difference and the variance of its mean.
 
-    Their tails are lighter than a normal sum's, and limited to the sum of the shifted units.
+    Their tails are lighter than a normal sum's, and their spread includes the shift of the units.
 
     Source: Cornish & Fisher 1938, by the fourth cumulant.
     """
