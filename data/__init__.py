@@ -1,1 +1,1 @@
-"""What flows: record types, table schemas, discovery of plugins, loaders of data sets."""
+"""Record types, table schemas, plugin discovery, and data set loaders."""

@@ -1,4 +1,4 @@
-"""The final answer of a free text: a cascade of rules, and which of them fired."""
+"""Extraction of the final answer from free text by a cascade of rules, recording which rule matched."""
 
 import re
 from collections.abc import Iterator
@@ -19,9 +19,9 @@ Rule = Literal["marker", "boxed", "cue", "last number"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A final answer: its exact value, the rule that found it, and how and where it is written.
+    """A final answer: its exact value, the rule that found it, its text and its position.
 
-    `position` is where the number begins; `anchor` where the marker, box or cue before it begins (for the last
+    `position` is the start of the number; `anchor` the start of the marker, box or cue before it (for the last
     number: the number itself), both in characters from the start of the text.
     """
 
@@ -33,16 +33,16 @@ class Answer:
 
     @property
     def said(self) -> bool:
-        """Whether a marker, a box or a cue states it; else it is inferred from the last number."""
+        """Whether a marker, a box or a cue states the answer; else it is inferred from the last number."""
         return self.rule != "last number"
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSearch:
-    """What the cascade came to: the answer, if there is one, and where the marker, box or cue stands, if one does.
+    """The result of the cascade: the answer, if any, and the position of the marker, box or cue, if any.
 
-    A marker that is followed by no single number (`#### unknown`, `#### 16-20`) ends the search without an
-    answer: an earlier number must not stand in for it.
+    A marker not followed by a single number (`#### unknown`, `#### 16-20`) ends the search without an answer: an
+    earlier number must not replace it.
     """
 
     answer: Answer | None = None
@@ -50,17 +50,17 @@ class AnswerSearch:
 
 
 TAIL = 2_000
-"""Characters after a marker or cue that are read for its number."""
+"""Characters searched for a number after a marker or cue."""
 WINDOW = 100_000
-"""Characters at the end of a text in which a cue phrase, or else the last number, is looked for."""
+"""Characters at the end of a text searched for a cue phrase, or else the last number."""
 _SHORT = 60
-"""Characters after a cue that may say that there is no answer; a longer sentence speaks of something else."""
+"""Maximum length of a statement after a cue that there is no answer; longer sentences are about something else."""
 _SHORTEST = 3
-"""Characters of the shortest statement that there is no answer."""
+"""Minimum length of a statement that there is no answer."""
 _MOST = 200
-"""Numbers at the end of a sentence that are looked at."""
+"""Maximum number of numbers examined at the end of a sentence."""
 _TRIES = 50
-"""Markers, boxes or cues that are tried, from the last one backwards."""
+"""Maximum number of markers, boxes or cues tried, from the last one backwards."""
 _MARKER = pattern(r"(?<!#)#{4,}(?!#)")
 _BOX = pattern(r"\\f?boxed\s{0,3}(?=[\s{0-9$+\-−])")
 _CUES = {  # a word in lower case, and the cues that hold it
@@ -95,7 +95,7 @@ _GOES_ON = pattern(
     r"следовательно|таким образом|всего|итого|но|однако|ответ)(?![^\W_])|所以|因此|但|不过|其实|一共|总共|答",
     re.IGNORECASE,
 )
-"""What leads on to an answer after a statement that there is none."""
+"""Phrases that introduce an answer after a statement that there is none."""
 _LISTED = pattern(
     r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
 )
@@ -123,10 +123,10 @@ def final_number(text: str, question: str = "", *, cut: bool = False) -> Answer 
 
     The cascade: the last `####` marker, else the last `\boxed{}`, else the last cue phrase (`the answer is`,
     `ANSWER:`, `A:`, `Ответ:`, `答案` …), else the last number that is not an operand, the end of a range, one of
-    several alternatives, or the number of a step. A marker, box or cue with something after it that is not one
-    number gives no answer. Of several in a sentence, the one in the currency or unit that `question` asks for, else
-    the last one computed. Percent and currency signs do not change a value. Of a reply that was `cut` the last
-    number is none: it stopped on the way there. Never raises; the time is linear.
+    several alternatives, or the number of a step. A marker, box or cue followed by anything but one number gives no
+    answer. Among several in a sentence, the one in the currency or unit that `question` asks for wins, else the
+    last one computed. Percent and currency signs do not change a value. The last number of a truncated reply
+    (`cut`) does not count, since it is only an intermediate result. Never raises; the time is linear.
 
     Source: SPEC 3 (seed 004), after the failures collected in notes/peers.md.
     """
@@ -134,9 +134,9 @@ def final_number(text: str, question: str = "", *, cut: bool = False) -> Answer 
 
 
 def search(text: str, question: str = "", *, cut: bool = False) -> AnswerSearch:
-    """Run the cascade of `final_number`; say also where the marker, box or cue stands.
+    """Run the cascade of `final_number`; also return the position of the marker, box or cue.
 
-    A heading `Answer:` above a derivation is no such place: the chain goes on below it.
+    A heading `Answer:` above a derivation does not count: the chain continues below it.
 
     Source: ours.
     """
@@ -151,7 +151,7 @@ def search(text: str, question: str = "", *, cut: bool = False) -> AnswerSearch:
 
 
 def _places(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
-    """Yield the markers, boxes and cues at which an answer may stand, the last of each kind first."""
+    """Yield the markers, boxes and cues that may precede an answer, the last of each kind first."""
     if "####" in text:
         for match in [*_MARKER.finditer(text)][: -_TRIES - 1 : -1]:
             if not _LISTED.match(text, match.end()):  # `#### 2. Add` and `#### Step 2` are headings
@@ -167,7 +167,7 @@ def _places(text: str) -> Iterator[tuple[Rule, re.Match[str]]]:
 
 @cache
 def _cues(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the cues with these words: a text is searched for few of them, which takes a fraction of the time."""
+    """Return the cues with these words; a text has few of them, which makes the search much faster."""
     return re.compile("|".join(_CUES[word] for word in words), re.IGNORECASE | re.VERBOSE)
 
 
@@ -184,7 +184,7 @@ def _boxed(reading: SearchedText, box: re.Match[str]) -> AnswerSearch | None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the brace that opens at `start` closes, or the end of what is read."""
+    """Return the position of the brace that closes the one at `start`, or the end of the searched text."""
     limit = min(len(text), start + TAIL)
     if text[start : start + 1] != "{":
         return min(limit, start + 40)
@@ -197,7 +197,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _after(reading: SearchedText, rule: Rule, anchor: int, start: int) -> AnswerSearch | None:
-    """Read the answer after a marker or a cue; None if nothing there looks like one."""
+    """Parse the answer after a marker or a cue; None if nothing there looks like one."""
     text = reading.text
     empty = _EMPTY.match(text, start, start + TAIL)
     begin = opened = empty.end() if empty else start
@@ -220,7 +220,7 @@ def _after(reading: SearchedText, rule: Rule, anchor: int, start: int) -> Answer
 
 
 def _withheld_at_last(text: str) -> bool:
-    """Tell whether the text says, in one of its last sentences, that there is no answer, and none follows."""
+    """Return whether one of the last sentences says that there is no answer, and none follows."""
     found = [*WITHHELD.finditer(text, max(0, len(text) - TAIL))]
     if not found:
         return False
@@ -234,9 +234,9 @@ def _sentence_end(text: str, start: int) -> int:
 
 
 def _derivation(text: str, anchor: int, begin: int) -> int | None:
-    """Return where a derivation or a list that stands after a cue ends; None where there is neither.
+    """Return where a derivation or a list after a cue ends; None if there is neither.
 
-    `Answer: 1) … 2) …`, `Answer: First …`, and equations sentence by sentence: the answer is what they come to.
+    `Answer: 1) … 2) …`, `Answer: First …`, and equations sentence by sentence: the answer is their result.
     """
     limit = min(len(text), begin + TAIL)
     items = list(_ITEM.finditer(text, begin, limit))
@@ -253,7 +253,7 @@ def _derivation(text: str, anchor: int, begin: int) -> int | None:
 
 
 def _conclusion(text: str, begin: int, limit: int) -> int | None:
-    """Return where the sentence ends that concludes a paragraph by an equation: `A fee of $2. So 4 + 2 = 6`."""
+    """Return the end of the sentence that concludes a paragraph by an equation: `A fee of $2. So 4 + 2 = 6`."""
     blank = text.find("\n\n", begin, limit)
     concluding = list(_THEREFORE.finditer(text, begin, limit if blank < 0 else blank))
     if not concluding or not text[begin : begin + 1].isalpha():
@@ -263,7 +263,7 @@ def _conclusion(text: str, begin: int, limit: int) -> int | None:
 
 
 def _equations(text: str, begin: int, limit: int) -> int | None:
-    """Return where two or more sentences in a row that each hold an equation end."""
+    """Return the end of two or more consecutive sentences that each hold an equation."""
     end, count = begin, 0
     while end < limit:
         bullet = _BULLET.match(text, end)
@@ -281,7 +281,7 @@ def _equations(text: str, begin: int, limit: int) -> int | None:
 
 
 def _last(reading: SearchedText, start: int, end: int, rule: Rule) -> Answer | None:
-    """Return what the last sentence comes to that states a number."""
+    """Return the result of the last sentence that states a number."""
     text = reading.text
     window = max(start, end - WINDOW)
     while end > window:

@@ -1,4 +1,4 @@
-"""Batches on their way: which cell of work they are, and the tables that hold them."""
+"""Batches between stages: their cell of work, and their tables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -19,17 +19,17 @@ class Ref:
 
     @classmethod
     def read(cls, told: Mapping[str, Any]) -> "Ref":
-        """Return the reference that a document has, such as a manifest."""
+        """Return the reference stored in a document, such as a manifest."""
         return cls(told["table"], told["digest"], told["rows"])
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as documents have it."""
+        """Return the reference as stored in documents."""
         return {"table": self.table, "digest": self.digest, "rows": self.rows}
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of work: which suite, target, batch, metric and judge; '' and None where it is of all.
+    """A cell of work: suite, target, batch, metric and judge; '' and None for all.
 
     Stages, reruns and records select by its fields; its text is for people only and is never parsed.
     """
@@ -49,9 +49,9 @@ class Cell:
 class QueryResult:
     """The result of a batch of requests; `span_s` is from the first call, at `began_s` (epoch), to the last reply.
 
-    `submitted` ones wait in batches at a server. `given` replies, of a data set or a recording, were asked of
-    nobody, and are in none of the other counts. `model` is the name of the entry that was asked, a judge's too; ''
-    where nobody was.
+    `submitted` requests wait in batches at a server. `given` replies come from a data set or a recording, without a
+    call, and are in none of the other counts. `model` is the entry that was asked, which may be a judge's; ''
+    without calls.
     """
 
     requests: Ref
@@ -70,7 +70,7 @@ class QueryResult:
 
 
 def spanned_s(asked: Iterable[QueryResult]) -> float:
-    """Compute the seconds in which at least one batch waited for replies: batches are asked side by side."""
+    """Compute the seconds in which at least one batch waited for replies: batches run concurrently."""
     total = until = 0.0
     for began, ended in sorted((one.began_s, one.began_s + one.span_s) for one in asked):
         total += max(0.0, ended - max(began, until))
@@ -80,7 +80,7 @@ def spanned_s(asked: Iterable[QueryResult]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class TwinCount:
-    """How many originals of a suite have no twin of a kind, and why; reason '' counts those that have one."""
+    """Number of originals of a suite without a twin of a kind, and why; reason '' counts those that have one."""
 
     suite: str
     kind: str
@@ -90,7 +90,7 @@ class TwinCount:
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """Another target's replies to the same items; `name` is what samples hold them under."""
+    """Another target's responses to the same items; `name` is their key in samples."""
 
     name: str
     requests: Ref
@@ -99,7 +99,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One target's replies to a batch of items, what is known of the sources they cite, and an opponent's."""
+    """One target's responses to a batch of items, the evidence on their cited sources, and an opponent's."""
 
     cell: Cell
     items: Ref
@@ -111,7 +111,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables that suites wrote, in batches."""
+    """The tables written by suites, in batches."""
 
     items: list[Ref] = field(default_factory=list)
     asked: list[QueryResult] = field(default_factory=list)
@@ -126,7 +126,7 @@ class Tables:
 
     @property
     def of_twins(self) -> "Tables":
-        """The same tables as those of renewed items, which no score of the suite counts."""
+        """The corresponding tables of renewed items, which no score of the suite counts."""
         asked = Tables(asked=self.asked, judged=self.judged)
         return asked.join(Tables(twin_items=self.items, twin_scores=self.scores))
 

@@ -1,4 +1,4 @@
-"""Characters that act in place of being seen: text of others' is shown with them made visible."""
+"""Neutralising characters that act instead of being shown, in untrusted text."""
 
 from data.patterns import pattern
 
@@ -9,18 +9,18 @@ _UNSEEN = pattern(
 
 
 def visible(text: object) -> str:
-    """Return text whose control and direction characters can be seen, U+202E as ⟦U+202E⟧: no terminal obeys it."""
+    """Return text with control and direction characters made visible: U+202E as ⟦U+202E⟧."""
     return _UNSEEN.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", str(text))
 
 
 def inert(text: object) -> str:
-    """Return text on one line that neither a terminal nor a reader of Markdown acts on: no image, link or HTML.
+    """Return text on one line, harmless in a terminal and in Markdown: no image, link or HTML.
 
-    It reads well where it is not taken for Markdown, too: of Prefect's pages some take it so, others do not.
+    It is also readable as plain text: some of Prefect's pages render Markdown, others do not.
     """
     return visible(" ".join(str(text).split())).replace("<", "‹").replace("](", "] (").replace("][", "] [")
 
 
 def storable(text: str) -> str:
-    """Return a text that UTF-8 can hold: half of a surrogate pair, which JSON may spell, becomes U+FFFD."""
+    """Return a text that UTF-8 can encode: a lone surrogate, possible in JSON, becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,7 +1,7 @@
-"""Choose the answer among a sentence's numbers: what is asked for, else what was computed, else the last.
+"""Choice of the answer among a sentence's numbers: the quantity asked for, else a computed one, else the last.
 
-A question asks for a currency, a percentage or a thing by its name. Candidates are a sentence's numbers but
-operands, ends of ranges, and each of several alternatives.
+A question asks for a currency, a percentage or a named thing. Candidates are a sentence's numbers except operands,
+ends of ranges, and alternatives.
 """
 
 import re
@@ -16,11 +16,11 @@ from data.numerals import CURRENCIES, MINUS, Number, narrow, numbers
 from data.patterns import pattern
 
 _ASKED_TAIL = 4_000
-"""Characters at the end of a question that are read."""
+"""Characters read at the end of a question."""
 
 
 class AskedQuantity(NamedTuple):
-    """What is asked for: money, a share in percent, or one of `words` (stems; Chinese: what follows 多少)."""
+    """The quantity asked for: money, a percentage, or one of `words` (stems; Chinese: the text after 多少)."""
 
     money: bool = False
     percent: bool = False
@@ -28,7 +28,7 @@ class AskedQuantity(NamedTuple):
 
 
 _UNIT_WITHIN = 40
-"""Characters after a number in which its unit stands."""
+"""Characters after a number searched for its unit."""
 _MONEY = pattern(
     r"\b(?:money|dollars?|bucks|euros?|costs?|costing|pay|pays|paid|paying|payment|earn\w*|spend\w*|spent|price\w*|"
     r"profits?|owes?|bill|salary|wages?|income|revenue|budget|expenses?|change|fees?|tips?|refund|debt|savings?|"
@@ -79,7 +79,7 @@ _PAID = pattern(
 
 
 def _stem(word: str) -> str:
-    """Cut the plural's ending off an English word; others stay, in lower case."""
+    """Remove an English plural ending; other words are only lowercased."""
     word = word.lower().replace("ё", "е")
     if not word.isascii():
         return word
@@ -93,7 +93,7 @@ _UNIT_STEMS = frozenset(map(_stem, _UNITS))
 
 
 def _alike(one: str, other: str) -> bool:
-    """Say whether two stems are one word: in English when equal, in Russian when their endings differ only."""
+    """Return whether two stems are the same word: equal in English, equal up to the ending in Russian."""
     if one == other or one.isascii():
         return one == other
     shared = max(3, min(len(one), len(other)) - 2)
@@ -102,13 +102,13 @@ def _alike(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def asked_quantity(question: str) -> AskedQuantity:
-    """Read what the last sentence that asks asks for; nothing where that is in doubt.
+    """Return the quantity that the last question in the text asks for; nothing if in doubt.
 
     Source: ours.
     """
     sentences = [one for one in re.split(r"(?<=[.!?。？！])\s*", question[-_ASKED_TAIL:].strip()) if one]
     asking = next((one for one in reversed(sentences) if one[-1] in "?？"), sentences[-1] if sentences else "")
-    # The last clause that asks: `if each box costs $3, how many boxes` names a price in passing.
+    # The last clause that asks: `if each box costs $3, how many boxes` mentions a price in passing.
     begins = [m.start() for m in re.finditer(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", asking, re.IGNORECASE)]
     clause = asking[begins[-1] if begins else max(asking.rfind("，"), asking.rfind(",")) + 1 :]
     words = _things(clause)
@@ -138,7 +138,7 @@ def _things(clause: str) -> frozenset[str]:
 
 
 def given_in(text: str, number: Number, wanted: AskedQuantity) -> bool:
-    """Say whether a number of the text is given in what is asked for."""
+    """Return whether a number of the text is given in the quantity asked for."""
     if wanted.percent:
         return number.percent
     if wanted.money:
@@ -157,13 +157,13 @@ def given_in(text: str, number: Number, wanted: AskedQuantity) -> bool:
 
 
 def _counts(following: str, word: str) -> bool:
-    """Say whether the Chinese words after a number name what is asked for: 个鸡蛋 and 枚鸡蛋, 米 and 米长."""
+    """Return whether the Chinese words after a number name the quantity asked for: 个鸡蛋, 枚鸡蛋; 米, 米长."""
     shared = any(following[at : at + 2] in word for at in range(len(following) - 1))
     return shared or (following[0] == word[0] and (following[0] not in _MEASURES or len(following) == 1))
 
 
 def is_money(text: str, number: Number) -> bool:
-    """Say whether a currency sign or name stands at a number."""
+    """Return whether a currency sign or name is next to a number."""
     signed = any(sign in CURRENCIES for sign in text[number.start : number.end])
     return signed or _PAID.match(text, number.end) is not None
 
@@ -173,19 +173,19 @@ Results = Mapping[Fraction, int]
 
 
 class SearchedText(NamedTuple):
-    """A text as it is searched for its answer: with narrow signs, and the question that it answers."""
+    """A text prepared for the search, with narrow signs, and the question that it answers."""
 
     text: str
     question: str
 
     @property
     def wanted(self) -> AskedQuantity:
-        """What the question asks for; read where several numbers may be the answer, which is seldom."""
+        """The quantity asked for; computed lazily, since it is seldom needed."""
         return asked_quantity(self.question)
 
 
 _GAP = 70
-"""Characters between two numbers beyond which they are not related."""
+"""Maximum distance in characters between related numbers."""
 _OPERATOR = pattern(
     r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
     r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
@@ -201,10 +201,10 @@ _UNKNOWN_BEFORE = pattern(r"(?<![^\W_])[xyzXYZхХ][)$]?[ \t]?[-+−–*/×÷·]
 _BETWEEN = pattern(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
 _AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
 _MARKUP = 3
-"""Characters of markup that may stand between a cue and its number."""
+"""Maximum characters of markup between a cue and its number."""
 _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
-"""Characters before an equals sign that are searched for an operator, and after it for the result; equals signs
-and characters before the answer that are looked at."""
+"""Characters searched before an equals sign for an operator, and after it for the result; maximum number of equals
+signs, and of characters before the answer, that are examined."""
 _EQUALITY = pattern(r"=|≈|\bequals\b|\bравно\b|等于", re.IGNORECASE)
 _OPERATED = pattern(
     r"[0-9)}%].{0,20}(?:[-+*/×÷·−–]|\b[xXхХ]\b|\\times|\\cdot|\\div|\\frac|\b(?:times|plus|minus)\b)|\\frac"
@@ -219,7 +219,7 @@ _ASIDE = pattern(
 )  # fmt: skip
 _AND_ASIDE = pattern(r"\b(?:and|и)[ ]*[$€£*_]*$", re.IGNORECASE)
 _OF = pattern(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the[ ]|these[ ]|those[ ])?[$€£*_]*$", re.IGNORECASE)
-"""`14 cars of 4 people`, not `a total of 54`."""
+"""Matches `14 cars of 4 people`, not `a total of 54`."""
 _EACH = pattern(r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:each|apiece|per|a piece|за штуку|за кажд\w+)\b", re.IGNORECASE)
 _COMPARED = pattern(
     r"[ *_]{0,3}(?:[^\W\d_]{1,15}[ ]){0,2}"
@@ -237,11 +237,11 @@ _OUT_OF = pattern(
     r"(?: этих| тех| всех| них)?[ *_$]*(?:total )?",
     re.IGNORECASE,
 )
-"""What stands between N and M in `N of the M`."""
+"""The text between N and M in `N of the M`."""
 _AMONG = pattern(r"[^0-9，。；,;.]{0,8}(?:当中|之中|中|里)[^0-9，。；,;.]{0,4}")
 _SHARE = pattern(r"[ *_]*(?:of|от|из|的)(?: the| its| his| her| their| этих| всех)?[ *_$\\(]*", re.IGNORECASE)
 _NAMED = pattern(r"-[^\W\d_]|(?:st|nd|rd|th)\b", re.IGNORECASE)
-"""What makes a number part of a compound or an ordinal: `10-year-old`, `3rd`."""
+"""Text that makes a number part of a compound or an ordinal: `10-year-old`, `3rd`."""
 _LABEL = pattern(r"(?:step|part|option|шаг|пункт|вариант|步骤|第|\[)[ *_#]{0,3}$", re.IGNORECASE)
 _META = pattern(
     r"[ *_]{0,3}(?:[^\W\d_]{1,12}[ ])?(?:steps?|ways|methods|approaches|equations|calculations|"
@@ -249,7 +249,7 @@ _META = pattern(
     r"|[个種种]?(?:步骤|方法)",
     re.IGNORECASE,
 )
-"""What speaks of the reply itself: `these 3 steps`."""
+"""Words for parts of the reply itself: `these 3 steps`."""
 _CLAUSE = pattern(
     r"[,;:](?=[\s$])|[，；：—–]|(?<=[ ])-(?=[ ])"
     r"|(?<![^\W_])(?=(?:so|therefore|thus|hence|making|leaving|because|since|значит|поэтому|потому что|так как|"
@@ -263,7 +263,7 @@ _BESIDE = pattern(
     r"|因为|由于|既然)|(?:which (?:is|was|are|were)|who|where|котор\w+)(?![^\W_]))",
     re.IGNORECASE,
 )
-"""The beginning of a clause that gives a reason, or says more of what was said."""
+"""The beginning of a clause that gives a reason or an explanation."""
 _REWORDED = pattern(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
 _BARE_END = pattern(r"[ ]?[*_$}\\)`]*(?:[\s(（,;.，；。]|$)")
 _WORDED = pattern(r"[ ]?[*_$}\\)`]*[ ]?[^\W\d_]")
@@ -272,7 +272,7 @@ _SIGNS = {"$": "dollar", "₽": "руб"}
 
 
 def candidates(text: str, begin: int = 0, end: int | None = None) -> list[Number]:
-    """Find the numbers of a stretch as `numbers` does, and mark the `joined` ones, no results by themselves.
+    """Find numbers as `numbers` does, and mark the `joined` ones, which are no results by themselves.
 
     Source: ours.
     """
@@ -313,14 +313,14 @@ def _related(text: str, found: Sequence[Number]) -> list[Number]:
 
 
 def _unit(text: str, number: Number) -> str:
-    """Return the unit of measure that a number has, before or behind it; '' where it has none."""
+    """Return the unit of measure before or after a number; '' if it has none."""
     written = text[number.start : number.end]
     behind = _UNIT.match(text, number.end)
     return next((word for sign, word in _SIGNS.items() if sign in written), unit(behind[1]) if behind else "")
 
 
 def _same_quantity(text: str, left: Number, right: Number) -> bool:
-    """Say whether two numbers are one quantity in two units: `60 minutes or 1 hour`."""
+    """Return whether two numbers are one quantity in two units: `60 minutes or 1 hour`."""
     if left.value is None or right.value is None:
         return False
     one, other = _unit(text, left), _unit(text, right)
@@ -331,11 +331,11 @@ def _same_quantity(text: str, left: Number, right: Number) -> bool:
 def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number | None:
     """Choose the answer among the numbers of one sentence or box that begins at `begin`, after a marker or a cue.
 
-    What follows the last equals sign goes first; then a bare number at the very beginning (`19 (7 dollars more)`);
-    then what is given in the currency or unit asked for; then the number at the beginning, unless only a later one
-    was computed; then the last one computed; then the first that no preposition makes an aside (`in 7 days she
-    earns 460`). Operands, ranges and alternatives are none; nor, beside others, what stands in brackets, the M of
-    `N of the M`, and a number that is part of a unit (`240 5 dollar bills`).
+    In order of preference: the number after the last equals sign; a bare number at the very beginning (`19 (7
+    dollars more)`); a number in the currency or unit asked for; the number at the beginning, unless only a later
+    one was computed; the last one computed; the first that no preposition makes an aside (`in 7 days she earns
+    460`). Operands, ranges and alternatives are excluded, and so are, if there are others, numbers in brackets, the
+    M of `N of the M`, and a number that is part of a unit (`240 5 dollar bills`).
     """
     text = reading.text
     free = [n for n in found if not n.joined]
@@ -354,14 +354,14 @@ def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number
 
 
 def is_of_the_reply(reading: SearchedText, number: Number) -> bool:
-    """Tell whether a number is a label (`step 3`) or counts the reply's steps, unless that is asked for."""
+    """Return whether a number is a label (`step 3`) or counts the reply's steps, unless those are asked for."""
     if _LABEL.search(reading.text, max(0, number.start - 12), number.start):
         return True
     return bool(_META.match(reading.text, number.end)) and not given_in(reading.text, number, reading.wanted)
 
 
 def essential(text: str, free: Sequence[Number], begin: int) -> list[Number]:
-    """Keep of the numbers of a sentence those that may be what it comes to; all of them where none is left."""
+    """Return the numbers of a sentence that may be its result; all of them if none qualifies."""
     flat = unbracketed(text, begin, free[-1].end)
     kept = list[Number]()
     for at, number in enumerate(free):
@@ -380,14 +380,14 @@ def essential(text: str, free: Sequence[Number], begin: int) -> list[Number]:
 
 
 def _is_whole(before: Number, gap: str) -> bool:
-    """Tell whether a number is the M of `N of the M` or `P % of M`, or part of the unit of the one before it."""
+    """Return whether a number is the M of `N of the M` or `P % of M`, or part of the unit of the one before it."""
     if before.percent and _SHARE.fullmatch(gap):
         return True
     return not gap.strip() or _OUT_OF.fullmatch(gap) is not None
 
 
 def _narrowed(reading: SearchedText, free: list[Number], begin: int, *, equals: bool) -> list[Number]:
-    """Keep of several numbers those that may be meant, the likeliest first."""
+    """Return the numbers that may be meant, the likeliest first."""
     text = reading.text
     opens = not text[begin : free[0].start].strip(" *_$\\({`~≈")
     if opens and not equals and _BARE_END.match(text, free[0].end) and not _WORDED.match(text, free[0].end):
@@ -410,10 +410,10 @@ def _narrowed(reading: SearchedText, free: list[Number], begin: int, *, equals: 
 
 
 def conclude(reading: SearchedText, free: Sequence[Number], begin: int, end: int) -> Number:
-    """Choose what a sentence from `begin` to `end`, which no cue introduces, comes to, of its free numbers.
+    """Choose the result of a sentence from `begin` to `end` without a cue, among its free numbers.
 
-    The last clause decides that has one, reasons and asides left out. Of several in it, the one in the unit asked
-    for; else the last.
+    The last clause with a number decides, leaving out reasons and asides. Among several in it, the one in the unit
+    asked for wins; else the last.
     """
     text = reading.text
     clauses = _clauses(text, begin, end)
@@ -430,7 +430,7 @@ def conclude(reading: SearchedText, free: Sequence[Number], begin: int, end: int
 
 
 def _is_beside(text: str, clause: tuple[int, int], *, named: bool) -> bool:
-    """Tell whether a clause gives a reason, or says more of what was said; not where it computes or is `named`."""
+    """Return whether a clause only gives a reason or explanation; False if it computes or is `named`."""
     found = _BESIDE.match(text, *clause)
     return found is not None and (found["why"] is not None or not (named or _EQUAL.search(text, *clause)))
 
@@ -459,7 +459,7 @@ def _is_aside(text: str, number: Number, begin: int) -> bool:
 
 
 def results(text: str) -> Results:
-    """Return what a text computes: the first number after each equals sign with an operator before it."""
+    """Return a text's results: the first number after each equals sign with an operator before it."""
     found: dict[Fraction, int] = {}
     for rank, match in enumerate([*_EQUALITY.finditer(text)][-_RESULTS:]):
         line = max(match.start() - _BEFORE, text.rfind("\n", 0, match.start()) + 1)
@@ -472,9 +472,9 @@ def results(text: str) -> Results:
 
 
 def unbracketed(text: str, begin: int, end: int) -> str:
-    """Return the stretch with what stands in round brackets blanked by NULs, length kept.
+    """Return the text with the content of round brackets replaced by NULs, keeping the length.
 
-    What says the same in other words stays: `60 minutes (or 1 hour)`.
+    Restatements stay: `60 minutes (or 1 hour)`.
     """
     stretch = text[begin:end]
     if "(" not in stretch:

@@ -1,4 +1,4 @@
-"""How this user types a command: `basic-control store verify`, or `python -m basic_control store verify`."""
+"""How this user invokes a command: `basic-control store verify`, or `python -m basic_control store verify`."""
 
 import sys
 from pathlib import Path
@@ -6,15 +6,15 @@ from pathlib import Path
 TOP = Path(__file__).parents[1]
 """The folder of the rooms."""
 CHECKOUT = (TOP / "pyproject.toml").is_file()
-"""Whether this is a checkout, and not an installed copy."""
+"""Whether this is a checkout, not an installed copy."""
 SCRIPT = "basic-control"
 BASELINES = "baselines"
-"""The folder of baselines, unless another is named."""
+"""The default folder of baselines."""
 PACKAGE = "python -m basic_control"
 
 
 def typed(words: str) -> str:
-    """Return a command's words, such as `store verify`, as this user would type them."""
+    """Return a command, such as `store verify`, as this user would type it."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name == "basic_control.__main__":

@@ -1,4 +1,4 @@
-"""Draw items: of a family, reproducible, without repeats or overlap between seeds; or rows of a data set."""
+"""Drawing of items: reproducible, from a family without repeats or overlap between seeds; or rows of a data set."""
 
 import hashlib
 import inspect
@@ -16,7 +16,7 @@ from data.options import Frozen, Seed, options_of
 from data.records import Family, Item
 
 REDRAWS = 2000
-"""Redraws in a row that all repeat a prompt: the space is taken to be exhausted."""
+"""Consecutive repeated prompts after which the space is considered exhausted."""
 Method = Literal["random", "first", "all"]
 
 
@@ -30,7 +30,7 @@ def source(*identity: object) -> Random:
 
 
 def content_id(*parts: object) -> str:
-    """Return 16 hex digits that name an item by its content, so that runs can be paired by it."""
+    """Return 16 hex digits that identify an item by its content, for pairing runs."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
@@ -53,8 +53,9 @@ def draw(
 ) -> list[Item]:
     """Draw `count` items of a family at a level, or a rung of its scale, with indices 0 … count - 1.
 
-    `given`, in place of a count: what each item is drawn with beside the level's parameters. A prompt in `seen`
-    (the run's prompts of this family; updated) is redrawn, in index order, with an attempt counter in the hash.
+    `given` replaces the count: extra generator arguments for each item, added to the level's parameters. A prompt
+    in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt counter in the
+    hash.
 
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
@@ -102,7 +103,7 @@ def draw(
 
 
 class Sampling(Frozen):
-    """Which rows of a data set are asked."""
+    """Which rows of a data set are used."""
 
     method: Method = Field("random", description="random (by the seed), first, or all")
     n: int = Field(30, ge=1, description="how many rows; all where there are fewer")
@@ -110,9 +111,9 @@ class Sampling(Frozen):
 
 
 def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
-    """Return the numbers of the chosen rows, ascending, from 0; all of them where there are no more than `n`.
+    """Return the numbers of the chosen rows, ascending, from 0; all of them if there are no more than `n`.
 
-    A random choice follows from seed, number of rows and n alone, on every machine.
+    A random choice depends only on seed, number of rows and n, on every machine.
     """
     if method == "all" or n >= rows:
         return list(range(rows))
@@ -122,7 +123,7 @@ def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:
 
 
 def chosen(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]:
-    """Yield the chosen items, each with its place among all as its index."""
+    """Yield the chosen items, each with its position in the data as its index."""
     for place in choose(len(items), **sampling):
         yield replace(items[place], index=place)
 

@@ -1,13 +1,13 @@
-"""The one error that a user is meant to read."""
+"""The error for users."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 class InputError(Exception):
-    """Report bad input in one message: what was found, what was expected, where, what to do.
+    """Bad input: the message says what was found, what was expected, where, and what to do.
 
-    The command line prints the message and exits with 2; it never shows a traceback for it.
+    The command line prints the message and exits with 2, without a traceback.
     """
 
 
@@ -16,7 +16,7 @@ class Stopped(Exception):  # noqa: N818 - said of a run
 
 
 def nearest(name: str, there: Iterable[str]) -> str:
-    """Return the question whether another name was meant, to stand behind a message; '' where none is like it."""
+    """Return a 'did you mean' question to append to a message; '' if no name is similar."""
     near = get_close_matches(name, [*there], n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

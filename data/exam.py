@@ -1,10 +1,10 @@
-"""What an exam's question holds, and how a split is marked: shared by the exam's families and metrics.
+"""Contents of an exam's questions, and marking of splits: shared by the exam's families and metrics.
 
-The facts of an exam's item: `exam` (which judged step is examined), `questions` (each with `key` and the `values`
-that fill the step's prompt), `truth` (a label; by claim's id; or the atomic facts of a text) and `kind`. An item of
-probes puts one question in several forms: as it is (`PLAIN`), again word for word (`AGAIN`), in other words that
-change nothing (`REWORDED`), and with what should not matter, a probe each; `wanted` has, by probe, the verdict that
-it speaks for. Of a set that people labelled, `folded` says which label of the set stands for a verdict.
+The facts of an exam's item: `exam` (the examined step), `questions` (each with `key` and the `values` for the
+step's prompt), `truth` (a label; by claim's id; or the atomic facts of a text) and `kind`. An item of probes has
+one question in several forms: unchanged (`PLAIN`), repeated (`AGAIN`), reworded without a change of meaning
+(`REWORDED`), and with an irrelevant feature for each probe; `wanted` has the verdict that each probe favours. In a
+human-labelled set, `folded` maps verdicts to the set's labels.
 """
 
 import re
@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 PLAIN, AGAIN, REWORDED = "plain", "again", "reworded"
-"""The forms of a probed question beside the probes themselves."""
+"""The forms of a probed question besides the probes."""
 EXAM, QUESTIONS, TRUTH, KIND = "exam", "questions", "truth", "kind"
 FOLDED, WANTED = "folded", "wanted"
 
 JUDGE = "{judge}"
-"""Stands in a question for the judge's own name."""
+"""Placeholder in a question for the judge's own name."""
 FAMILIES = {"entails": "exam_entailment", "split": "exam_splitting"}
-"""The exam's families where they are named otherwise than the step that they examine."""
+"""The exam's families that are not named after the step they examine."""
 ORDER = "/"
-"""Between the form of a probed question and the order in which two responses stand in it."""
+"""Separates the form of a probed question from the order of its two responses."""
 
 
 def family_of(exam: str) -> str:
@@ -33,15 +33,15 @@ _LETTER = "0-9A-Za-zА-яЁё"
 
 
 def matches(text: str, surface: str) -> bool:
-    """Say whether a value stands in a text, whole: not as a part of a longer number or word."""
+    """Return whether a value occurs in a text as a whole, not within a longer number or word."""
     return bool(re.search(rf"(?<![{_LETTER}]){re.escape(surface)}(?![{_LETTER}])", text, re.IGNORECASE))
 
 
 def mark_split(facts: Sequence[Mapping[str, Any]], claims: Sequence[str]) -> dict[str, int]:
-    """Count how a text's atomic facts came out of a split.
+    """Count how a split treated a text's atomic facts.
 
-    `alone`: in a claim of their own; `joined`: in a claim with other facts; `missing`; `repeated`: claims that say
-    a fact once more; `extra`: claims that hold no fact, of all `claims`.
+    `alone`: in a separate claim; `joined`: in a claim with other facts; `missing`; `repeated`: claims that repeat a
+    fact; `extra`: claims without a fact, among all `claims`.
     """
     held = [
         [place for place, fact in enumerate(facts) if any(matches(claim, one) for one in fact["surfaces"])]

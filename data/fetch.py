@@ -16,22 +16,22 @@ TIMEOUT_S = 30.0
 BLOCK = 1 << 16
 """Bytes read at a time."""
 UNKNOWN = 1 << 24
-"""Bytes that a file whose size is not known may have."""
+"""Maximum size in bytes of a file of unknown size."""
 MARGIN = 1 << 20
-"""Bytes beyond the known size that a server may send before it is cut off."""
+"""Bytes accepted beyond the known size before the download is aborted."""
 Progress = Callable[[str, int, int], None]
-"""Told of a data set's name, the bytes that are here, and the bytes that there are."""
+"""Progress callback: the data set's name, bytes downloaded, and total bytes."""
 
 
 def fetch(name: str, *, base: str = "", progress: Progress | None = None) -> list[Path]:
-    """Download the files of a data set, and return where they are; what is there and right is left alone.
+    """Download the files of a data set and return their paths; files already there and intact are kept.
 
-    A broken download goes on where it stopped. `base` replaces the server's address: another mirror of the same
-    paths (https, or http on the loopback).
+    An interrupted download is resumed. `base` replaces the server's address: another mirror of the same paths
+    (https, or http on the loopback).
 
     Raises:
-        InputError: no such data set, no network, an answer other than the file, or a file that hashes to
-            something else (which is deleted).
+        InputError: no such data set, no network, an answer other than the file, or a file with a wrong hash (which
+            is deleted).
     """
     names = GROUPS.get(name, (name,))
     if unknown := [one for one in names if one not in SOURCES]:
@@ -61,7 +61,7 @@ def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path
 
 
 def _mirrored(url: str, base: str) -> str:
-    """Return the address of a mirror: https only, but for the loopback."""
+    """Return the address of a mirror: https, or http on the loopback only."""
     from urllib.parse import urlsplit
 
     parts = urlsplit(base)
@@ -115,7 +115,7 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
 
 
 def _fault(path: Path, source: PublicFile) -> str:
-    """Return what a file hashes to instead of what it should; empty where it is right."""
+    """Return a file's actual hash if it is wrong; '' if it is right."""
     for name, expected, begin in (
         ("sha256", source.sha256, hashlib.sha256),
         ("git blob id", source.blob, lambda: hashlib.sha1(b"blob %d\0" % path.stat().st_size)),  # noqa: S324 - git's own

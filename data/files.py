@@ -1,4 +1,4 @@
-"""Rows of a user's file: Parquet, JSONL, CSV, TSV (all but the first also gzipped); errors name file and line."""
+"""Rows of a user's file: Parquet, JSONL, CSV, TSV (all but Parquet also gzipped); errors name file and line."""
 
 import csv
 import gzip
@@ -20,12 +20,12 @@ _BATCH, _BUFFER = 5_000, 1 << 20  # rows and bytes of a Parquet file that are re
 
 
 class _Kept:
-    """The rows of files as they were parsed, while somebody wants each file parsed once."""
+    """The parsed rows of files, kept while some caller wants each file parsed once."""
 
     def __init__(self) -> None:
         self.wanted = 0
         self.parsed: dict[tuple[Any, ...], list[Row]] = {}
-        self.lock = threading.RLock()  # of two readers at once, the second waits for the first's rows
+        self.lock = threading.RLock()  # a second concurrent reader waits for the first's rows
 
 
 _kept = _Kept()
@@ -33,9 +33,9 @@ _kept = _Kept()
 
 @contextmanager
 def parsed_once() -> Iterator[None]:
-    """Parse each file once inside, in any thread: its rows are kept until `release`, or the outermost end.
+    """Parse each file only once inside this context, in any thread.
 
-    A file that changes meanwhile is parsed again.
+    Rows are kept until `release`, or the outermost exit. A file that changes meanwhile is parsed again.
     """
     with _kept.lock:
         _kept.wanted += 1
@@ -49,7 +49,7 @@ def parsed_once() -> Iterator[None]:
 
 
 def release(paths: Collection[Path]) -> None:
-    """Keep the rows of these files no longer."""
+    """Drop the kept rows of these files."""
     names = {path.resolve() for path in paths}
     with _kept.lock:
         for key in [key for key in _kept.parsed if key[0] in names]:
@@ -57,9 +57,9 @@ def release(paths: Collection[Path]) -> None:
 
 
 def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a file's rows, one at a time where it is read by lines; inside `parsed_once`, all were parsed before.
+    """Yield a file's rows, lazily if it is read by lines; inside `parsed_once`, from the cache.
 
-    `unnamed`: the columns of a TSV that has no header: one whose first line does not name the first of them.
+    `unnamed`: the columns of a TSV without header, which is one whose first line does not name the first of them.
 
     Raises:
         InputError: no such file, an unknown type, or a row that cannot be read.
@@ -77,7 +77,7 @@ def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
 
 
 def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
-    """Yield a file's rows as they are read; none is kept, whoever wants each file parsed once.
+    """Yield a file's rows as they are read, without caching, even inside `parsed_once`.
 
     Raises:
         InputError: an unknown type, or a row that cannot be read.
@@ -98,9 +98,9 @@ def _first_line(path: Path) -> list[str]:
 
 
 def plain_tsv(path: Path, names: Sequence[str] = ()) -> Iterator[Row]:
-    """Read lines of cells with tabs between them; a quotation mark is a character as any other.
+    """Read tab-separated lines; quotation marks have no special meaning.
 
-    `names` are the columns where no first line says them.
+    `names` are the columns if there is no header.
 
     Raises:
         InputError: a line that cannot be read, or has another number of cells.
@@ -128,7 +128,7 @@ def _decoded(line: bytes, where: str) -> str:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    import polars as pl  # which takes its time, and what is checked alone is mostly text
+    import polars as pl  # slow import, and checks alone mostly read text files
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -161,7 +161,7 @@ def _csv(path: Path) -> Iterator[Row]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file's bytes, unpacked where it is gzipped."""
+    """Open a file's bytes, decompressed if it is gzipped."""
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as raw:
             yield cast("BinaryIO", raw)

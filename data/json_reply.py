@@ -1,7 +1,7 @@
-"""Read the JSON object out of a model's reply: fences, prose around it, trailing commas and thinking allowed.
+"""Parser for JSON in a model's reply: fences, prose around it, trailing commas and thinking are allowed.
 
-Every scan goes forward only, so that time is linear in the reply's length whatever it holds. What is not JSON in
-substance stays refused: NaN and Infinity, cut objects, a key given twice.
+Every scan goes forward only, so that time is linear in the length of any reply. Content that is not JSON is
+refused: NaN and Infinity, truncated objects, duplicate keys.
 """
 
 import json
@@ -18,7 +18,7 @@ from data.records import Unparsable
 from data.thinking import split
 
 DEPTH = 48
-"""How deep objects and arrays may nest; replies need three."""
+"""Maximum nesting depth of objects and arrays; replies need three."""
 _SPACE = pattern(r"[ \t\r\n\u00a0\ufeff]*+")
 _STRING = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NUMBER = pattern(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")
@@ -53,7 +53,7 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_finite, parse_float=_f
 
 
 def _string(token: str) -> str:
-    """Decode a JSON string; an escape that JSON does not know keeps its backslash, a lone surrogate becomes �."""
+    """Decode a JSON string; an escape unknown to JSON keeps its backslash, a lone surrogate becomes �."""
     try:
         text = str(json.loads(token, strict=False))
     except ValueError:
@@ -73,11 +73,10 @@ def _scalar(text: str, position: int) -> tuple[Any, int]:
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What is read as JSON; every pattern goes forward only.
+    """The accepted JSON grammar; every pattern goes forward only.
 
-    `read` makes a text of a string's token, `key` matches what names a member, `scalar` reads what is neither a
-    string nor a container. `strict`: commas must stand between members (one after the last is allowed), and no key
-    twice.
+    `read` decodes a string token, `key` matches a member's name, `scalar` parses other scalars. `strict`: members
+    need commas between them (a trailing one is allowed), and keys are unique.
     """
 
     space: re.Pattern[str]
@@ -140,7 +139,7 @@ _JSON = Grammar(_SPACE, _STRING, _STRING, _string, _scalar, {":"}, DEPTH, strict
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield every outermost JSON object of a reply, in order; what is broken is passed over."""
+    """Yield every outermost JSON object of a reply, in order; broken ones are skipped."""
     return _outermost(split(text)[0], "{")
 
 
@@ -172,7 +171,7 @@ def read_object(text: str, *keys: str) -> dict[str, Any]:
 
 
 def _outermost(text: str, opening: str) -> Iterator[Any]:
-    """Yield every outermost value that begins so; what is broken is passed over."""
+    """Yield every outermost value with this opening; broken ones are skipped."""
     position = text.find(opening)
     while position >= 0:
         try:
@@ -185,7 +184,7 @@ def _outermost(text: str, opening: str) -> Iterator[Any]:
 
 
 def read_value(text: str) -> Any:
-    """Return the JSON value that a reply is or holds: the whole reply, else its last object, else its last array.
+    """Return a reply's JSON value: the whole reply, else its last object, else its last array.
 
     Raises:
         Unparsable: there is none.

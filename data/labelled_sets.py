@@ -1,7 +1,7 @@
-"""Public sets that people labelled, as questions to judges: which step each examines, and how its labels are read.
+"""Public human-labelled sets as questions to judges: the step each examines, and how its labels are read.
 
-A set's labels rarely say all that a step's verdicts do: where it does not tell two of them apart, they are folded
-into one, of which each is right. Rows whose label says nothing of the step are left out.
+A set's labels are often coarser than a step's verdicts: verdicts that it does not distinguish are folded into one,
+and any of them is right. Rows whose label is irrelevant to the step are left out.
 
 Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al. 2024), LiDiRus with people's votes
 (Shavrina et al. 2020), ProcessBench (Zheng et al. 2025).
@@ -22,7 +22,7 @@ from data.records import Item
 from data.sources import GROUPS, SOURCES, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
-"""A kind, the truth, and the values of each question put for it."""
+"""A kind, the truth, and the values of each of its questions."""
 _NOT = "not SUPPORTED"
 _LESS = "less than 2"
 _ENTAILED = {"1": "SUPPORTED"}
@@ -31,9 +31,9 @@ _NOT_ENTAILED = {"1": _NOT}
 
 @dataclass(frozen=True, slots=True)
 class LabelledSet:
-    """A set: `domain` in words, the judged step by its exam's name, the labels that it tells apart, the best first.
+    """A set: `domain` in words, the judged step by its exam's name, the labels it distinguishes, best first.
 
-    `folded` maps verdicts to the label that stands for them; `keys` name the questions of an item, by their place.
+    `folded` maps verdicts to their common label; `keys` name the questions of an item, in order.
     """
 
     domain: str
@@ -46,7 +46,7 @@ class LabelledSet:
 
 
 def read_wice(path: Path) -> Iterator[Question]:
-    """Yield a claim with each of its evidence sets; a set that supports it is enough, as its authors have it."""
+    """Yield a claim with each of its evidence sets; one supporting set is enough, as its authors define it."""
     gathered: dict[str, list[Row]] = {}
     for number, row in enumerate(rows(path), 1):
         where = f"{path}, row {number}"
@@ -66,7 +66,7 @@ def read_wice(path: Path) -> Iterator[Question]:
 
 
 def read_begin(path: Path) -> Iterator[Question]:
-    """Yield a response with what it was to rest on; generic ones, which state nothing, are left out."""
+    """Yield a response with its source; generic responses, which state nothing, are left out."""
     for number, row in enumerate(plain_tsv(path), 2):
         where = f"{path}, line {number}"
         label = _one_of(row, "begin_label", ("Fully attributable", "Not fully attributable", "Generic"), where)
@@ -88,7 +88,7 @@ def read_llmbar(path: Path) -> Iterator[Question]:
 
 
 def read_lidirus(path: Path) -> Iterator[Question]:
-    """Yield a pair of sentences with what most people said of it; pairs with a draw are left out."""
+    """Yield a pair of sentences with the majority's label; pairs with a draw are left out."""
     votes: dict[tuple[str, str], Counter[str]] = {}
     for number, row in enumerate(rows(path), 1):
         where = f"{path}, row {number}"
@@ -104,7 +104,7 @@ def read_lidirus(path: Path) -> Iterator[Question]:
 def read_processbench(path: Path) -> Iterator[Question]:
     """Yield a problem with a solution in steps, and whether people found a wrong one; there is no reference.
 
-    No hash of the file is known: that all of its rows are there, each with the id of its place, stands in for it.
+    The file's hash is not known; it is checked by having all of its rows, each with the id of its place.
     """
     listed, most = [*rows(path)], SOURCES[path.stem].rows
     if len(listed) != most:
@@ -162,11 +162,11 @@ SETS: Mapping[str, LabelledSet] = {
     ),
     "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
 }  # fmt: skip
-"""The sets by their names."""
+"""The sets by name."""
 
 
 def files_of(name: str) -> list[Path]:
-    """Return where the files of a set are kept."""
+    """Return the paths of a set's files."""
     return [local_path(one) for one in GROUPS.get(name, (name,))]
 
 
@@ -174,7 +174,7 @@ def read_set(name: str) -> list[Item]:
     """Return a set's questions as items of an exam.
 
     Raises:
-        InputError: it was not fetched, or a row is not of its form.
+        InputError: it was not fetched, or a row is malformed.
     """
     told = SETS[name]
     found = []
@@ -186,7 +186,7 @@ def read_set(name: str) -> list[Item]:
 
 
 def _item(name: str, told: LabelledSet, kind: str, truth: Any, listed: Sequence[Mapping[str, Any]]) -> Item:
-    """Make an item; its own prompt, for people, is the questions' texts."""
+    """Make an item; its prompt, for people, is the questions' texts."""
     keys = told.keys or map(str, range(1, len(listed) + 1))
     questions = [{"key": key, "values": dict(values)} for key, values in zip(keys, listed, strict=True)]
     facts = {EXAM: told.exam, QUESTIONS: questions, TRUTH: truth, KIND: kind, "response": ""}

@@ -1,4 +1,4 @@
-"""What a suite's items come from, told without making them: files, versions, needs, and given responses."""
+"""Facts about a suite's items without making them: files, versions, needs, and given responses."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from data.suites import Suite
 from data.units import UnitIdentity, identity_of, verifier_of
 
 RESPONSE = "response"
-"""The fact that is a reply given with the data."""
+"""The fact that holds a response given with the data."""
 
 
 def digests_of(suite: Suite) -> tuple[str, ...]:
-    """Return the SHA-256 of each file that a suite's items come from, so that a changed one is loaded again.
+    """Return the SHA-256 of each file behind a suite's items, so that a changed one is reloaded.
 
-    '' where there is no such file: the loader says what is wrong with it.
+    '' for a missing file, which the loader reports.
     """
     found = []
     for path in loader(suite.loader).files(suite.source):
@@ -31,30 +31,30 @@ def digests_of(suite: Suite) -> tuple[str, ...]:
 
 
 def offered(suite: Suite) -> Mapping[str, Any]:
-    """Return the loader's options, for as many items as may be asked where a suite asks until it is decided."""
+    """Return the loader's options, offering the maximum number of items if a suite asks until decided."""
     if suite.stop is None:
         return suite.source
     return loader(suite.loader).offer(suite.source, suite.stop.most)
 
 
 def families_of(suite: Suite) -> tuple[Family, ...]:
-    """Return the families that a suite's items are drawn from; none where they are read."""
+    """Return the families that a suite's items are drawn from; none if they are read."""
     unit = loader(suite.loader)
     return tuple(unit.units(suite.source).values()) if unit.units else ()
 
 
 def makers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
-    """Return what makes a suite's items: the loader, and the families that it draws from."""
+    """Return the units that make a suite's items: the loader, and the families that it draws from."""
     return (identity_of(Loader, suite.loader), *(identity_of(Family, one.name) for one in families_of(suite)))
 
 
 def verifiers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
-    """Return what verifies a suite's replies: its families."""
+    """Return the units that verify a suite's responses: its families."""
     return tuple(verifier_of(family) for family in families_of(suite))
 
 
 def scorers_of(suite: Suite) -> tuple[UnitIdentity, ...]:
-    """Return what scores a suite's replies: its families' verifiers, and its metrics that have rules themselves."""
+    """Return the units that score a suite's responses: its families' verifiers, and its metrics with rules."""
     metrics = (identity_of(Metric, name) for name in suite.used if not metric(name).verifies)
     return (*verifiers_of(suite), *metrics)
 
@@ -69,23 +69,23 @@ def needs_of(suite: Suite) -> tuple[str, ...]:
 
 
 def compared(suite: Suite, name: str) -> tuple[str, ...]:
-    """Return what a metric compares responses with, a column or a target of the run, if it compares at all."""
+    """Return the column or target that a metric compares responses with, if any."""
     unit = metric(name)
     return (unit.opponent(suite.options(name)),) if unit.opponent else ()
 
 
 def judged_by(suite: Suite) -> tuple[str, ...]:
-    """Return the suite's metrics that ask judges."""
+    """Return the suite's metrics that use judges."""
     return tuple(name for name in suite.used if metric(name).steps)
 
 
 def runs_programs(suite: Suite) -> bool:
-    """Say whether replies of a suite hold programs that are run."""
+    """Return whether responses of a suite hold programs to run."""
     return any(one.program for one in families_of(suite)) or any(metric(name).programs for name in suite.used)
 
 
 def responses_of(suite: Suite) -> str:
-    """Return the name under which responses that the data holds are reported; '' where models are asked.
+    """Return the name under which responses given with the data are reported; '' if models are asked.
 
     Raises:
         InputError: the data cannot be read, or holds responses in some rows only.

@@ -1,4 +1,4 @@
-"""Units of measure and counting words: of each dimension the sizes of its units, in the smallest of them."""
+"""Units of measure and counting words: the units of each dimension, in multiples of the smallest."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -9,7 +9,7 @@ import yaml
 
 @cache
 def dimensions() -> tuple[Mapping[str, int], ...]:
-    """Return each dimension's units by their words, in small letters; the last are the counting words."""
+    """Return each dimension's units by their words, in lower case; the last are the counting words."""
     text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     return tuple(
         {word: size for size, words in measure.items() for word in words.split()}
@@ -23,7 +23,7 @@ def _words() -> frozenset[str]:
 
 
 def unit(word: str) -> str:
-    """Return the unit that a word after a number is; the empty string if it is none that can be changed."""
+    """Return the unit that a word after a number denotes; '' if it is not a convertible unit."""
     lowered = word.lower()
     if lowered in _words():
         return lowered

@@ -64,7 +64,7 @@ def _grouped(lowered: str, cardinals: Sequence[re.Match[str]]) -> list[Word]:
 
 
 def _continues(text: str, group: Sequence[re.Match[str]], match: re.Match[str]) -> bool:
-    """Say whether a cardinal goes on with the next word."""
+    """Return whether the next word continues a cardinal."""
     last, value = _CARDINALS[group[-1][0]], _CARDINALS[match[0]]
     gap = text[group[-1].end() : match.start()]
     if _JOIN_AND.fullmatch(gap):
@@ -107,7 +107,7 @@ _AND_A_HALF = pattern(r"([零〇一二两三四五六七八九十百千]{1,20}|[
 
 
 def _han_value(run: str) -> Fraction:
-    """Read a Chinese numeral; digits in a row are read as digits (`二〇二四`)."""
+    """Parse a Chinese numeral; consecutive digits are read as digits (`二〇二四`)."""
     if all(c in _DIGITS for c in run):
         return F(int("".join(str(_DIGITS[c]) for c in run[:20])))
     total, section, digit = 0, 0, 0
@@ -150,11 +150,11 @@ _PRONOUN = pattern(r"(?<![a-zа-я])(?:no|any|every|each|some|this|that|the|anot
 _NEXT = pattern(r"[ \u00a0]([a-zа-я]+)")
 _ONES = frozenset("one один одна одно одного одному одним одном одной одну одною одни одних одними".split())
 _TOLD = 1_000
-"""Characters of a sentence in which numbers in words are looked for."""
+"""Characters of a sentence searched for numbers in words."""
 
 
 def worded(text: str) -> list[Number]:
-    """Find the numbers that a sentence states in words, as `numbers` does those in digits.
+    """Find the numbers that a sentence states in words, as `numbers` does for digits.
 
     `one` counts before a noun only: not in `one of them`. `two dozen` is 24, `two and a half` 2.5.
 
@@ -168,7 +168,7 @@ def worded(text: str) -> list[Number]:
 
 
 def _stated(text: str, word: Word) -> Number | None:
-    """Return a number in words with the dozen, the part or the half that follows it; None for a mere pronoun."""
+    """Return a number in words with a following dozen, part or half; None for a pronoun."""
     after = _NEXT.match(text, word.end)
     follows = after[1] if after else ""
     if text[word.start : word.end] in _ONES and (
@@ -184,7 +184,7 @@ def _stated(text: str, word: Word) -> Number | None:
 
 
 def spelled(text: str) -> Fraction | None:
-    """Return the one cardinal that a short text holds in words; None if there is none, or more than one.
+    """Return the single cardinal in words in a short text; None if there is none, or more than one.
 
     Source: ours.
     """
@@ -237,7 +237,7 @@ def _give(given: Given, written: str, *values: Fraction) -> None:
 
 
 def _give_digits(text: str, number: Number, given: Given) -> None:
-    """Give a number in digits, and what it is made of: `1/3`, `3:30`, `-5`, `1.5 million`, `20%`."""
+    """Add a number in digits, and its components: `1/3`, `3:30`, `-5`, `1.5 million`, `20%`."""
     written = text[number.start : number.end]
     value = number.value
     if value is not None:
@@ -252,7 +252,7 @@ def _give_digits(text: str, number: Number, given: Given) -> None:
 
 
 def _give_words(text: str, known: Sequence[re.Match[str]], counted: Sequence[Number | Word], given: Given) -> None:
-    """Give the numbers in words, the multiples and the parts; `known` are the words that may be such."""
+    """Add the numbers in words, the multiples and the parts; `known` are the candidate words."""
     ends = {count.end: count for count in counted if count.value is not None}
     for word in counted:
         if isinstance(word, Word):
@@ -276,7 +276,7 @@ def _give_words(text: str, known: Sequence[re.Match[str]], counted: Sequence[Num
 
 
 def _give_halves(text: str, ends: Mapping[int, Number | Word], given: Given) -> None:
-    """Give `two and a half`, `an hour and a half`, `две с половиной`."""
+    """Add `two and a half`, `an hour and a half`, `две с половиной`."""
     for match in _AND_HALF.finditer(text):
         count = ends.get(match.start())
         if count is not None and count.value is not None:

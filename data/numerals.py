@@ -1,5 +1,5 @@
 # ruff: noqa: PLR2004 - place values and group lengths of the decimal system are not magic here
-"""Numbers written with digits, in the conventions of English, Russian and Chinese texts, read exactly."""
+"""Numbers written with digits, in the conventions of English, Russian and Chinese texts, parsed exactly."""
 
 import re
 import unicodedata
@@ -12,17 +12,17 @@ from typing import NamedTuple
 from data.patterns import pattern
 
 MOST_DIGITS = 1000
-"""A number with more digits is not read: exact arithmetic on it would take unbounded time."""
+"""Maximum number of digits: exact arithmetic on longer numbers would take unbounded time."""
 MOST_EXPONENT = 400
-"""The largest power of ten of the scientific notation that is read."""
+"""Maximum exponent of the scientific notation."""
 
 
 class Number(NamedTuple):
-    """A number as it stands in a text: its value and its span, sign and currency included.
+    """A number in a text: its value and its span, sign and currency included.
 
-    `value` is None for digits that are not one number: a date, a time of day, a version, a power, or digits
-    without end. `joined` says that it is an operand, an end of a range or one of several alternatives, so that
-    it does not stand for a result by itself. `percent`: a percent sign follows.
+    `value` is None for digits that are not one number: a date, a time of day, a version, a power, or too many
+    digits. `joined`: it is an operand, an end of a range or one of several alternatives, and so no result by
+    itself. `percent`: a percent sign follows.
     """
 
     value: Fraction | None
@@ -32,13 +32,13 @@ class Number(NamedTuple):
     joined: bool = False
 
     def moved(self, by: int) -> "Number":
-        """Return the same number so many characters later."""
+        """Return the same number shifted by this many characters."""
         return self._replace(start=self.start + by, end=self.end + by)
 
 
 _NARROW = "0123456789"
 _ZEROS = {code - unicodedata.decimal(chr(code)) for code in range(130, 0x20000, 10) if chr(code).isdecimal()}
-"""Each script's zero. The nine other digits follow it in Unicode, so that of every ten signs one needs a look."""
+"""Each script's zero. Unicode puts the other nine digits after it, so only every tenth needs a look-up."""
 _WIDE = {
     **{zero + value: digit for zero in sorted(_ZEROS) for value, digit in enumerate(_NARROW)},
     **dict(zip(map(ord, "＋－，．：／＝％＄￥（）＃｛｝＊｜～﹣−﹢٫٬"), "+-,.:/=%$¥()#{}*|~--+.,", strict=True)),
@@ -46,7 +46,7 @@ _WIDE = {
 
 
 def narrow(text: str) -> str:
-    """Return the text with every script's digits (Unicode Nd) and full-width signs as ASCII, sign for sign."""
+    """Return the text with every script's digits (Unicode Nd) and full-width signs as ASCII, same length."""
     return text if text.isascii() else text.translate(_WIDE)
 
 
@@ -65,7 +65,7 @@ _WRITTEN = pattern(
 _WRITTEN_ASCII = pattern(rf"(?P<run>{_DIGITS}){_POWER}?")  # begins with a digit: found faster
 _PIECE = pattern(r"[0-9]+")
 _MARKS_OF = {".": ".", "'": "'", "’": "'", **dict.fromkeys(" \u00a0\u2007\u2009\u202f", " ")}
-"""What kind a separator is of; all others are commas, as LaTeX writes them too."""
+"""Kind of each separator; all others are commas, as LaTeX writes them too."""
 _SCALES = {
     "thousand": 3, "million": 6, "billion": 9, "trillion": 12, "hundred": 2,
     "тыс": 3, "тысяча": 3, "тысячи": 3, "тысяч": 3, "тысячу": 3, "млн": 6, "миллион": 6, "миллиона": 6,
@@ -82,19 +82,19 @@ _SCALE = pattern(
 )
 _SHORT_SCALE = pattern(r"([MB])(?![\w-])")
 _MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
-"""`3M` is three million, `3 m` is a length; of money (`$3m`, `€2 bn`) small letters are no length either."""
+"""`3M` is three million, `3 m` is a length; for money (`$3m`, `€2 bn`) small letters are scales too."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
 _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")
 CURRENCIES = "$€£¥₽₹₩₴₪฿"
-"""Signs that belong to the number which they stand at."""
+"""Signs that belong to the adjacent number."""
 _DEGREES = pattern(r"\^\s?\{?\s?\\circ")
 _RAISED = frozenset(f"^{_UP}")
 _LOWERED = str.maketrans(f"{_UP}⁻", "0123456789-")
 MINUS = "-−–‐‑﹣"
-"""Signs that may stand for a minus."""
+"""Signs that may be a minus."""
 _HAN = "⺀"
-"""Letters from here on are Chinese, which leaves no space between a word and a number."""
+"""Letters from here on are Chinese, which has no space between a word and a number."""
 _COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
 
 _CODE = pattern(r"(?:USD|EUR|GBP|RMB|CNY|RUB|JPY|INR|Rs|US|US\$)$")
@@ -125,7 +125,7 @@ def _plain(text: str) -> Iterator[tuple[Fraction | None, int, int]]:
     for match in pattern.finditer(text):
         start, end = match.span()
         kind = match.lastgroup
-        if kind == "run" and match[0].isdigit() and text[start - 1 : start] != ".":  # nearly always
+        if kind == "run" and match[0].isdigit() and text[start - 1 : start] != ".":  # fast path for the usual case
             yield _decimal(match[0], ""), start, end
         elif kind not in {"vulgar", "short", "under"}:
             yield from _run(text, match)
@@ -156,9 +156,9 @@ def _run(text: str, match: re.Match[str]) -> Iterator[tuple[Fraction | None, int
 
 
 def _raised(value: Fraction | None, power: str, kind: str) -> Fraction | None:
-    """Return a value times a power of ten, or (`x`, `u`) raised itself; None where that is no number to read.
+    """Return a value times a power of ten, or (`x`, `u`) raised itself; None if it is not a readable number.
 
-    A small raised digit is a power of ten alone: elsewhere it may be a note's (`45²`).
+    A superscript is read only as a power of ten: elsewhere it may be a note's (`45²`).
     """
     if value is None or len(power) > 4 or abs(int(power)) > MOST_EXPONENT:
         return None
@@ -200,7 +200,7 @@ def _split(run: str, offset: int, *, point: bool) -> Iterator[tuple[Fraction | N
 
 
 def _extent(digits: Sequence[str], marks: Sequence[str], at: int) -> tuple[int, str, str | None]:
-    """Return where the number that begins at a piece ends, its whole digits, and its decimals (None: no number)."""
+    """Return where the number starting at a piece ends, its whole digits, and its decimals (None: no number)."""
     mark, stop = marks[at], at + 1
     if mark and len(digits[at]) <= 3 and digits[at][0] != "0":
         while stop < len(digits) and marks[stop - 1] == mark and len(digits[stop]) == 3:
@@ -233,7 +233,7 @@ def _indian(digits: Sequence[str], marks: Sequence[str], at: int) -> int:
     return stop + 1 if whole and len(digits[stop]) == 3 else at + 1
 
 
-@lru_cache(maxsize=4096)  # most numbers are small ones, and making a fraction takes longer than finding it
+@lru_cache(maxsize=4096)  # most numbers are small, and making a fraction takes longer than finding it
 def _decimal(whole: str, part: str) -> Fraction | None:
     if len(whole) + len(part) > MOST_DIGITS:
         return None
@@ -241,7 +241,7 @@ def _decimal(whole: str, part: str) -> Fraction | None:
 
 
 def _in_name(text: str, start: int) -> bool:
-    """Say whether digits belong to a name, an exponent or an index: `x2`, `cm^2`, `a_{1}`."""
+    """Return whether digits belong to a name, an exponent or an index: `x2`, `cm^2`, `a_{1}`."""
     if start == 0:
         return False
     before = text[start - 1]
@@ -278,7 +278,7 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
 
 
 def _negative(text: str, at: int) -> int | None:
-    """Return where the minus sign stands that belongs to the number at `at`, if one does."""
+    """Return the position of the minus sign of the number at `at`, if it has one."""
     gap = at
     while gap and at - gap < 2 and text[gap - 1] in " \u00a0":
         gap -= 1
@@ -298,7 +298,7 @@ def _negative(text: str, at: int) -> int | None:
 
 
 def _combine(text: str, found: Sequence[Number]) -> list[Number]:
-    """Join what one number is written as: `3/4`, `1 3/4`, `1½`; and refuse `12/05/2024` and `3:30`."""
+    """Join the pieces of one number: `3/4`, `1 3/4`, `1½`; reject `12/05/2024` and `3:30`."""
     joined: list[Number] = []
     at = 0
     while at < len(found):
@@ -332,10 +332,10 @@ def _is_hour(number: Number) -> bool:
 
 
 def _is_mixed(text: str, whole: Number, part: Number) -> bool:
-    """Say whether a whole number and a proper fraction after it are one mixed number."""
+    """Return whether a whole number and a proper fraction after it are one mixed number."""
     if whole.value is None or part.value is None or whole.value.denominator != 1 or whole.percent:
         return False
-    if part.value.denominator == 1 or not 0 < part.value < 1:  # the first nearly always; comparing takes longer
+    if part.value.denominator == 1 or not 0 < part.value < 1:  # usually the first test decides, which is faster
         return False
     written, between = text[part.start : part.end], text[whole.end : part.start]
     divided = len(written) == 1 or any(sign in written for sign in ("/", "⁄", "frac"))

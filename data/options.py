@@ -1,7 +1,7 @@
-"""Options: what a unit (a family, a metric, a loader, a provider) declares that a configuration may set.
+"""Options: the settings that a unit (a family, a metric, a loader, a provider) declares for the configuration.
 
-A unit declares them as a frozen model with a type, a range and a meaning for each, or, where defaults say enough,
-as a plain mapping of names to defaults.
+A unit declares them as a frozen model with a type, a range and a meaning for each, or, if defaults are enough, as a
+plain mapping of names to defaults.
 """
 
 from collections.abc import Mapping
@@ -25,27 +25,27 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 OFF = BeforeValidator(lambda value: "off" if value is False else value)
-"""Takes what YAML reads an unquoted `off` as."""
+"""Accepts YAML's reading of an unquoted `off`."""
 NUMBERS = (int, float, int | None, float | None, Seed | None)
 
 
 class Frozen(BaseModel):
-    """What every part of the configuration is: frozen, and strict about its keys."""
+    """Base of all configuration models: frozen, and strict about keys."""
 
-    # An error's text is logged and kept by Prefect: it repeats nothing that somebody wrote.
+    # Prefect logs and stores error texts: they must not repeat user input.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod
     def _no_switch(cls, value: object, info: ValidationInfo) -> object:
-        """Refuse `yes` where a number belongs, which pydantic would take for 1."""
+        """Refuse `yes` for a number, which pydantic would take for 1."""
         if isinstance(value, bool) and cls.model_fields[info.field_name or ""].annotation in NUMBERS:
             raise ValueError("expected a number")
         return value
 
 
 Declared = Mapping[str, Any] | type[Frozen]
-"""Options as a unit declares them: a model, or names and defaults."""
+"""A unit's declared options: a model, or names and defaults."""
 
 
 class _Unit(Protocol):
@@ -70,13 +70,13 @@ def names(declared: Declared) -> tuple[str, ...]:
 
 
 def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every option's value: the given ones, checked, and the defaults of the rest.
+    """Return every option's value: the given ones, validated, and the defaults of the rest.
 
     Raises:
         ValidationError: an option that is not declared, or a value that does not fit (pydantic's, with its path).
     """
     if isinstance(declared, Mapping):
-        # What holds others is for the unit to check.
+        # Nested options are checked by the unit.
         kinds = (
             (name, type(one) if isinstance(one, bool | int | float | str) else Any)
             for name, one in declared.items()
@@ -86,7 +86,7 @@ def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_of(unit: _Unit, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return every option of a unit: the given ones, checked, and the defaults of the rest.
+    """Return every option of a unit: the given ones, validated, and the defaults of the rest.
 
     Raises:
         InputError: one that it does not declare, or a value that does not fit.
@@ -99,7 +99,7 @@ def options_of(unit: _Unit, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def explained(error: ValidationError, declared: Declared) -> str:
-    """Say in a sentence which option is wrong, what was found and what is expected."""
+    """Return a sentence on which option is wrong, what was found and what is expected."""
     said: list[str] = []
     for one in error.errors(include_url=False):
         path = ".".join(map(str, one["loc"]))

@@ -1,8 +1,7 @@
-"""Regular expressions that are compiled when they are first used.
+"""Regular expressions compiled at first use.
 
-The rules of a family or a reader are hundreds of patterns. To compile them all takes a tenth of a second, which a
-run pays once; whoever only asks which families there are (a mistake in a configuration, `--help`, the dry run)
-would wait for patterns that never meet a text.
+The rules of a family or a reader are hundreds of patterns. Compiling them all takes a tenth of a second, which is
+wasted if no text is matched, as when only listing families (a mistake in a configuration, `--help`, the dry run).
 """
 
 import re
@@ -10,13 +9,13 @@ from typing import Any, cast
 
 
 class _Pattern:
-    """A pattern of `re` that is not compiled yet; what was asked of it once is as near as an attribute."""
+    """A lazily compiled pattern of `re`; attributes are cached after their first use."""
 
     def __init__(self, text: str, flags: int) -> None:
         self.pattern, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # what copying and pickling look for
+        if name.startswith("__"):  # looked up by copying and pickling
             raise AttributeError(name)
         found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)
@@ -24,5 +23,5 @@ class _Pattern:
 
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
-    """Return what `re.compile` returns, compiled at its first use; a wrong pattern is told then."""
+    """Return a lazily compiled `re.compile`; an invalid pattern is reported at first use."""
     return cast("re.Pattern[str]", _Pattern(text, flags))

@@ -1,6 +1,6 @@
-"""Discovery: a unit is the `UNIT` of a file in its folder, of a file that is named as a plug-in, or an entry point.
+"""Discovery of units: the `UNIT` of a file in its folder, of a plug-in's file, or of an entry point.
 
-Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may stand in place of `UNIT`.
+Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may replace `UNIT`.
 """
 
 import hashlib
@@ -27,9 +27,9 @@ FOLDERS: Mapping[type, str] = {
     Loader: "data.loaders",
     Provider: "tasks.models.providers",
 }
-"""Where the project's own units stand; the last part names their entry points, `basic_control.<part>`."""
+"""Packages of the project's own units; the last part names their entry points, `basic_control.<part>`."""
 VARIABLE = "BASIC_CONTROL_PLUGINS"
-"""Files and folders of plug-ins, as the run's worker processes inherit them."""
+"""Files and folders of plug-ins, inherited by the run's worker processes."""
 Unit = TypeVar("Unit", Family, Metric, Loader, Provider)
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -40,7 +40,7 @@ _FORGOTTEN: list[None] = []
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A plug-in: the folder that its modules stand in, and their names at its top; None where all are its own."""
+    """A plug-in: the folder of its modules, and its top-level names; None if all names in it are its own."""
 
     folder: Path
     names: frozenset[str] | None = None
@@ -48,7 +48,7 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True)
 class UnitOrigin:
-    """Where a unit comes from, as messages name it; its module and file, and the plug-in that these belong to."""
+    """Where a unit comes from, for messages; its module and file, and the plug-in that these belong to."""
 
     named: str
     module: str
@@ -57,11 +57,11 @@ class UnitOrigin:
 
 
 Found = tuple[UnitOrigin, Any]
-"""A unit, or what should be one, and where it comes from."""
+"""A unit (or an invalid object), and where it comes from."""
 
 
 def use(paths: Iterable[str | Path]) -> None:
-    """Take plug-ins from these files and folders as well, in this process and those that it starts.
+    """Add plug-ins from these files and folders, in this process and its children.
 
     Raises:
         InputError: one is not there, or a file of it cannot be loaded.
@@ -81,21 +81,21 @@ def use(paths: Iterable[str | Path]) -> None:
 
 
 def remembered(told: Callable[Given, Answer]) -> Callable[Given, Answer]:
-    """Ask once what is known of units, until they are looked for again."""
+    """Cache facts about units until the next discovery."""
     kept: Any = cache(told)
     _REMEMBERED.append(kept.cache_clear)
     return kept
 
 
 def forget() -> None:
-    """Look for units again at the next question."""
+    """Discover units again at the next lookup."""
     for clear in _REMEMBERED:
         clear()
     _FORGOTTEN.append(None)
 
 
 def generation() -> int:
-    """Return a number that rises when units are looked for again: for caches of what is known of them."""
+    """Return a number that increases with each rediscovery of units, as a cache key."""
     return len(_FORGOTTEN)
 
 
@@ -115,7 +115,7 @@ def files(ending: str = ".py") -> Iterator[Path]:
 
 @remembered
 def _loaded(path: Path) -> ModuleType:
-    """Import a plug-in's file under a name of its own; its folder's other files can be imported by it."""
+    """Import a plug-in's file under a unique name; it can import the other files of its folder."""
     name = f"basic_control_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -135,7 +135,7 @@ def _loaded(path: Path) -> ModuleType:
 
 
 def line_in(path: str, error: BaseException) -> str:
-    """Return the last line of a file that an exception came through, as `, line 7`; '' where it is in none."""
+    """Return the last line of a file in an exception's traceback, as `, line 7`; '' if there is none."""
     at = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return f", line {at[-1]}" if at else ""
 
@@ -150,7 +150,7 @@ def _ours(module: str, path: Path) -> UnitOrigin:
 
 
 def _own(kind: type) -> Iterator[Found]:
-    """Yield what stands below a kind's folder; a file that defines no unit is not imported for it."""
+    """Yield the units below a kind's folder; files that define no unit are not imported."""
     package = FOLDERS[kind]
     for folder in importlib.import_module(package).__path__:
         for path in sorted(Path(folder).rglob("[!_]*.py")):
@@ -160,7 +160,7 @@ def _own(kind: type) -> Iterator[Found]:
 
 
 def _added(kind: type) -> Iterator[Found]:
-    """Yield a kind's units of the plug-ins; a file may hold units of other kinds."""
+    """Yield the plug-ins' units of a kind; a file may hold units of other kinds."""
     for path in files():
         for there, unit in _units(_loaded(path), UnitOrigin(str(path), path.stem, path, Plugin(path.parent))):
             if not isinstance(unit, tuple(FOLDERS)):
@@ -172,7 +172,7 @@ def _added(kind: type) -> Iterator[Found]:
 
 @remembered
 def _points() -> Callable[..., EntryPoints]:
-    """Read what every installed distribution registers, once for all kinds; return what picks of it."""
+    """Read the entry points of all installed distributions, once for all kinds; return a selector by kind."""
     return entry_points().select
 
 
@@ -194,7 +194,7 @@ def _registered(kind: type) -> Iterator[Found]:
 
 
 def load(point: EntryPoint) -> object:
-    """Return what an entry point names.
+    """Return the object of an entry point.
 
     Raises:
         InputError: it cannot be loaded; the message says which one, and why.
@@ -210,7 +210,7 @@ def load(point: EntryPoint) -> object:
 
 @remembered
 def _discovered(kind: Any, _plugins: str) -> Mapping[str, Found]:
-    """Find a kind's units, once for each set of plug-ins: to look for them takes a while."""
+    """Find a kind's units, cached for each set of plug-ins because discovery is slow."""
     found: dict[str, Found] = {}
     for there, unit in (*_own(kind), *_added(kind), *_registered(kind)):
         if not isinstance(unit, kind):
@@ -225,7 +225,7 @@ def _discovered(kind: Any, _plugins: str) -> Mapping[str, Found]:
 
 
 def discover(kind: type[Unit]) -> Mapping[str, Unit]:
-    """Find every unit of a kind, by name, in alphabetical order.
+    """Return every unit of a kind, by name, in alphabetical order.
 
     Raises:
         InputError: an object of another type, or two units of one name; each with where it came from.
@@ -235,7 +235,7 @@ def discover(kind: type[Unit]) -> Mapping[str, Unit]:
 
 
 def _alone(kind: Any, name: str) -> Found | None:
-    """Return a unit of the project's own without importing the others, where nothing else can have its name.
+    """Return one of the project's units without importing others, if no plug-in can have its name.
 
     It is in a file of its name, alone or in a folder of its name.
     """
@@ -256,7 +256,7 @@ def _alone(kind: Any, name: str) -> Found | None:
 
 @remembered
 def _one(kind: Any, name: str, plugins: str) -> Found | None:
-    """Look for a unit once for each set of plug-ins: every row asks for one, and there are many entry points."""
+    """Find a unit, cached for each set of plug-ins: every row asks for one, and there are many entry points."""
     return _alone(kind, name) or _discovered(kind, plugins).get(name)
 
 
@@ -270,7 +270,7 @@ def _found(kind: type[Unit], name: str) -> Found:
 
 
 def find(kind: type[Unit], name: str) -> Unit:
-    """Return the unit of that name; of the project's own units only the one is imported, if there are no others.
+    """Return the unit of that name; without plug-ins, only this one of the project's units is imported.
 
     Raises:
         InputError: there is none, or there are two; the message lists what there is.

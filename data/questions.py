@@ -1,7 +1,7 @@
-"""What a question is: an id of what is asked, whatever prompt asks it, and digests of its text and answer.
+"""Identity of a question: an id independent of the prompt, and digests of its text and answer.
 
-A prompt's template, a recorded reply, the file and the place in it are no part of a question, so that two runs of
-the same questions pair by `question_id`, whoever answered, by whichever prompt, and wherever the rows came from.
+A prompt's template, a recorded reply, the file and the position in it are not part of a question, so that runs with
+the same questions pair by `question_id`, whatever the model, the prompt and the source of the rows.
 """
 
 import unicodedata
@@ -14,7 +14,7 @@ from data.exam import EXAM, QUESTIONS
 from data.records import Item
 
 WHOLE = "*"
-"""Stands among the columns that a prompt reads where it takes the row as a whole."""
+"""Placeholder column for prompts that read the whole row."""
 _CONTEXTS = ("contexts", "passages", "retrieved_contexts")
 _OPTIONS = ("options", "choices")
 _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
@@ -25,9 +25,9 @@ _NOTHING = canonical(None)
 
 
 class Identity(NamedTuple):
-    """What names a question: its id (`question_id`), its text (`text_digest`), its answer (`answer_digest`).
+    """Identity of a question: its id (`question_id`), text (`text_digest`) and answer (`answer_digest`).
 
-    The id is the text's digest unless the row declares one. `answer_digest` is '' where nothing is expected.
+    The id is the text's digest unless the row declares one. `answer_digest` is '' if nothing is expected.
     """
 
     question_id: str
@@ -47,7 +47,7 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
 
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:
-    """Return the digests of a text that asks and of one that is expected, as `identify` does, but sooner."""
+    """Return the digests of a question text and an expected text, as `identify` does, but faster."""
     return content_id("question", f'{{"question":{canonical(_line(question))}}}', ""), _answer_digest(answer)
 
 
@@ -58,12 +58,12 @@ def _answer_digest(answer: str) -> str:
 
 
 def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str] = ()) -> Any:
-    """Return what an item asks, in canonical form.
+    """Return an item's question content, in canonical form.
 
-    `prompt` is a loader's or family's own: then it is the question itself. Otherwise the row is: its question,
-    contexts, options and messages, and all other columns that the suite's prompts read. What came back with a
-    recorded reply belongs to the reply. Where nothing is left, as in a row that is no more than a reply to be
-    judged, all of the row stands in, but what is expected.
+    A `prompt` from a loader or family is the question itself. Otherwise the content is the row's question,
+    contexts, options and messages, and all other columns that the suite's prompts read. Fields returned with a
+    recorded reply belong to the reply. If nothing is left, as for a row with only a reply to be judged, it is the
+    whole row except the expected answer.
     """
     if EXAM in facts:  # the judge is asked, and the text that it judges is part of its question
         return _tidy({EXAM: facts[EXAM], QUESTIONS: facts.get(QUESTIONS)})
@@ -72,13 +72,13 @@ def question_content(prompt: str, facts: Mapping[str, Any], read: Collection[str
     given = isinstance(facts.get("response"), str)
     content = {**_standard(facts, read, given=given), **_others(facts, read)}
     if len(content) == 1 and isinstance(only := next(iter(content.values())), str):
-        return {"question": only}  # whatever its column is called
+        return {"question": only}  # whatever the column's name
     left = {name: value for name, value in facts.items() if name not in _EXPECTED}
     return content or _tidy(left)
 
 
 def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
-    """Return what people read as the question: the prompt; of a row without one, its question or what it holds."""
+    """Return the question for people: the prompt, else the row's question or contents."""
     if prompt.strip():
         return prompt
     if isinstance(own := facts.get("question"), str):
@@ -89,12 +89,12 @@ def shown_question(prompt: str, facts: Mapping[str, Any]) -> str:
 
 
 def shown_answer(answer: str, facts: Mapping[str, Any]) -> str:
-    """Return what people read as the expected answer: the reference where the row has no answer."""
+    """Return the expected answer for people: the reference if the row has no answer."""
     return answer or next((str(facts[name]) for name in ("reference", "long_answer") if facts.get(name)), "")
 
 
 def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -> dict[str, Any]:
-    """Return the question, its contexts, options and messages, each under one name."""
+    """Return the question, its contexts, options and messages, under standard names."""
     question, messages = _tidy(facts.get("question")), _tidy(facts.get("messages"))
     match messages:
         case [{"role": "user", "content": text, **rest}] if not rest and question in {None, text}:
@@ -107,7 +107,7 @@ def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -
 
 
 def _contexts(value: Any) -> Any:
-    """Return contexts as a list of texts, or of texts with what stands beside them."""
+    """Return contexts as a list of texts, or of texts with additional fields."""
     listed = value if isinstance(value, list | tuple) else [value]
     found = [one for one in map(_tidy, listed) if one is not None]
     return [one["text"] if isinstance(one, dict) and [*one] == ["text"] else one for one in found] or None
@@ -121,7 +121,7 @@ def _others(facts: Mapping[str, Any], read: Collection[str]) -> dict[str, Any]:
 
 
 def _expected(item: Item) -> str:
-    """Return a digest of what is expected; the order of several answers, of which any will do, makes no other."""
+    """Return a digest of the expected answer; it ignores the order of alternative answers."""
     facts = item.facts
     answer = facts.get("answer", item.answer) if EXAM not in facts else item.answer
     listed = sorted({canonical(one) for one in map(_tidy, answer)} if isinstance(answer, list | tuple) else ())
@@ -132,7 +132,7 @@ def _expected(item: Item) -> str:
 
 
 def _tidy(value: Any) -> Any:
-    """Return a value in canonical form: NFC, white space collapsed, numbers as text, what is empty as None."""
+    """Return a value in canonical form: NFC, white space collapsed, numbers as text, empty values as None."""
     if isinstance(value, Mapping):
         found = {str(key): _tidy(one) for key, one in value.items()}
         return {key: one for key, one in found.items() if one is not None} or None

@@ -1,7 +1,7 @@
-"""The few nouns that flow between the layers.
+"""Record types shared by the layers.
 
-Everything in bulk travels as Parquet tables (`data.tables`); these are the single rows and the units that
-families and metrics are made of. All are frozen, so that they can be hashed, cached and shared.
+Bulk data are Parquet tables (`data.tables`); these are the single rows, and the units such as families and metrics.
+All are frozen, so that they can be hashed, cached and shared.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,20 +13,20 @@ from data.options import Declared
 from data.shown import Shown
 
 Status = Literal["scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable"]
-"""How an item x model x metric ends: exactly one of these (SPEC 1)."""
+"""Status of an item x model x metric: exactly one of these (SPEC 1)."""
 STATUSES: tuple[Status, ...] = get_args(Status)
 VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated")
-"""The states that count as scored; without a value of the metric's own the last two are 0."""
+"""The statuses that count as scored; the last two are 0 unless the metric sets a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
     """One question.
 
-    A family's `generate` fills `prompt`, `answer`, `facts` and, where it has kinds of tasks, `template`; the
-    drawing (`data.draw`) fills the rest. `facts` is JSON: what the verifier needs to know. `stated_language` is the
-    language that its row states, '' where the loader has it from elsewhere; `declared_id` the row's own id, where
-    the suite declares that there is one. `data.questions` makes the last three of what the item asks.
+    A family's `generate` fills `prompt`, `answer`, `facts` and, if it has kinds of tasks, `template`; `data.draw`
+    fills the rest. `facts` is JSON with the verifier's inputs. `stated_language` is the row's own language, '' if
+    the loader has it from elsewhere; `declared_id` the row's own id, if the suite declares one. `data.questions`
+    derives the last three from the question's content.
     """
 
     prompt: str
@@ -52,9 +52,9 @@ class Item:
 class Verdict:
     """A verifier's decision on one reply.
 
-    `correct` is None where no answer could be extracted (`no_answer`: scores 0, counted apart). `reason` is a
-    short phrase, the same for the same kind of mistake where possible, since reports count it. `details` is
-    JSON kept beside the verdict (precision, recall, soft similarity, ...).
+    `correct` is None if no answer could be extracted (`no_answer`: scores 0, counted apart). `reason` is a short
+    phrase, if possible the same for the same kind of mistake, since reports count it. `details` is JSON with
+    further results (precision, recall, soft similarity, ...).
     """
 
     correct: bool | None
@@ -66,9 +66,9 @@ class Verdict:
 class Program:
     """A model's program to run in the sandbox: one function, called with each tuple of arguments in turn.
 
-    `types` are the parameters' types and, last, the result's, in Python notation (`int`, `list[int]`,
-    `dict[str, int]`, `tuple[int, int]`, `str | None`): a statically typed language needs them to write the
-    calls down. The expected values are never part of a program.
+    `types` are the parameters' types and, last, the result's, in Python notation (`int`, `list[int]`, `dict[str,
+    int]`, `tuple[int, int]`, `str | None`): statically typed languages need them for the calls. Expected values are
+    never part of a program.
     """
 
     language: str
@@ -87,10 +87,10 @@ OutcomeKind = Literal[
 class Outcome:
     """The result of one call of a program.
 
-    `value` holds plain data only (None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset);
-    `error` is the exception's type, `message` its text and `classes` its whole line of classes, its own first:
-    Python's built-in ones by their bare names, all others after their module or package and a point.
-    `unavailable`: no runner for the language here.
+    `value` holds plain data only (None, bool, int, float, str, bytes, list, tuple, dict, set, frozenset); `error`
+    is the exception's type, `message` its text and `classes` its full class hierarchy, its own class first:
+    Python's built-ins by bare name, others qualified by module or package. `unavailable`: no runner for the
+    language here.
     """
 
     kind: OutcomeKind
@@ -106,10 +106,10 @@ def _unmarked(_item: Item, _reply: str) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A family's difficulty as one number that only rises: of operands, of people, of commands.
+    """A family's difficulty as one increasing number: of operands, of people, of commands.
 
-    `unit` says what it counts, by language. `rungs` are its values, the easiest first, each with the parameters
-    that `generate` gets for it, as a level's. `chance(value)` is what a blind guess is right there, in [0, 0.5).
+    `unit` says what it counts, by language. `rungs` are its values, the easiest first, each with its parameters for
+    `generate`, as for a level. `chance(value)` is the success rate of a blind guess, in [0, 0.5).
     """
 
     unit: Mapping[str, str]
@@ -121,16 +121,16 @@ class Scale:
 class Family:
     """A category of generated tasks: its generator and its verifier.
 
-    `generate(rng, *, language?, **level parameters, **options)` gets `language` only when it has such a
-    parameter, and `drawn` when it has one: the language whose draw it words in `language`, as that item's twin.
-    `verify(item, reply)` is pure and never raises; a family whose replies are programs declares
-    `program(item, reply)` (None: nothing to run), and then `verify(item, reply, outcomes)` receives one outcome
-    for each call (None when there was no program). `reference(item)` is a reply that must be accepted,
-    `near_misses(item)` replies that must be refused: every family is tested on them. Items are drawn from
-    `version`; `verifier_version` rises where a reply may be judged otherwise than before. `scale` is the difficulty
-    as one number, for the search for a model's level; without one, the levels are its rungs.
-    `balanced(level parameters, n)`: of a family of the judges' exam, what `generate` is given for each item so that
-    each truth comes up n times. Such a family verifies nothing: the exam's metrics mark what judges reply.
+    `generate(rng, *, language?, **level parameters, **options)` gets `language` only if it has such a parameter,
+    and `drawn` if it has one: the language whose draw it words in `language`, as that item's twin. `verify(item,
+    reply)` is pure and never raises; a family whose replies are programs declares `program(item, reply)` (None:
+    nothing to run), and then `verify(item, reply, outcomes)` receives one outcome for each call (None without a
+    program). `reference(item)` is a reply that must be accepted, `near_misses(item)` replies that must be refused:
+    every family is tested on them. `version` is that of the drawn items; `verifier_version` rises when a reply may
+    be judged differently. `scale` is the difficulty as one number, for the search for a model's level; without one,
+    the levels are its rungs. `balanced(level parameters, n)`, for families of the judges' exam: arguments of
+    `generate` for each item such that each truth occurs n times. Such a family verifies nothing: the exam's metrics
+    mark the judges' replies.
     """
 
     name: str
@@ -151,14 +151,14 @@ class Family:
 
     @property
     def rungs(self) -> Mapping[str, Mapping[str, Any]]:
-        """The rungs of the scale as levels, by the text of their values; the levels where there is no scale."""
+        """The rungs of the scale as levels, by the text of their values; the levels if there is no scale."""
         if self.scale is None:
             return self.levels
         return {str(value): parameters for value, parameters in self.scale.rungs.items()}
 
 
 def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
-    """Return options that sample as many rows as may be asked; those that take all rows already do."""
+    """Return options that sample up to the maximum number of rows; options that take all rows are unchanged."""
     sample = options.get("sample")
     if not isinstance(sample, Mapping) or sample.get("method") == "all":
         return options
@@ -167,17 +167,16 @@ def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A form of data that suites take their items from.
+    """A source of a suite's items.
 
-    `load(options, required)` yields items in order, each with `answer`, `language`, `facts` (what may fill the
-    prompt, and what the metrics see) and `index`, its place in the data; `prompt` is filled by the suite's prompt
-    unless the loader writes it. `required` are the facts that the suite's metrics need. A fact `response` that is
-    a text is a reply given with the data: where all items have one, no model is asked. `files(options)` are the
-    files that the items come from: when their content changes, they are loaded anew. `generated`: the items are
-    drawn, not read. `units(options)`, where there is such a thing, are the families that draw them, by name.
-    `check(options)` yields what is wrong with options that fit their declaration: the path of each, and a message.
-    `offer(options, most)` returns options that offer `most` items, or all there are, for a run that asks until it
-    is decided. `count(options)`: how many items are drawn, told without drawing them.
+    `load(options, required)` yields items in order, each with `answer`, `language`, `facts` (available to the
+    prompt and the metrics) and `index`, its position in the data; `prompt` is filled from the suite's prompt unless
+    the loader sets it. `required` are the facts that the suite's metrics need. A text fact `response` is a reply
+    given with the data: if all items have one, no model is asked. `files(options)` are the items' source files,
+    reloaded when their content changes. `generated`: the items are drawn, not read. `units(options)`, if any, are
+    the families that draw them, by name. `check(options)` yields errors in options that fit their declaration: the
+    path of each, and a message. `offer(options, most)` returns options that offer `most` items, or all there are,
+    for a run that asks until it is decided. `count(options)`: the number of drawn items, without drawing them.
     """
 
     name: str
@@ -205,9 +204,9 @@ class Call:
     """One call of a model, as a client sees it.
 
     `parameters` are sampling parameters by their common names (`temperature`, `seed`, `max_tokens`, `top_p`,
-    `stop`, ...); `schema` is a JSON schema that the reply should satisfy; `item_id` and `repeat` say which
-    question and which asking of it (a replay looks replies up by them). `item` is the item's facts and its
-    `item_id`, for a provider that sees them.
+    `stop`, ...); `schema` is a JSON schema for the reply; `item_id` and `repeat` identify the question and its
+    repeat (a replay looks replies up by them). `item` is the item's facts and its `item_id`, for a provider that
+    sees them.
     """
 
     messages: tuple[Message, ...]
@@ -219,15 +218,16 @@ class Call:
 
 
 HIDDEN_KEYS = "hidden_keys"
-"""Under which a reply's `extra` says how many keys were hidden in it."""
+"""Key of a reply's `extra` for the number of keys hidden in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply. `reasoning` is what it thought aloud, kept apart from the answer in `text`.
+    """A model's reply. `reasoning` is its thinking, kept apart from the answer in `text`.
 
-    `extra` is JSON: what an application returned beside its text (`retrieved_contexts`, `citations`), and in
-    `usage` how many of the tokens written were `thinking`, and of those read `cached`, where the server says so.
+    `extra` is JSON: what an application returned with its text (`retrieved_contexts`, `citations`), and in `usage`
+    the number of written tokens that were `thinking`, and of read tokens that were `cached`, if the server reports
+    them.
     """
 
     text: str
@@ -245,8 +245,8 @@ _ROUNDING = 1e-9
 class Score:
     """A metric's value for one sample: from 0 to 1, or None with a status that says why.
 
-    `parts` are values that stand beside it, from 0 to 1 too, and are reported as `<metric>.<part>`; a part that is
-    None is `not_applicable`.
+    `parts` are additional values from 0 to 1, reported as `<metric>.<part>`; a part that is None is
+    `not_applicable`.
 
     Raises:
         ValueError: a value or part outside 0 and 1, by more than rounding.
@@ -259,24 +259,24 @@ class Score:
     parts: Mapping[str, float | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a value or part that is no share: thresholds, bounds and means are of shares."""
+        """Refuse values and parts outside 0 and 1, which thresholds, bounds and means rely on."""
         for value in (self.value, *self.parts.values()):
             if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING:
                 raise ValueError(f"value {value}; expected a number from 0 to 1, or None with a status")
 
 
 Sample = Mapping[str, Any]
-"""What a metric sees: an item's columns with `facts` decoded, `response`, and `response_cut`, whether its tokens
-ran out; data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
+"""An item's columns with `facts` decoded, `response`, and `response_cut`, whether it is truncated;
+data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
 Found = Mapping[str, Mapping[str, Any]]
-"""What earlier steps found: step name -> question key -> parsed reply."""
+"""Results of earlier steps: step name -> question key -> parsed reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to ask a judge: `key` is unique within its step and sample, `values` fill the prompt.
+    """One question to a judge: `key` is unique within its step and sample, `values` fill the prompt.
 
-    `repeat` tells askings of the same words apart.
+    `repeat` distinguishes repeats of the same question.
     """
 
     key: str
@@ -285,17 +285,17 @@ class Question:
 
 
 class Unparsable(ValueError):  # noqa: N818 - said of a reply, like a verdict
-    """A judge's reply that does not have the form asked for; the text says what is wrong with it."""
+    """A judge's reply that does not have the required form; the text says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """One round of questions to a judge.
 
-    `rows(sample, found, options)` says what to ask (nothing: the step is skipped); `prompt` names the template
-    `prompts/<language>/<prompt>.j2`, or is a function of the options that returns a template's name or a user's
-    own text; `parse(question, text)` reads a reply or raises `Unparsable`; `schema`, a JSON schema or a function
-    of the question, constrains the reply where the client can.
+    `rows(sample, found, options)` returns the questions (none: the step is skipped); `prompt` names the template
+    `prompts/<language>/<prompt>.j2`, or is a function of the options that returns a template's name or a user's own
+    text; `parse(question, text)` parses a reply or raises `Unparsable`; `schema`, a JSON schema or a function of
+    the question, constrains the reply if the client supports it.
     """
 
     name: str
@@ -306,17 +306,19 @@ class Step:
 
 
 Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]
-"""The programs to run for a sample, by keys of the metric's own: the outcomes of the calls of each, a tuple, reach
-`score` as `found["programs"][key]`."""
+"""Programs to run for a sample, by keys of the metric's choice.
+
+`score` receives the outcomes of each program's calls, a tuple, as `found["programs"][key]`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Judges' verdicts whose error rates an exam tells, so that their mean can be corrected.
+    """Judges' verdicts with error rates known from an exam, so that their mean can be corrected.
 
-    `part` names the value that is their mean, '' the metric's own. `exam` is the step's exam; `values` are what its
-    labels are worth, the best first. `of(details)` yields the labels in one judge's score, read from its details.
-    `alone(options)`: with these options the part is all that the metric's own value is.
+    `part` names the value that is their mean, '' the metric's own. `exam` is the step's exam; `values` are the
+    worth of its labels, best first. `of(details)` yields the labels in one judge's score, from its details.
+    `alone(options)`: with these options the part is all of the metric's own value.
     """
 
     part: str
@@ -326,7 +328,7 @@ class Measured:
     alone: Callable[[Mapping[str, Any]], bool] | None = None
 
     def whole(self, options: Mapping[str, Any]) -> bool:
-        """Say whether the metric's own value is the mean of these verdicts."""
+        """Return whether the metric's own value is the mean of these verdicts."""
         return not self.part or bool(self.alone and self.alone(options))
 
 
@@ -336,17 +338,15 @@ class Metric:
 
     `score(sample, found, options)` is pure and never raises on any response. `options` are the metric's parameters
     with their defaults; a suite may set them. `needs` are the facts that a sample must have, or a function of the
-    options that names them. `temperature` is what judges are asked with unless the suite says otherwise; `votes`:
-    a majority of several judges makes sense. `programs`: what the sandbox runs before the score is made.
-    `verifies`: the item's own family says what is right; the metric has no rules itself. `sources(options)`: cited
-    sources are checked first, on the network where that is allowed, and `score` finds them in
-    `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between are partial credit, and
-    an answer is right where its value is 1.
-    `internal`: only suites that ship use it. `opponent(options)` names what responses are compared with: a column,
-    or a target of the run, whose reply to the same item then stands in the sample by that name. `stand_in(sample)`
-    is a response to count judges' calls with; the expected answer unless given. `measured` are the verdicts whose
-    means a judge's passport corrects. `shown` says how reports show it. `right`: the part that is 1 where the
-    answer is right, of a metric that grades more.
+    options that names them. `temperature` is the judges' default; `votes`: a majority of several judges makes
+    sense. `programs`: run in the sandbox before scoring. `verifies`: the item's family decides what is right; the
+    metric has no rules itself. `sources(options)`: cited sources are checked first, on the network if allowed, and
+    `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between
+    are partial credit, and an answer is right if its value is 1. `internal`: only shipped suites use it.
+    `opponent(options)` names what responses are compared with: a column, or a target of the run, whose reply to the
+    same item is then in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by
+    default the expected answer. `measured` are the verdicts whose means a judge's passport corrects. `shown` says
+    how reports show it. `right`: for a metric that grades more, the part that is 1 if the answer is right.
     """
 
     name: str
@@ -374,18 +374,17 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Who answers calls: a kind of server, an engine, an application, or a file of replies.
+    """A source of replies: a kind of server, an engine, an application, or a file of replies.
 
-    `open(model)` returns a client (`tasks.models.protocol.Client`) for an entry of the configuration; what only
-    this provider needs is imported there. `options` are the keys of the entry that only it has; they are found in
-    `model.options`. `check(model)` says what is wrong with an entry as a whole ('' where nothing is).
-    `at_once(model)`: the most calls in flight, where this machine sets it and no server; entries with as many share
-    one set of limits. `by_item`: it answers by the item, not by the prompt.
-    `sees(model)`: it is shown the item (`Call.item`), which is then a part of the request. `brings(model)` are the
-    facts that may come with its answers (`retrieved_contexts`, `citations`), so that the data need not have them.
-    `unready(model)` says what keeps it from answering now and can be told at once, without its package: no key, no
-    file.
-    `batches(client)` returns a client's batch endpoint (`tasks.models.openai_batches`), where there is one.
+    `open(model)` returns a client (`tasks.models.protocol.Client`) for an entry of the configuration, importing the
+    provider's dependencies. `options` are the keys specific to its entries, found in `model.options`.
+    `check(model)` returns what is wrong with an entry as a whole ('' if nothing). `at_once(model)`: the maximum of
+    concurrent calls, if set by this machine and not a server; entries with the same maximum share one set of
+    limits. `by_item`: it answers by item, not by prompt. `sees(model)`: it is shown the item (`Call.item`), which
+    is then part of the request. `brings(model)` are the facts that may come with its answers (`retrieved_contexts`,
+    `citations`), so that the data need not have them. `unready(model)` says why it cannot answer now, as far as can
+    be told at once without its package: no key, no file. `batches(client)` returns a client's batch endpoint
+    (`tasks.models.openai_batches`), if there is one.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Split text into sentences, in English, Russian and Chinese, and count words."""
+"""Sentence splitting and word counting for English, Russian and Chinese."""
 
 import re
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ _ABBREVIATIONS = frozenset(
     т.е т.к т.н напр см ср им ул пр пл пос обл стр рис табл гл акад проф доц д-р св ок прибл букв англ лат греч
     нем фр итал рус исп кит яп руб коп тыс млн млрд трлн кв куб гр док ист""".split()  # noqa: SIM905 - words read as words
 )
-"""Words after which a full stop does not end a sentence, even before a capital."""
+"""Words whose full stop does not end a sentence, even before a capital."""
 _HALF_ABBREVIATIONS = frozenset(
     "г гг в вв др п д р э т.д т.п н.э u.s u.k a.m p.m etc d.c ph.d b.c a.d".split()  # noqa: SIM905 - as above
 )
-"""Words after which a full stop ends a sentence where a capital follows and enough stands before it."""
+"""Words whose full stop ends a sentence if a capital follows and enough text precedes it."""
 _ENTRY = 8
-"""Signs that the number of a list's entry takes at most."""
+"""Maximum length of a list entry's number."""
 _ENOUGH = 16
-"""Signs of a sentence before a half abbreviation's stop may end it ('В 1912 г. Титаник …' goes on)."""
+"""Minimum length of a sentence ended by an abbreviation's stop ('В 1912 г. Титаник …' continues)."""
 
 
 def count_words(text: str) -> int:
-    """Count words: letter or digit runs; of Chinese, two characters count as one word.
+    """Count words: letter or digit runs; two Chinese characters count as one word.
 
     Source: ours (Chinese words are about two characters long).
     """
@@ -37,14 +37,14 @@ def count_words(text: str) -> int:
 
 
 def _following(text: str, position: int) -> str:
-    """Return the next sign after white space, opening quotes, markup and bracketed numbers."""
+    """Return the next character after white space, opening quotes, markup and bracketed numbers."""
     while position < len(text) and (text[position].isspace() or text[position] in "\"'“‘«(*_"):
         position += 1
     return text[position : position + 1]
 
 
 def _ends(text: str, start: int, match: re.Match[str]) -> bool:
-    """Tell whether a stop ends the sentence that began at `start`."""
+    """Return whether a stop ends the sentence that began at `start`."""
     end, stop = match.end(), match[0]
     if stop[0] in "。！？":
         return True
@@ -57,7 +57,7 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
-    """Tell whether the full stop at `stop` belongs to an abbreviation, an initial or a list entry's number."""
+    """Return whether the full stop at `stop` belongs to an abbreviation, an initial or a list entry's number."""
     if stop - start <= _ENTRY and text[start:stop].strip(" \t\n*-•_").isdigit():
         return True
     before = text[max(start, stop - 24) : stop]
@@ -71,16 +71,16 @@ def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
 
 
 def _breaks(text: str, match: re.Match[str], *, wrapped: bool) -> bool:
-    """Tell whether a line break ends a sentence; in running (wrapped) text it never does by itself."""
+    """Return whether a line break ends a sentence; in running (wrapped) text it never does by itself."""
     apart = match[0].count("\n") > 1 or _BULLET.match(text, match.end())
     return not wrapped and bool(apart or not _following(text, match.end()).islower())
 
 
 def split_sentences(text: str, *, wrapped: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each sentence, white space at its ends left out.
+    """Yield (start, end) of each sentence, without surrounding white space.
 
-    `wrapped`: line breaks are those of running text and end nothing by themselves; else a new line ends a
-    sentence unless the text goes on in lower case. Linear in the text's length.
+    `wrapped`: line breaks are those of running text and end nothing by themselves; else a new line ends a sentence
+    unless the text continues in lower case. Linear in the text's length.
     """
     start = 0
     for match in _STOP.finditer(text):

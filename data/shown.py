@@ -1,4 +1,4 @@
-"""How reports show a metric: declared in the metric's own file, so that no report knows a metric by name."""
+"""How reports show a metric: declared with the metric, so that reports need not know metrics by name."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ Text = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How often each of a few labels occurs among a metric's scored samples, for a table.
+    """Frequencies of a few labels among a metric's scored samples, for a table.
 
-    `of(details)` yields the labels of one score, read from its details (with several judges: of each judge's); a
-    label that is not among `labels` is left out. `labels` in the order in which they are shown, each with its
-    text ({}: itself); none given: every label that occurs, the most frequent first.
+    `of(details)` yields the labels of one score, from its details (with several judges: of each judge's); a label
+    that is not among `labels` is left out. `labels` in display order, each with its text ({}: itself); if empty,
+    every label that occurs, the most frequent first.
     """
 
     name: str
@@ -27,10 +27,10 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """How often two properties of a sample meet: a table of `rows` against `columns` for each model.
+    """Cross-tabulation of two properties of a sample: a table of `rows` against `columns` for each model.
 
     `of(details)` returns a row's and a column's name, or None. `alert` is the cell to look at first. `reasons` are
-    the scores' reasons in a cell, where they have one of their own: by it the cell leads to its samples.
+    the score reasons specific to a cell, which link it to its samples.
     """
 
     name: str
@@ -47,10 +47,9 @@ class Crossing:
 class Shown:
     """How reports show a metric.
 
-    `parts` are shown as means, in this order, each with its title; where none are declared, all that occur are
-    shown. `headline` are those that stand beside the metric itself in every table. `bands`: scores are grouped into
-    excellent, good, fair and poor; `meanings` say what a band of this metric means. `note` says what the metric
-    can tell and what it cannot.
+    `parts` are shown as means, in this order, each with its title; if empty, all that occur are shown. `headline`
+    parts are shown next to the metric itself in every table. `bands`: scores are grouped into excellent, good, fair
+    and poor; `meanings` explain the bands. `note` says what the metric can and cannot show.
     """
 
     parts: Mapping[str, Text] | Sequence[str] = ()
@@ -70,7 +69,7 @@ class Shown:
 def read_shown(path: Path, **of: Callable[[Mapping[str, Any]], Any]) -> Shown:
     """Read how reports show a metric from its YAML.
 
-    `of` are the functions of its distributions and crossings, by their names.
+    `of` are the functions of its distributions and crossings, by name.
     """
     import yaml
 

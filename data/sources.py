@@ -1,4 +1,4 @@
-"""Public data sets that `basic-control fetch` downloads: addresses, hashes, and where they are kept."""
+"""Public data sets that `basic-control fetch` downloads: addresses, hashes, and local paths."""
 
 import json
 import os
@@ -12,16 +12,15 @@ from data.commands import typed
 from data.errors import InputError
 
 SAMPLES = Path(__file__).parent / "samples"
-"""The data that ships."""
+"""The shipped data."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
     """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence.
 
-    `blob` is git's id of the file (SHA-1 over `blob <length>`, a zero byte and the content): the check of a
-    download whose SHA-256 is not known. Where neither is (`size` 0), a file counts by its rows, which its reader
-    checks: `rows` of them.
+    `blob` is git's id of the file (SHA-1 over `blob <length>`, a zero byte and the content), used to check a
+    download of unknown SHA-256. Without either (`size` 0), the reader checks that the file has `rows` rows.
     """
 
     url: str
@@ -33,7 +32,7 @@ class PublicFile:
 
     @property
     def suffix(self) -> str:
-        """The file name's ending, which says its form."""
+        """The file name's extension, which gives its format."""
         path = Path(self.url)
         return Path(path.stem).suffix + path.suffix if path.suffix == ".gz" else path.suffix
 
@@ -49,7 +48,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "processbench": ("processbench_gsm8k",),
     "llmbar": ("llmbar_natural", "llmbar_manual", "llmbar_neighbor", "llmbar_gptinst", "llmbar_gptout"),
 }
-"""Names that stand for several files."""
+"""Names for several files."""
 
 
 def folder() -> Path:
@@ -60,12 +59,12 @@ def folder() -> Path:
 
 
 def local_path(name: str) -> Path:
-    """Return where the file of a public data set is kept."""
+    """Return the local path of a public data set's file."""
     return folder() / f"{name}{SOURCES[name].suffix}"
 
 
 def locate(source: str | Path) -> Path:
-    """Return the file of a data set: a fetched one by its name, any other by its path.
+    """Return the file of a data set: a fetched one by name, any other by path.
 
     Raises:
         InputError: there is no such file; the message says how to get it.
@@ -83,7 +82,7 @@ def locate(source: str | Path) -> Path:
 
 
 def given_file(source: str, sample: Path) -> Path:
-    """Return the file that a data set comes from: the shipped sample, a fetched one, or the user's."""
+    """Return the file of a data set: the shipped sample, a fetched one, or the user's."""
     if source == "sample":
         return sample
     return local_path(source) if source in SOURCES else Path(source)

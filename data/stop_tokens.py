@@ -1,4 +1,4 @@
-"""Stop tokens that a server leaks at a reply's end: they are the template's, and no part of what a model said."""
+"""Stop tokens that a server leaks at a reply's end: they belong to the template, not to the reply."""
 
 import re
 
@@ -14,17 +14,17 @@ _STRUCK, _CLOSED = "<s>", "</s>"
 
 
 def reply(text: str | None) -> dict[str, str | None]:
-    """Return a reply's `text` without the `stop_tokens` at its end, as a row of the responses table holds them."""
+    """Return a reply's `text` without trailing `stop_tokens`, given a row of the responses table."""
     said, tokens = split(text) if text else (text, "")
     return {"text": said, "stop_tokens": tokens or None}
 
 
 def split(text: str) -> tuple[str, str]:
-    """Separate a reply from the stop tokens that it ends in.
+    """Separate a reply from trailing stop tokens.
 
-    text -> (reply, tokens); one after the other they are the text, and the second is nearly always ''. Only the end
-    is looked at: a token within a reply, in quotes or in code is what the reply speaks of. A `</s>` that closes an
-    `<s>` of the reply (text that HTML strikes through) stays. Linear in the text's length.
+    text -> (reply, tokens); concatenated they are the text, and the second is nearly always ''. Only the end is
+    searched: a token within a reply, in quotes or in code is part of its content. A `</s>` that closes an `<s>` of
+    the reply (HTML strike-through) stays. Linear in the text's length.
     """
     if not text.rstrip().endswith((">", "]")):
         return text, ""
@@ -42,7 +42,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _last(text: str, end: int) -> int:
-    """Return where the stop token begins that ends the text before `end`, white space aside; -1 where none does."""
+    """Return the start of the stop token that ends the text before `end`, ignoring white space; -1 if none."""
     while end and text[end - 1].isspace():
         end -= 1
     start = max(text.rfind(sign, max(0, end - _LONGEST), end) for sign in "<[")

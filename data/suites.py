@@ -1,7 +1,7 @@
-"""A suite: where its items come from, how they are asked, which metrics score the replies, what makes its score.
+"""A suite: the source of its items, its prompts, the metrics that score responses, and what makes its score.
 
 The shipped suites (`config/suites/*.yaml`), those of other distributions and a user's own are all declared in this
-form; nothing else of the project knows one by name.
+form; nothing else in the project refers to a suite by name.
 """
 
 import re
@@ -18,13 +18,13 @@ GateOn = Literal["mean", "pass_at_k", "pass_all_k", "robust"]
 TwinKind = Literal["numbers", "names", "order", "format", "language"]
 TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
-"""The loader of a suite that names none: rows of a file, columns by name."""
+"""The default loader: rows of a file, columns by name."""
 MAX_DROP = 0.02
-"""How much a suite may fall below its baseline, where nobody says otherwise."""
+"""Default tolerated drop of a suite below its baseline."""
 
 
 class Use(Frozen):
-    """How a suite uses a metric: what is the same for all metrics; the metric's own options stand beside it."""
+    """How a suite uses a metric: the settings common to all metrics, without the metric's own options."""
 
     enabled: bool = Field(default=True, description="false leaves the metric out")
     judges: tuple[str, ...] = Field((), description="names of judges; default: the suite's")
@@ -33,7 +33,7 @@ class Use(Frozen):
 
 
 class Stop(Frozen):
-    """When a suite's questions are enough: asked in rounds until every verdict is there (docs/stopping.md)."""
+    """Stopping rule: questions are asked in rounds until every verdict is decided (docs/stopping.md)."""
 
     when: Literal["decided", "ranked"] = Field(
         "decided", description="decided: the threshold is excluded; ranked: every two models are told apart"
@@ -53,7 +53,7 @@ class Stop(Frozen):
 
 
 class Twins(Frozen):
-    """Which renewed twins of each item are asked beside it (docs/twins.md); a list stands for the kinds alone."""
+    """Which renewed twins of each item are also asked (docs/twins.md); a list is short for the kinds."""
 
     kinds: tuple[TwinKind, ...] = Field(min_length=1, description="what is renewed")
     k: int = Field(1, ge=1, le=100, description="twins of each kind for an item")
@@ -66,12 +66,12 @@ class Twins(Frozen):
 
 
 class Suite(Frozen):
-    """One body of work.
+    """A test suite.
 
-    `items` names a loader (`table` unless given) and holds its options; `metrics` holds, by the metric's name,
-    the keys of `Use` and the metric's own options. `score` are the metrics whose means, averaged, are the suite's
-    score: all unless given. `strata`: the score is the unweighted mean over the families of the items (a TOTAL),
-    not over the items.
+    `items` names a loader (default `table`) with its options; `metrics` holds, by metric name, the keys of `Use`
+    and the metric's own options. `score` are the metrics whose means, averaged, are the suite's score; all by
+    default. `strata`: the score is the unweighted mean over the families of the items (a TOTAL), not over the
+    items.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="unique among the run's suites")
@@ -127,7 +127,7 @@ class Suite(Frozen):
     @field_validator("prompts", mode="before")
     @classmethod
     def _named(cls, value: object) -> object:
-        """Name listed prompts: a template or a file by the last part of its name, a text by its place."""
+        """Name listed prompts: a template or a file by the last part of its name, a text by its position."""
         if not isinstance(value, list | tuple):
             return value
         short = [PurePath(str(one)).stem if "\n" not in str(one) and " " not in str(one) else "" for one in value]
@@ -137,7 +137,7 @@ class Suite(Frozen):
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
-        """Take a list of names, and a name without options; what is enabled without a word is so with one."""
+        """Accept a list of names, and names without options; `enabled: true` is the default and is dropped."""
         if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
             return {one: {} for one in value}
         if not isinstance(value, dict):
@@ -178,14 +178,14 @@ class Suite(Frozen):
 
     @property
     def seed(self) -> int:
-        """The seed that the loader draws or samples with; 0 where it has none."""
+        """The seed for drawing or sampling; 0 if the loader has none."""
         sample = self.items.get("sample")
         found = self.items.get("seed", sample.get("seed") if isinstance(sample, Mapping) else None)
         return found if isinstance(found, int) else 0
 
     @property
     def asked_by(self) -> dict[str, str]:
-        """The prompts by short names, '' for the only one; `{option}` in a template's name is the loader's."""
+        """The prompts by short names, '' for the only one; `{option}` in a template's name is a loader option."""
         named = re.compile(r"[\w/-]+(?:\{\w+\}[\w/-]*)+")
         listed = self.prompts or {"": self.prompt}
         return {
@@ -196,14 +196,14 @@ class Suite(Frozen):
         }
 
     def targets(self, models: Iterable[str]) -> Iterator[tuple[str, str, str]]:
-        """Yield what is under test, by name: each of the suite's models by each of its prompts' short names."""
+        """Yield what is under test, by name: each of the suite's models with each of its prompts' short names."""
         for model in models:
             if not self.models or model in self.models:
                 yield from ((f"{model} [{short}]" if short else model, model, short) for short in self.asked_by)
 
     @property
     def first_prompt(self) -> str:
-        """The prompt that the items are stored with."""
+        """The prompt with which the items are stored."""
         return next(iter(self.asked_by.values()))
 
     @property
@@ -213,7 +213,7 @@ class Suite(Frozen):
 
     @property
     def scored_by(self) -> tuple[str, ...]:
-        """The enabled metrics that make the score."""
+        """The enabled metrics that make up the score."""
         return tuple(name for name in self.score or self.metrics if name in self.used)
 
     @property
@@ -231,6 +231,6 @@ class Suite(Frozen):
 
 
 def prompted(suites: Iterable[Suite], models: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Return the model and the prompt of each target of the suites that have several prompts."""
+    """Return the model and the prompt of each target, for suites with several prompts."""
     found = (one for suite in suites if suite.prompts for one in suite.targets(models))
     return {name: (model, short) for name, model, short in found}

@@ -1,4 +1,4 @@
-"""The schemas of the tables that flow, checked at every read and write."""
+"""Table schemas, checked at every read and write."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from data.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table's name, its columns in order, and what makes one of its rows one of a kind.
+    """A table's name, its columns in order, and the key that makes its rows unique.
 
-    Later stages do not depend on the `volatile` columns, which tell of one run only. Tables of earlier versions may
-    lack the `added` columns.
+    Later stages do not depend on the `volatile` columns, which describe one run only. Tables of earlier versions
+    may lack the `added` columns.
     """
 
     name: str
@@ -31,7 +31,7 @@ class TableSchema:
         """Return the frame if it has exactly this table's columns, types and a unique key.
 
         Raises:
-            InputError: it has not; the message names the columns.
+            InputError: it does not; the message names the columns.
         """
         expected = dict(self.columns)
         if lacks := [name for name in self.added if name not in frame.columns]:
@@ -63,7 +63,7 @@ ITEMS = TableSchema(
     key=("item_id",),
     added=("question_id", "text_digest", "answer_digest"),
 )  # fmt: skip
-"""A question and what is expected; the added columns say which question it is, whatever prompt asks it."""
+"""A question and its expected answer; the added columns identify the question independently of the prompt."""
 REQUESTS = TableSchema(
     "requests",
     {
@@ -72,7 +72,7 @@ REQUESTS = TableSchema(
     },
     added=("subject", "subject_repeat"),
 )  # fmt: skip
-"""A judge's request tells which reply it is about (`subject`, `subject_repeat`) and which question (`key`)."""
+"""For a judge's request, `subject` and `subject_repeat` are the judged response, and `key` the question."""
 RESPONSES = TableSchema(
     "responses",
     {
@@ -109,7 +109,7 @@ EVIDENCE = TableSchema(
     key=("item_id", "model", "repeat", "number"),
     volatile=("fetched_at",),
 )  # fmt: skip
-"""A cited source and what was found of it; `fetched_at` is null where nothing was fetched."""
+"""A cited source and the finding on it; `fetched_at` is null if nothing was fetched."""
 SCORES = TableSchema(
     "scores",
     {

@@ -1,4 +1,4 @@
-"""What a model thought aloud, kept apart from what it answered."""
+"""Separation of a model's thinking from its answer."""
 
 import re
 
@@ -13,10 +13,10 @@ _TAG = pattern(
 def split(text: str) -> tuple[str, str]:
     """Separate thinking from the answer.
 
-    text -> (answer, reasoning). Thinking is what stands between `<think>`, `<thinking>`, `<thought>` or
-    `<reasoning>` at the start of a line and the tag that closes it; one that is never closed runs to the end. A
-    closing tag that starts or ends a line, with nothing opened before it, closes thinking that the chat template
-    opened. Other tags are text. A text without thinking comes back as it is; linear in its length.
+    text -> (answer, reasoning). Thinking is the text between `<think>`, `<thinking>`, `<thought>` or `<reasoning>`
+    at the start of a line and its closing tag; if unclosed, it runs to the end. A closing tag that starts or ends a
+    line without an opening tag closes thinking that the chat template opened. Other tags are text. A text without
+    thinking is returned unchanged; linear in its length.
     """
     answers: list[str] = []
     thoughts: list[str] = []

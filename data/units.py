@@ -1,8 +1,8 @@
-"""What a unit is: its name, its version, and the hash of its source with all that it imports.
+"""Identity of a unit: its name, its version, and the hash of its source with all its imports.
 
-The source is read, never run: the unit's own module, every module of ours or of the same plug-in that it imports,
-however indirectly and also inside functions, and the files beside them that they name (texts, prompts, schemas).
-Whether something has to be computed again depends on this alone.
+The source is read, never run: the unit's module, every module of ours or of the same plug-in that it imports, also
+indirectly and inside functions, and the files next to them that they name (texts, prompts, schemas). Whether
+something must be recomputed depends on this alone.
 """
 
 import ast
@@ -19,14 +19,14 @@ from data.plugins import Plugin, Unit, find, origin, remembered
 from data.records import Family
 
 TOP = Path(__file__).parents[1]
-"""The folder that our own packages stand in."""
+"""The folder of our own packages."""
 TEMPLATES = TOP / "prompts"
-"""Where the templates stand that a unit names, whoever fills them."""
+"""The folder of templates that a unit names, whichever module renders them."""
 UNREAD = frozenset({"phrases.yaml"})
-"""What reports say: no result depends on it."""
+"""Modules that only affect reports, on which no result depends."""
 
-# An import statement holds neither a string nor nested brackets, so patterns find every one. Parsing the same files
-# takes thirty times as long, and a run reads some hundred of them before it asks anything.
+# Import statements hold neither strings nor nested brackets, so patterns find every one. Parsing the same files
+# takes thirty times as long, and a run reads about a hundred of them before it asks anything.
 _GAP = r"(?:[ \t\f]|\\\r?\n)"
 _IMPORT = re.compile(r"import\b")
 _BEFORE = re.compile(rf"(?:^|[:;]){_GAP}*(?:from{_GAP}*(?P<module>[.\w](?:[.\w]|{_GAP})*?){_GAP}*)?\Z")
@@ -35,7 +35,7 @@ _BETWEEN = re.compile(r"#.*|\\\r?\n|[()]")
 _BY_NAME = re.compile(r"(?:import_module|__import__)\(\s*[\"'](?P<module>\w[.\w]*)[\"']")
 _LITERAL = re.compile(r"[\"'}]/?([\w.-]+(?:/[\w.-]+)*(?:/(?=[{\"'])|(?=[\"'])))")
 _DOCSTRING = 2000
-"""Bytes of an `__init__.py` from which on it is no docstring alone."""
+"""Minimum size in bytes of an `__init__.py` with more than a docstring."""
 _LISTS = ("glob(", "iterdir(", "scandir(", "listdir(", "walk(")
 _LANGUAGE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]+)?")
 _CODE = frozenset({".py", ".pyc", ".pyi", *EXTENSION_SUFFIXES})
@@ -43,7 +43,7 @@ _CODE = frozenset({".py", ".pyc", ".pyi", *EXTENSION_SUFFIXES})
 
 @dataclass(frozen=True, slots=True)
 class UnitIdentity:
-    """What a unit's results depend on, beside its options and what it is given; `source` is 16 hex digits."""
+    """What a unit's results depend on, besides its options and inputs; `source` is 16 hex digits."""
 
     name: str
     version: int
@@ -52,7 +52,7 @@ class UnitIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module by its full name and its file; `home` is the plug-in that it is part of, None for ours."""
+    """A module by its full name and its file; `home` is its plug-in, None for ours."""
 
     name: str
     path: Path
@@ -61,9 +61,9 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What a module's file says: what it imports (level, module, names), the words that it quotes.
+    """The content of a module's file: its imports (level, module, names), and its quoted words.
 
-    `lists`: it lists folders, so that of a folder that it names every file counts.
+    `lists`: it lists folders, so that every file of a folder it names counts.
     """
 
     imports: tuple[tuple[int, str, tuple[str, ...]], ...]
@@ -82,7 +82,7 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
 
 
 def verifier_of(family: Family) -> UnitIdentity:
-    """Return the identity of a family's verifier, which has a version of its own."""
+    """Return the identity of a family's verifier, which has a separate version."""
     return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name))
 
 
@@ -93,18 +93,18 @@ def _hash(kind: Any, name: str) -> str:
 
 
 def everything(_module: Module) -> bool:
-    """Say that any module counts."""
+    """Accept any module."""
     return True
 
 
 def source_of(module: Module, counts: Callable[[Module], bool] = everything) -> str:
-    """Hash a module with all that it imports, as far as that counts; where the files lie does not matter."""
+    """Hash a module with all relevant imports; the location of the files does not matter."""
     told = sorted(f"{path.name} {_digest(path)}" for path in files_of(module, counts))
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
 def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> list[Path]:
-    """Return the files that hold a module, all that it imports, and what these read beside them."""
+    """Return the files of a module, its imports, and the other files that they read."""
     found = {module.path: module}
     due = [module]
     while due:
@@ -118,7 +118,7 @@ def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> l
 
 @remembered
 def _digest(path: Path) -> str:
-    """Hash a file; '' for what is no file, such as a module in an archive, which its version alone tells."""
+    """Hash a file; '' if there is none, as for a module in an archive, which only its version identifies."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -128,7 +128,7 @@ def _digest(path: Path) -> str:
 
 @remembered
 def _read(path: Path) -> _Source:
-    """Read a module's file; a compiled one says nothing."""
+    """Read a module's file; a compiled one has no content."""
     text = path.read_text("utf-8", "replace") if path.suffix == ".py" and path.is_file() else ""
     imports = [*_imports(text)]
     if "import_module" in text or "__import__" in text:
@@ -137,7 +137,7 @@ def _read(path: Path) -> _Source:
 
 
 def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Yield what a source imports: level, module, and names of it; words that look like an import do no harm."""
+    """Yield a source's imports: level, module, and names; false matches do no harm."""
     for found in _IMPORT.finditer(text):
         start = text.rfind("\n", 0, found.start()) + 1
         while text.endswith(("\\\n", "\\\r\n"), 0, start):
@@ -156,7 +156,7 @@ def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 @remembered
 def _says_something(path: Path) -> bool:
-    """Say whether a file is more than a package's docstring."""
+    """Return whether a file is more than a package's docstring."""
     if path.name != "__init__.py" or path.stat().st_size > _DOCSTRING:
         return True
     try:
@@ -183,7 +183,7 @@ def _imported(module: Module) -> tuple[Module, ...]:
 
 @remembered
 def _located(name: str, home: Plugin | None) -> Module | None:
-    """Return the module of that name: one of ours, or else of the plug-in; None where it is somebody else's."""
+    """Return the module of that name, ours or the plug-in's; None for third-party modules."""
     *parents, last = name.split(".")
     top = parents[0] if parents else last
     if "__init__.py" in _entries(f"{TOP}/{top}"):
@@ -201,7 +201,7 @@ def _located(name: str, home: Plugin | None) -> Module | None:
 
 @remembered
 def _entries(folder: str) -> frozenset[str]:
-    """Return the names of what is in a folder; none where there is no such folder."""
+    """Return the names in a folder; empty if there is no such folder."""
     try:
         return frozenset(os.listdir(folder))  # noqa: PTH208 - a path for each of thousands takes far longer
     except OSError:
@@ -209,9 +209,9 @@ def _entries(folder: str) -> frozenset[str]:
 
 
 def _files_named(code: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files beside modules, other than code, that these name in one of the ways of `names_of`.
+    """Yield the non-code files next to modules that these name in one of the ways of `names_of`.
 
-    Of a folder that is named with a slash (`claims/`), or named by a module that lists folders, all count.
+    All files count of a folder that is named with a slash (`claims/`), or named by a module that lists folders.
     """
     read = {path: _read(path) for path in code}
     literals = frozenset[str]().union(*(one.literals for one in read.values()))
@@ -229,7 +229,7 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
 
 @remembered
 def _folders(folder: Path) -> tuple[str, ...]:
-    """Return the names of the folders in a folder that hold no package."""
+    """Return the names of a folder's subfolders that hold no package."""
     named = (name for name in _entries(str(folder)) if not name.startswith((".", "__")))
     inside = {name: _entries(f"{folder}/{name}") for name in named if Path(name).suffix not in _CODE}
     return tuple(sorted(name for name, there in inside.items() if there and "__init__.py" not in there))
@@ -237,7 +237,7 @@ def _folders(folder: Path) -> tuple[str, ...]:
 
 @remembered
 def _files(folder: Path, below: str) -> tuple[tuple[Path, frozenset[str]], ...]:
-    """Return the files in a folder, or anywhere below one in it, that are no code, with all their names."""
+    """Return the non-code files in a folder and below its subfolders, with all their names."""
     inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder)))
     wanted = (path for path in inside if path.suffix not in _CODE and path.name not in UNREAD and path.is_file())
     return tuple((path, frozenset(names_of(path, folder))) for path in wanted)
@@ -246,12 +246,12 @@ def _files(folder: Path, below: str) -> tuple[tuple[Path, frozenset[str]], ...]:
 def names_of(path: Path, folder: Path) -> Iterator[str]:
     """Yield each text by which a module in a folder may name a file in or below that folder."""
     parts = path.relative_to(folder).parts
-    yield path.name  # by its name: "split.j2"
-    yield "/".join(parts)  # by its path: "en/claims/split.j2"
+    yield path.name  # file name: "split.j2"
+    yield "/".join(parts)  # path: "en/claims/split.j2"
     if len(parts) > 1:
-        yield "/".join(parts[1:])  # by its path below the first folder: "claims/split.j2"
+        yield "/".join(parts[1:])  # path below the first folder: "claims/split.j2"
     if path.suffix and path.with_suffix(".py").is_file():
-        yield path.suffix  # by its ending alone where it is called like a module: ".yaml"
+        yield path.suffix  # only the extension, if it has the module's name: ".yaml"
     for n, part in enumerate(parts[:-1], 1):
         if _LANGUAGE.fullmatch(part):
-            yield "/".join(parts[n:]).removesuffix(path.suffix)  # by its path below a language: "claims/split"
+            yield "/".join(parts[n:]).removesuffix(path.suffix)  # path below a language: "claims/split"

@@ -1,9 +1,9 @@
-"""Values that a program returned: how they are compared with what was expected, and written for people.
+"""Values returned by programs: comparison with the expected value, and display.
 
-A result must have the type that is expected: an int is not a bool, nor 5 a 5.0; a list is not a tuple,
-a set not a frozenset. The one leniency is PEP 484's: where a float is expected, an int of that value is right.
-Floats are equal within 1e-9 relative; where 0 is expected, what rounding leaves of it is. All of it holds inside
-sets and keys too. Order counts in lists and tuples only.
+A result must have the expected type: an int is not a bool, nor 5 a 5.0; a list is not a tuple, a set not a
+frozenset. The one exception is PEP 484's: if a float is expected, an int of that value is right. Floats are equal
+within 1e-9 relative; if 0 is expected, a rounding error is equal to it. All of it holds inside sets and keys too.
+Order counts in lists and tuples only.
 """
 
 import math
@@ -16,7 +16,7 @@ from data.records import Outcome
 
 REL_TOL, ABS_TOL = 1e-9, 1e-12
 SHOWN = 200
-"""Characters of a value kept in a verdict's details."""
+"""Maximum length of a value in a verdict's details."""
 _IDENTIFIER = pattern(r"[A-Za-z_]\w{0,59}")
 _NOTHING = object()
 
@@ -32,9 +32,9 @@ class ExpectedException:
 
 
 def equal(expected: Any, got: Any) -> bool:
-    """Say whether a result is the expected one, by the rules of this module.
+    """Return whether a result is the expected one, by the rules of this module.
 
-    The walk follows `expected`, so that a huge or deep `got` costs no more than comparing its size.
+    The traversal follows `expected`, so that a huge or deep `got` costs no more than comparing its size.
     """
     kind = type(expected)
     if kind is float and type(got) in {int, float}:
@@ -53,10 +53,10 @@ def equal(expected: Any, got: Any) -> bool:
 
 
 def _paired(expected: Iterable[Any], got: Iterable[Any]) -> list[tuple[Any, Any]] | None:
-    """Return each expected member with the one of as many others that equals it; None where one has none.
+    """Return each expected member paired with an equal one of as many others; None if one has no match.
 
-    `1`, `1.0` and `True` have one hash and are one member to Python, so that a look-up says nothing of types;
-    floats within the tolerance have several, and are looked for one by one. What is expected is ours, and short.
+    `1`, `1.0` and `True` have one hash and are the same member in Python, so look-ups ignore types; floats within
+    the tolerance have different hashes, and are compared one by one. The expected value is ours, and short.
     """
     own = {other: other for other in got}
     pairs: list[tuple[Any, Any]] = []
@@ -79,12 +79,12 @@ def _has_float(member: Any) -> bool:
 
 
 def same_type(expected: Any, got: Any) -> bool:
-    """Say whether a wrong result has at least the expected outermost type."""
+    """Return whether a wrong result has at least the expected outermost type."""
     return type(expected) is type(got) or (type(expected) is float and type(got) is int)
 
 
 def shown(value: Any) -> str:
-    """Return a value as short text that JSON and a terminal can hold, whatever it is."""
+    """Return any value as short text that JSON and a terminal can hold."""
     if isinstance(value, ExpectedException):
         return f"raises {value.error}"
     try:
@@ -100,7 +100,7 @@ def literal(value: Any) -> str:
     if type(value) is set and value:
         try:
             return f"{{{repr(sorted(value))[1:-1]}}}"
-        except TypeError:  # of several types: nothing of ours
+        except TypeError:  # unsortable mixed types: none of ours
             pass
     return repr(value)
 

@@ -61,4 +61,4 @@ REFUSED = pattern(
     r"неизвест\w+|невозможно|нельзя|нет (?:данных|ответа|решения)|未知)(?![^\W_一-鿿])",
     re.IGNORECASE,
 )
-"""What stands in place of an answer: what is named beside it is an aside."""
+"""Phrases that replace an answer; whatever follows is an aside."""

@@ -1,4 +1,4 @@
-"""What the metrics of own suites share: the reply as it counts, and the answers that are expected."""
+"""Helpers shared by the metrics of users' suites: the effective reply, and the expected answers."""
 
 import re
 import unicodedata
@@ -12,31 +12,31 @@ from data.truncation import CUT
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
 _SPACE = re.compile(r"\s+")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
-"""A character of a word, in the scripts that put spaces between words."""
+"""A word character, in scripts that put spaces between words."""
 
 NO_REPLY = Score(0.0, "no_answer", "empty reply")
 NO_EXPECTED = Score(None, "not_applicable", "the row has no answer")
 
 
 def reply(sample: Sample) -> str:
-    """Return the reply without its thinking, ends trimmed; '' where there is none."""
+    """Return the reply without its thinking, stripped; '' if there is none."""
     return split(str(sample.get("response") or ""))[0].strip()
 
 
 def was_cut(sample: Sample) -> bool:
-    """Tell whether the reply was cut at its token limit: then only what it has said is an answer."""
+    """Return whether the reply was truncated at its token limit: then only an explicitly stated answer counts."""
     return bool(sample.get(CUT))
 
 
 def expected(sample: Sample) -> list[Any]:
-    """Return the row's answers: any of a list; none where the row has none."""
+    """Return the row's answers: all of a list; none if the row has none."""
     answer = sample.get("answer")
     listed = answer if isinstance(answer, list | tuple) else [answer]
     return [one for one in listed if one is not None and one != ""]
 
 
 def written(value: Any) -> str:
-    """Return an expected value as a text: 18.0 as 18, true as true."""
+    """Format an expected value as text: 18.0 as 18, true as true."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
@@ -45,7 +45,7 @@ def written(value: Any) -> str:
 
 
 def spaced(text: str) -> str:
-    """Return a text with its runs of white space as one space, ends trimmed."""
+    """Return a text with white space collapsed, stripped."""
     return _SPACE.sub(" ", text).strip()
 
 
@@ -53,7 +53,7 @@ _ALIKE = str.maketrans({**dict.fromkeys("’‘ʼ‛′´`＇", "'"), "ё": "е"
 
 
 def folded(text: str) -> str:
-    """Return a text as others are compared with it: composed (NFC), apostrophes alike, ё as е, spaces single."""
+    """Return a text normalised for comparison: NFC, apostrophes unified, ё as е, white space collapsed."""
     return spaced(unicodedata.normalize("NFC", text).translate(_ALIKE))
 
 
@@ -63,12 +63,12 @@ def unemphasised(text: str) -> str:
 
 
 def question(sample: Sample) -> str:
-    """Return what was asked: the row's question, else the whole prompt."""
+    """Return the row's question, else the whole prompt."""
     return str(sample.get("question") or sample.get("prompt") or "").strip()
 
 
 def reference(sample: Sample) -> str:
-    """Return the row's reference, else its answers; '' where it has neither."""
+    """Return the row's reference, else its answers; '' if it has neither."""
     return str(sample.get("reference") or "").strip() or "; ".join(texts(sample))
 
 

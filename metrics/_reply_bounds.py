@@ -1,34 +1,34 @@
-"""Bound a judge's reply: the schema with limits, so that a constrained reply closes within the judge's tokens.
+"""Bounds for a judge's reply: a schema with limits, so that a constrained reply ends within the token limit.
 
-Where a schema leaves a text or a list open, a judge that loses its way writes until it is cut inside its JSON. How
-long a text or a list may be follows from the tokens that the judge has.
+If a schema leaves a text or a list unbounded, a judge that loses track writes until its JSON is truncated. The
+bounds on texts and lists follow from the judge's token limit.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 CHARACTERS: Mapping[str, float] = {"en": 3.0, "ru": 2.0, "zh": 1.0}
-"""Characters of a text that a token holds, by language: less than models with a vocabulary for it need."""
+"""Characters of text per token, by language: a low estimate for models with a vocabulary for it."""
 
 _OTHER = 1.5
-_FORM = 2.0  # characters of JSON's own signs, keys and labels that a token holds
+_FORM = 2.0  # characters of JSON's own syntax, keys and labels per token
 _NUMBER = 8
 _LEAST = 8
 _ENTRY: Mapping[str, int] = {"zh": 50}
 _ENTRY_ELSE = 120
-"""Characters that an entry of an open list may have, such as a claim."""
+"""Characters allowed for an entry of an open list, such as a claim."""
 
 LONGEST = 1_000
-"""Characters of a text at most, such as a reason, however many tokens there are."""
+"""Maximum length of a text in characters, such as a reason, whatever the token limit."""
 MOST = 200
-"""Entries of an open list at most."""
+"""Maximum number of entries of an open list."""
 
 
 def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
-    """Return the schema with a bound on every text and list that has none or a wider one; the order stays.
+    """Return the schema with a bound on every text and list that has none or a wider one, in the same order.
 
-    `tokens` is what the reply may take. An open list has as many entries as fit with `_ENTRY` characters each;
-    else texts share what is left over by the form.
+    `tokens` is the reply's limit. An open list has as many entries as fit with `_ENTRY` characters each; without
+    open lists the texts share what the fixed parts leave over.
     """
     held = CHARACTERS.get(language, _OTHER)
     if _open(schema):
@@ -39,7 +39,7 @@ def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, An
 
 
 def _largest(fits: Any, least: int, most: int) -> int:
-    """Return the largest number that fits, or the least where none does."""
+    """Return the largest number that fits, or the smallest if none does."""
     while least < most:
         middle = (least + most + 1) // 2
         least, most = (middle, most) if fits(middle) else (least, middle - 1)
@@ -51,14 +51,14 @@ def _parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _open(schema: Mapping[str, Any]) -> bool:
-    """Say whether a list of the schema has no most."""
+    """Return whether the schema has a list without a maximum."""
     if schema.get("type") == "array":
         return "maxItems" not in schema or _open(schema.get("items", {}))
     return any(map(_open, _parts(schema)))
 
 
 def _tokens(schema: Mapping[str, Any], length: int, entries: int, held: float) -> float:
-    """Return the tokens of the longest reply, its texts of `length` characters, its open lists of `entries`."""
+    """Return the tokens of the longest reply, with texts of `length` characters and open lists of `entries`."""
     if "enum" in schema:
         return (max(len(str(one)) for one in schema["enum"]) + 2) / _FORM
     kind = schema.get("type")

@@ -1,4 +1,4 @@
-"""Chain, judged: the first wrong step of a chain of thought, asked of a judge where the rules leave it open."""
+"""Judged chain: the first wrong step of a chain of thought, asked of a judge if the rules cannot decide."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -16,27 +16,27 @@ from metrics.cot.first_error import REASONS, as_details, first_error
 from metrics.judging import Judgement, read_whole, reasoned_schema
 
 NONE = -1
-"""What stands for no wrong step."""
+"""Label for no wrong step."""
 
 MOST_STEPS = 100
 LONGEST = 1_000
-"""Steps of a chain, and characters of a step, that a judge is shown."""
+"""Maximum number of steps shown to a judge, and of characters of a step."""
 
 LABELS: Mapping[str, float] = {"none": 1.0, "wrong": 0.0}
-"""What a judge says of a chain as a whole: no wrong step, or one."""
+"""A judge's verdict on a whole chain: no wrong step, or one."""
 
 
 class Options(Frozen):
-    """How often a judge is asked."""
+    """Number of times a judge is asked."""
 
     votes: int = Field(1, ge=1, le=15, description="how often each chain is put to a judge; the majority decides")
 
 
 @lru_cache(maxsize=256)
 def _settled(question: str, reference: str, response: str, *, cut: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return the first wrong step of a reply by the rules, {} where they name none, and the steps for a judge.
+    """Return the first wrong step of a reply by the rules, {} if they name none, and the steps for a judge.
 
-    By recomputation and, where the answer is wrong, by the reference.
+    The rules are recomputation and, if the answer is wrong, comparison with the reference.
     """
     chain, meant = read(response, question, cut=cut), read(reference)
     right = chain.answer is not None and meant.answer is not None and chain.answer.value == meant.answer.value
@@ -51,7 +51,7 @@ def _by_rules(sample: Sample) -> tuple[dict[str, Any], list[str]]:
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask so many times for the first wrong step; nothing where the rules name one, or where there are no steps."""
+    """Ask repeatedly for the first wrong step; no questions if the rules name one, or if there are no steps."""
     _, steps = _by_rules(sample) if reply(sample) else ({}, [])
     values = {"question": sample["question"], "reference": sample["reference"], "steps": steps}
     for vote in range(options["votes"] if steps else 0):
@@ -64,7 +64,7 @@ def step_schema(asked: Question) -> dict[str, Any]:
 
 
 def read_step(asked: Question, text: str) -> Judgement:
-    """Read `{"reason": …, "step": a step's number or -1}`, which may be written as a text.
+    """Read `{"reason": …, "step": a step's number or -1}`; the number may be given as text.
 
     Raises:
         Unparsable: there is none, or no step of that number: nothing is clamped or guessed.
@@ -77,7 +77,7 @@ def read_step(asked: Question, text: str) -> Judgement:
 
 
 def majority(votes: Iterable[int]) -> int:
-    """Return what most votes name; of a tie a step rather than none, and the earlier one."""
+    """Return the step with most votes; in a tie a step rather than none, and the earlier one."""
     counts = Counter(votes)
     most = max(counts.values())
     tied = sorted(step for step, count in counts.items() if count == most)
@@ -85,9 +85,9 @@ def majority(votes: Iterable[int]) -> int:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1.0 where neither the rules nor the judge name a wrong step, else 0.0.
+    """Return 1.0 if neither the rules nor the judge name a wrong step, else 0.0.
 
-    The part `judged` is the judge's own share: what the rules settled is not in it. `first_error` in the details
+    The part `judged` covers only what the judge decided, not what the rules settled. `first_error` in the details
     has the step, the votes, and who named it.
 
     Source: SPEC 3.

@@ -1,4 +1,4 @@
-"""Choice: which of several options the reply chooses, by its letter or by its text."""
+"""Choice metric: which of several options the reply chooses, by letter or by text."""
 
 import json
 import re
@@ -26,7 +26,7 @@ _CUE = pattern(
 _PREDICATE = pattern(
     r"(?:\b(?:is|was|be|are|['’]s|это)|[—–-])\s(?:(?:the|my|our|a)\s)?(?:\w{1,12}\s)?$|是(?:正确)?$", re.IGNORECASE
 )
-"""What stands before a cue that says so of an option before it: `B is the correct answer`."""
+"""Text before a cue that refers to an option before it: `B is the correct answer`."""
 _LEFT = pattern(
     r"(?<![^\W_])(?:(?:that|which|this|it) leaves|leaving|left with|remaining|остаётся|остается)(?![^\W_])|剩下?",
     re.IGNORECASE,
@@ -36,7 +36,7 @@ _WRAPPED = r"[\s*_`\"'“”«»()\[\]{}$.:]{0,6}"
 _INSIDE = pattern(WORD)
 _JOINED = pattern(rf"{_WRAPPED}[,—–-]?{_WRAPPED}")
 _NEAR = 40
-"""Characters before an option in which a denial is sought."""
+"""Characters before an option searched for a denial."""
 _NOT = pattern(
     r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|over|не|ни|вместо)|n['’]t"
     r"|不是|不選|不选|并非|而非|不)"
@@ -71,12 +71,12 @@ _IS_RIGHT = pattern(
     re.IGNORECASE,
 )
 SHORT = 300
-"""Characters after a cue or a box that are read."""
+"""Characters read after a cue or a box."""
 _PAIR = 2
 TRIES = 20
-"""Cues that are tried, from the last one backwards."""
+"""Maximum number of cues tried, from the last one backwards."""
 _BOXED = pattern(r"\\boxed\s*\{(?:\\text\s*\{)?\s*")
-_ARTICLE = {  # a lower-case word that may follow an article, or a pronoun
+_ARTICLE = {  # lower-case words that may follow an article, or a pronoun
     "A": pattern(
         r" (?!(?:or|and|is|are|was|were|be|because|since|but|not|as|fits?|matches|seems|must|would|can|could|"
         r"should|has|does|which|who|with|to|in|for|at|on|by|from|if|than|here|that|also|only|then|so)\b)[a-z]"
@@ -87,14 +87,14 @@ _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 """Cyrillic capitals that look Latin."""
 
 WINDOW = 100_000
-"""Characters at the end of a reply that are read."""
+"""Characters read at the end of a reply."""
 
 _SO = pattern(
     r"[\s*_]*(?:(?:therefore|so|thus|hence|итак|поэтому|значит|следовательно)(?![^\W_])|所以|因此)[,，:：]?"
     r"(?:\s*(?:it is|it['’]s|it must be|это)(?![^\W_]))?",
     re.IGNORECASE,
 )
-"""The beginning of a last line that concludes."""
+"""The beginning of a concluding last line."""
 _CLAUSE = pattern(r"[.!?;,](?=\s)|[。！？；，\n]")
 _OPENING = pattern(r"[\s*_:：=—–-]*(?:(?:is|are|was|это|是|为)\s?)?[\s*_:：—–-]*", re.IGNORECASE)
 _NONE = pattern(r"(?:none|both|all|nothing|нет|ни один|оба|обе|все|无|都)(?![^\W_])", re.IGNORECASE)
@@ -102,11 +102,11 @@ _LINE_END = pattern(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
 
 TEXTS = "options"
-"""The column of the options' texts, unless another is named."""
+"""The default column of the options' texts."""
 
 
 class Options(Frozen):
-    """The letters, and where the options' texts stand."""
+    """The letters, and the column of the options' texts."""
 
     letters: str = Field("ABCDEFGHIJ", min_length=2, description="the options' letters, in order")
     texts: str | tuple[str, ...] = Field(
@@ -124,13 +124,13 @@ class Options(Frozen):
 
 
 def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the columns that a row must have: those of the texts, unless letters alone may do."""
+    """Return the columns that a row must have: that of the texts, unless letters alone may do."""
     columns = options["texts"]
     return ("answer", *([] if columns == TEXTS else [columns] if isinstance(columns, str) else columns))
 
 
 def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a row: letter -> text, '' where only letters are known."""
+    """Return the options of a row: letter -> text, '' if only letters are known."""
     columns = options["texts"]
     listed = sample.get(columns) if isinstance(columns, str) else [sample.get(one) for one in columns]
     if isinstance(listed, str):
@@ -145,7 +145,7 @@ def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def right(sample: Sample, there: Mapping[str, str]) -> set[str]:
-    """Return the letters of the expected answer, which is a letter, a text of an option, or its place from 0."""
+    """Return the letters of the expected answer, given as a letter, an option's text, or its index from 0."""
     found = set()
     for answer in expected(sample):
         text = spaced(written(answer))
@@ -159,18 +159,18 @@ def right(sample: Sample, there: Mapping[str, str]) -> set[str]:
 
 
 class _Mention(NamedTuple):
-    """Where a text names an option, or several of the same text."""
+    """The place where a text names an option, or several with the same text."""
 
     start: int
     end: int
     letters: set[str]
 
 
-@lru_cache(maxsize=256)  # the options of a row, looked for in each of its statements
+@lru_cache(maxsize=256)  # the options of a row are searched for in each of its statements
 def _looks(
     options: tuple[tuple[str, str], ...],
 ) -> tuple[list[tuple[re.Pattern[str], set[str], bool]], re.Pattern[str]]:
-    """Return the pattern of each text, its letters, whether it is longer than one; and of a lone letter."""
+    """Return the pattern of each text, with its letters and whether it is longer than one; and of a lone letter."""
     texts = []
     for own in sorted({own.casefold() for _, own in options if own}, key=lambda one: (-len(one), one)):
         written = re.compile(r"\s+".join(map(re.escape, own.split(" "))), re.IGNORECASE)
@@ -180,9 +180,10 @@ def _looks(
 
 
 def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
-    """Return where a text names options: by whole texts, and by letters that stand alone beside them.
+    """Return where a text names options: by their whole texts, and by letters on their own.
 
-    A letter within a text is none ('Both A and B'), nor is a text within a longer one ('York' in 'New York').
+    A letter within a text does not count ('Both A and B'), nor does a text within a longer one ('York' in 'New
+    York').
     """
     texts, letter = _looks(tuple(there.items()))
     taken, found = bytearray(len(text)), list[_Mention]()
@@ -193,7 +194,7 @@ def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
             if not within and not any(taken[start:end]):
                 taken[start:end] = bytes([several]) * (end - start)
                 found.append(_Mention(start, end, letters))
-    # A lone capital: 'A' may also be the article, which a lower-case word follows.
+    # 'A' may also be the article, if a lower-case word follows.
     for one in letter.finditer(text):
         article = not one[2] and one[1] in _ARTICLE and _ARTICLE[one[1]].match(text, one.end())
         if not taken[one.start()] and not article:
@@ -206,7 +207,7 @@ def _named(text: str, there: Mapping[str, str]) -> set[str]:
 
 
 def _joined(text: str, there: Mapping[str, str]) -> list[_Mention]:
-    """Return where a text names options, a letter and its text as one: `B) London`."""
+    """Return where a text names options, merging a letter and its text: `B) London`."""
     joined: list[_Mention] = []
     for one in _mentions(text, there):
         if joined and joined[-1].letters == one.letters and _JOINED.fullmatch(text, joined[-1].end, one.start):
@@ -247,7 +248,7 @@ def _runs(text: str, joined: Sequence[_Mention]) -> Iterator[list[_Mention]]:
 
 
 def _bare(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the option of a statement that is a letter and nothing else, small or Cyrillic too: `is b.`."""
+    """Return the option of a statement that is only a letter, including lower-case or Cyrillic: `is b.`."""
     found = re.fullmatch(
         rf"\W*(?:(?:is|это|是|为)\b)?\W*(?:(?i:option|choice|вариант)\s)?\W*({WORD})\W*", text[:SHORT]
     )
@@ -257,13 +258,13 @@ def _bare(text: str, there: Mapping[str, str]) -> set[str]:
 
 
 def chosen(text: str, there: Mapping[str, str], *, cut: bool = False) -> set[str] | None:
-    """Return the options that a reply chooses; None where it makes no statement.
+    """Return the options that a reply chooses; None if it makes no statement.
 
-    The cascade, without what is denied: the last box with an option, else a last line that concludes ('So B.'),
-    else the last statement with a cue ('the answer is B', 'Ответ: B', '答案是 B'), else the one that is left ('that
-    leaves B'), else what is called right, else an option that is the last line or the first, where these are no
-    list, else all that it names. A statement that there is no answer ends the search. Of a reply that was `cut`
-    only statements count, and a first line that is an option and nothing else.
+    The cascade, ignoring denied options: the last box with an option, else a concluding last line ('So B.'), else
+    the last statement with a cue ('the answer is B', '答案是 B', 'Ответ: B'), else the remaining one ('that
+    leaves B'), else those called right, else an option that is the last line or the first, unless lines are a list,
+    else all that it names. A statement that there is no answer ends the search. In a truncated reply (`cut`) only
+    statements count, and a first line that is only an option.
 
     Source: ours.
     """
@@ -279,14 +280,14 @@ def chosen(text: str, there: Mapping[str, str], *, cut: bool = False) -> set[str
 
 
 def _boxed(text: str, there: Mapping[str, str]) -> set[str] | None:
-    """Return what the last box with an option holds; one that holds none says nothing."""
+    """Return the content of the last box with an option; boxes without one are ignored."""
     boxes = reversed([*_BOXED.finditer(text)][-TRIES:])
     found = (_named(text[box.end() :][:SHORT].partition("}")[0], there) for box in boxes)
     return next(filter(None, found), None)
 
 
 def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
-    """Return what the last statement with a cue names; nothing where it says that there is no answer."""
+    """Return the options that the last statement with a cue names; nothing if it says that there is no answer."""
     for cue in reversed([*_CUE.finditer(text)][-TRIES:]):
         if _PREDICATE.search(text, max(0, cue.start() - _NEAR), cue.start()):
             clause = _CLAUSE.split(text[max(0, cue.start() - SHORT) : cue.start()])[-1]
@@ -304,7 +305,7 @@ def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
 
 
 def _left_over(text: str, there: Mapping[str, str]) -> set[str] | None:
-    """Return the option that is left: `that leaves B`."""
+    """Return the remaining option: `that leaves B`."""
     left = [_named(_stated(text, cue), there) for cue in [*_LEFT.finditer(text)][-TRIES:]]
     return left[-1] if left and len(left[-1]) == 1 else None
 
@@ -322,14 +323,14 @@ def _called_right(text: str, there: Mapping[str, str]) -> set[str] | None:
 
 
 def _unstated(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return all options that a reply without a statement names; none of a list of them all, or of a refusal."""
+    """Return all options named in a reply without a statement; none if it lists them all, or refuses."""
     said = text.casefold()
     whole = len(there) > _PAIR and all(own and own.casefold() in said for own in there.values())
     return set() if whole or WITHHELD.search(text) else _named(text, there)
 
 
 def _refuses(said: str, first: int) -> bool:
-    """Tell whether a statement says, before the place where it first names an option, that there is no answer."""
+    """Return whether a statement says, before it first names an option, that there is no answer."""
     opening = _OPENING.match(said)
     begin = opening.end() if opening else 0
     if first <= begin:
@@ -338,7 +339,7 @@ def _refuses(said: str, first: int) -> bool:
 
 
 def _concluded(text: str, there: Mapping[str, str]) -> set[str] | None:
-    """Return the option that a last line concludes and nothing else: `So B.`, `Therefore, it is **B**`."""
+    """Return the option that is all a last line concludes: `So B.`, `Therefore, it is **B**`."""
     line = text.rstrip().rpartition("\n")[2]
     so = _SO.match(line)
     found = so and re.match(rf"{_WRAP}([{''.join(map(re.escape, there))}])", line[so.end() :])
@@ -346,7 +347,7 @@ def _concluded(text: str, there: Mapping[str, str]) -> set[str] | None:
 
 
 def _lined(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the option that is the last line or the first; none where lines are a list of options."""
+    """Return the option that is the last line or the first; none if lines are a list of options."""
     led = [_leading(line, there) for line in text.split("\n") if line.strip()] or [""]
     before, after = set(led[:-1]) - {"", led[-1]}, set(led[1:]) - {"", led[0]}
     if led[-1] and (not before or led[-1] in led[:-1]):
@@ -355,14 +356,14 @@ def _lined(text: str, there: Mapping[str, str]) -> set[str]:
 
 
 def _stated(text: str, cue: re.Match[str]) -> str:
-    """Return what a statement with a cue says, without the reasons that it gives."""
+    """Return a statement with a cue, without its reasons."""
     rest = text[cue.end() :].split("\n", 2)
     said = rest[0] if rest[0].strip(" *_:：—-") else " ".join(rest[:2])
     return _REASON.split(_SENTENCE.split(said, maxsplit=1)[0][:SHORT], maxsplit=1)[0]
 
 
 def _first(text: str, there: Mapping[str, str]) -> set[str]:
-    """Return the option that the first of several lines is, by its letter, its text or both, and nothing else."""
+    """Return the option that is the whole first of several lines, by its letter, its text or both."""
     line, more, _ = text.strip().partition("\n")
     named = _joined(line, there) if more else []
     alone = len(named) == 1 and not _INSIDE.search(line[: named[0].start] + line[named[0].end :])
@@ -370,9 +371,9 @@ def _first(text: str, there: Mapping[str, str]) -> set[str]:
 
 
 def _leading(line: str, there: Mapping[str, str]) -> str:
-    """Return the letter that a line is, or begins with as a list does: `B`, `(B)`, `**B**.`, `B) Paris`.
+    """Return the letter that a line consists of, or begins with as in a list: `B`, `(B)`, `**B**.`, `B) Paris`.
 
-    '' where another one is set like it in the same line: `A) B) C)`.
+    '' if the line has another one in the same style: `A) B) C)`.
     """
     letters = "".join(map(re.escape, there))
     found = re.match(rf"{_WRAP}([{letters}])(?:[).:]|(?=[\s*_`\"'”»\]}}$])|$)", line)
@@ -383,7 +384,7 @@ def _leading(line: str, there: Mapping[str, str]) -> str:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if exactly the right option is chosen, by letter or text, else 0; two options are none.
+    """Return 1 if exactly the right option is chosen, by letter or text, else 0; two options do not count.
 
     Source: SPEC 14.
     """

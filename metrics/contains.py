@@ -1,4 +1,4 @@
-"""Contains: any, all or none of some texts stand in the reply, in any case."""
+"""Contains metric: any, all or none of some texts are in the reply, ignoring case."""
 
 import re
 from collections.abc import Mapping
@@ -21,15 +21,15 @@ class Options(Frozen):
 
 _NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-−–‑])(?<!^[.])(?<!^[-−–‑])"
 _NUMBER_ENDS = r"(?![.,][0-9])"
-"""Where a number begins and ends: not after a decimal point, a thousands' comma or a minus sign, nor before one."""
+"""Boundaries of a number: not next to a decimal point or a thousands' comma, nor after a minus sign."""
 
 
 def holds(reply: str, text: str, *, words: bool) -> bool:
-    """Say whether a text stands in a reply, in any case, white space normalised.
+    """Return whether a reply contains a text, ignoring case, with white space normalised.
 
-    A boundary is wanted only at an end of the text that is a letter or a digit: '$5' ends so, '(a)' does not, nor
-    does what is written without spaces, such as Chinese. 12 is no part of 12.5, 12,500 or -12. Markdown's emphasis
-    is no part of a word: `_Paris_`. All apostrophes are alike, and ё is е.
+    A boundary is required only next to a letter or digit at an end of the text: at the end of '$5', not of '(a)',
+    nor for scripts without spaces, such as Chinese. 12 is not part of 12.5, 12,500 or -12. Markdown's emphasis is
+    not part of a word: `_Paris_`. All apostrophes are equal, and ё equals е.
     """
     text, reply = (folded(one).casefold() for one in (text, reply))
     reply = reply if "_" in text else unemphasised(reply)
@@ -44,7 +44,7 @@ def holds(reply: str, text: str, *, words: bool) -> bool:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if the reply holds any, all or none of the texts, else 0.
+    """Return 1 if the reply contains any, all or none of the texts, as configured, else 0.
 
     Source: SPEC 14.
     """

@@ -1,4 +1,4 @@
-"""Correct: what the item's own family says of the reply; its verifier's verdict as a value."""
+"""Correct metric: the verdict of the item's family's verifier as a value."""
 
 import json
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from typing import Any
 from data.records import VALUED, Found, Metric, Sample, Score
 
 BESIDE = ("precision", "recall", "similarity")
-"""Values in [0, 1] that a verifier may keep in its details, reported as metrics of their own."""
+"""Values in [0, 1] that a verifier may put in its details, reported as separate metrics."""
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Turn a verdict (`sample["verdict"]`: correct, status, reason, details) into a value, and those beside it.
+    """Convert a verdict (`sample["verdict"]`: correct, status, reason, details) to a value and its parts.
 
     Source: SPEC 2.
     """
@@ -23,7 +23,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 
 def _beside(written: str) -> dict[str, float]:
-    """Return the values kept in a verdict's details, as canonical JSON: most have none, and need no reading."""
+    """Return the values in a verdict's details (canonical JSON), without parsing if there are none."""
     if not any(name in written for name in BESIDE):
         return {}
     details = json.loads(written)

@@ -1,4 +1,4 @@
-"""Exact match: the reply equals the expected answer, after the normalisations that are asked for."""
+"""Exact match: the reply equals the expected answer, after the chosen normalisations."""
 
 import re
 import string
@@ -20,7 +20,7 @@ _IN_NUMBERS = pattern(r"((?<=\d)[.,:/](?=\d)|(?<![\w.])[-−](?=\d))")
 
 
 class Options(Frozen):
-    """Which differences do not count; white space never does."""
+    """Which differences are ignored; white space always is."""
 
     case: bool = Field(default=False, description="true: upper and lower case are alike")
     punctuation: bool = Field(default=False, description="true: punctuation is left out")
@@ -42,13 +42,13 @@ _PAIRS = (
 )
 _STOPS = (".", "。", "．")
 _LAYERS = 6
-"""Wrappings one within another that are taken off."""
+"""Maximum depth of wrappings removed."""
 
 
 def unwrapped(text: str) -> Iterator[str]:
-    """Yield a text, and what is left as its wrappings are taken off: emphasis, quotation marks, a final full stop.
+    """Yield a text, and each result of removing its wrappings: emphasis, quotation marks, a final full stop.
 
-    Only what stands around the whole is taken off, not around a part (`"A" or "B"`); three dots stay.
+    Only marks around the whole are removed, not around a part (`"A" or "B"`); three dots stay.
     """
     for _ in range(_LAYERS):
         text = text.strip()
@@ -63,7 +63,7 @@ def unwrapped(text: str) -> Iterator[str]:
 
 
 def _inside(text: str, begin: str, end: str) -> str:
-    """Return what stands between two marks that wrap a whole text; '' where they do not, or stand within it too."""
+    """Return the text between two marks that wrap the whole; '' if they do not, or also occur within it."""
     if not (text.startswith(begin) and text.endswith(end)) or len(text) <= len(begin) + len(end):
         return ""
     inner = text[len(begin) : -len(end)]
@@ -72,7 +72,7 @@ def _inside(text: str, begin: str, end: str) -> str:
 
 
 def normalise(text: str, options: Mapping[str, Any]) -> str:
-    """Return a text as it is compared: folded, then as the options say.
+    """Return a text normalised for comparison: folded, then by the options.
 
     Source: ours, after SQuAD's normalisation (Rajpurkar et al. 2016).
     """

@@ -1,7 +1,7 @@
-"""The exam: one metric for each judged step, which puts questions of known truth to judges, and marks the replies.
+"""The exam: one metric for each judged step, which asks judges questions of known truth and marks their replies.
 
-A question goes to the judge by the very prompt, schema, parser and temperature of the step that it examines. An
-item of another step is not applicable.
+A question uses the same prompt, schema, parser and temperature as the step that it examines. An item of another
+step is not applicable.
 
 Source: ours; Zheng et al. 2023 (both orders of a preference).
 """
@@ -35,7 +35,7 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
     "preference": (PREFERENCE, "compare"),
     "chain": (CHAIN, "find"),
 }
-"""What is examined: a metric and one of its steps."""
+"""The examined step: a metric and one of its steps."""
 
 LABELS: Mapping[str, tuple[str, ...]] = {
     "entails": ("SUPPORTED", "CONTRADICTED", "NEUTRAL"),
@@ -47,11 +47,11 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "split": ("alone", "joined", "missing"),
     "chain": ("none", "wrong"),
 }
-"""What can be said at each step, the best first; a split's facts are alone, joined or missing."""
+"""The possible labels at each step, best first; a split's facts are alone, joined or missing."""
 
 
 class Options(Frozen):
-    """What a question needs beside its own values."""
+    """What a question needs besides its values."""
 
     prompt: str = Field("", description="a rubric's prompt of the user's own")
     judge: str = Field(
@@ -68,18 +68,18 @@ def _rows(exam: str) -> Any:
                 name: value.replace(JUDGE, options["judge"]) if isinstance(value, str) else value
                 for name, value in asked["values"].items()
             }
-            # Word for word the same question is another asking of it.
+            # Repeats the same question word for word.
             yield Question(asked["key"], values, repeat=int(asked["key"].partition(ORDER)[0] == AGAIN))
 
     return rows
 
 
 def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """Return (truth, said) of each verdict, and what else is worth keeping."""
+    """Return (truth, said) of each verdict, and other details to keep."""
     truth = sample[TRUTH]
     folded = sample.get(FOLDED, {})
     if exam == "entails":
-        # Of a claim that was compared with several texts, one that supports it is enough.
+        # A claim compared with several texts needs only one that supports it.
         best = LABELS["entails"].index
         found = {one: min([verdicts[one]["verdict"] for verdicts in said.values()], key=best) for one in truth}
         pairs = [(truth[one], folded.get(verdict, verdict)) for one, verdict in found.items()]
@@ -130,7 +130,7 @@ def _step(exam: str, home: Metric, name: str) -> Step:
     own = next(step for step in home.steps if step.name == name)
 
     def parse(asked: Question, text: str) -> Any:
-        """Read as the step does; of a probed pair of responses the key tells the order after its form."""
+        """Parse as the step does; for a probed pair of responses the key gives the order after its form."""
         return own.parse(replace(asked, key=asked.key.rpartition(ORDER)[2]), text)
 
     return Step(own.name, _rows(exam), own.prompt, parse, own.schema)

@@ -1,4 +1,4 @@
-"""Compare a response with a reference answer, claim by claim: precision, recall and their F1."""
+"""Factual correctness: claim-by-claim comparison with a reference answer: precision, recall and F1."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
 MODES = ("f1", "precision", "recall")
 
 MOST_CLAIMS = 200
-"""Claims of one text; a judge that writes more has lost its way."""
+"""Maximum number of claims of one text; a judge that writes more has lost track."""
 
 _SPLIT_SCHEMA = object_schema(claims={"type": "array", "items": {"type": "string"}})
 
@@ -31,12 +31,12 @@ def _splits(mode: str, side: str) -> bool:
 
 
 def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask to split the sides that the mode needs; an empty text is not asked about.
+    """Return questions to split the sides that the mode needs; empty texts are skipped.
 
-    Without a reference nothing is asked: the metric is not applicable.
+    Without a reference there are none: the metric is not applicable.
 
     Raises:
-        InputError: a mode that there is not.
+        InputError: an unknown mode.
     """
     if options["mode"] not in MODES:
         raise InputError(f"factual_correctness: mode {options['mode']!r}; expected one of {', '.join(MODES)}.")
@@ -48,7 +48,7 @@ def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[
 
 
 def read_claims(question: Question, text: str) -> list[str]:
-    """Read `{"claims": […]}`: texts, none of them empty; no claims at all is a valid reply."""
+    """Read `{"claims": […]}`: texts, none of them empty; an empty list is valid."""
     claims = read_object(text, "claims")["claims"]
     worded = isinstance(claims, list) and all(isinstance(one, str) and any(map(str.isalnum, one)) for one in claims)
     if not worded:
@@ -65,7 +65,7 @@ def _claims(found: Found, side: str) -> list[str]:
 def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
     """Ask, for each split side, whether the other side's text supports its claims, one question for a side.
 
-    Nothing is asked where the score is settled: no claims in the reference, no claims in the response.
+    No questions if the score is settled: no claims in the reference, or none in the response.
     """
     if _settled(sample, found, options):
         return
@@ -116,7 +116,7 @@ def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
 
 
 def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score | None:
-    """Return the score that needs no verdict: no claims in the reference (looked at first) or in the response."""
+    """Return the score that needs no verdict: no claims in the reference (checked first) or in the response."""
     names = ("precision", "recall", "contradiction_rate", "neutral_rate")
     mode = options["mode"]
     if not _text(sample, "reference"):
@@ -139,10 +139,10 @@ def f1(precision: float, recall: float) -> float:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Score one response: F1, precision or recall in [0, 1], as `mode` says.
+    """Score one response: F1, precision or recall in [0, 1], by `mode`.
 
-    `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode
-    recall, where the response is not split).
+    `contradiction_rate` and `neutral_rate` are shares of the response's claims (of the reference's in mode recall,
+    which does not split the response).
 
     Source: seed 002.
     """
@@ -179,7 +179,7 @@ class Options(Frozen):
     @field_validator("mode", mode="before")
     @classmethod
     def _seeds_own(cls, value: object) -> object:
-        """Take seed 002's `F1` and `PRECISION`."""
+        """Accept seed 002's `F1` and `PRECISION`."""
         return value.lower() if isinstance(value, str) else value
 
 

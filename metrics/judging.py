@@ -1,9 +1,8 @@
-"""Ask judges step by step, without a client: which questions come next, what a reply says, what the score is.
+"""Judging step by step, without a client: the next questions, the parsing of replies, and the score.
 
-A `Session` is one judge on one sample, and frozen. All sessions advance together, a wave at a time: the caller
-gathers every session's `asks`, has them answered in one batch, and calls `advance` with the replies, until none
-asks any more. A reply that cannot be read is asked for once again in the next wave; after that the session ends
-as `judge_failed`, and asks nothing more.
+A `Session` is one judge on one sample, and frozen. All sessions advance together, in waves: the caller collects
+every session's `asks`, has them answered in one batch, and calls `advance` with the replies, until there are none
+left. An unreadable reply is requested once more in the next wave; after that the session ends as `judge_failed`.
 """
 
 import hashlib
@@ -25,7 +24,7 @@ Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
 SHOWN = 4000
-"""Signs of an unreadable reply that the repair request shows to the judge."""
+"""Characters of an unreadable reply shown to the judge in the repair request."""
 
 _MARK = 12
 _TIGHTER = 3
@@ -33,9 +32,9 @@ _TIGHTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judge's verdict or rating: its label, its value (the greater the better) and the reason given.
+    """One judge's verdict or rating: its label, its value (higher is better) and the reason given.
 
-    `step` is the wrong step that the judge of a chain names, from 1, -1 for none; None of all others.
+    `step` is the wrong step named by the judge of a chain, from 1, -1 for none; None for all others.
     """
 
     label: str
@@ -46,14 +45,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredRequest:
-    """In a reply's place: the call was not answered, and why."""
+    """Placeholder for the reply of an unanswered call, with the reason."""
 
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One request to a judge; `repair` marks the second and last asking of a question."""
+    """One request to a judge; `repair` marks the second and last attempt at a question."""
 
     step: str
     question: Question
@@ -64,7 +63,7 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Where one judge stands with one sample. `asks` is what to ask now; none: it is over.
+    """The state of one judge on one sample. `asks` are the current requests; empty when it has ended.
 
     `n_calls` and `n_repairs` count requests so far; `failure` is the reason of a `judge_failed`, and `error` what
     was wrong with the last reply.
@@ -84,10 +83,10 @@ class Session:
 
 
 def fence_code(values: Mapping[str, Any]) -> str:
-    """Return the code that closes a prompt's fences: a hash of everything in it, and found nowhere in it.
+    """Return the code that closes a prompt's fences: a hash of its contents that does not occur in them.
 
-    A judged text cannot hold it: it would have to hold a hash of itself. Equal prompts have equal marks, so that
-    the reply cache knows them again.
+    A judged text cannot contain it: it would have to contain a hash of itself. Equal prompts have equal codes, so
+    that the reply cache recognises them.
     """
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
     code = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK]
@@ -102,14 +101,14 @@ def _system(language: str) -> Message:
 
 
 def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a metric's judges are asked with: templates' names, or a user's own text."""
+    """Yield the prompts of a metric's judges: templates' names, or a user's own text."""
     for step in metric.steps:
         yield step.prompt(options) if callable(step.prompt) else step.prompt
     yield from ("judging/system", "judging/repair") if metric.steps else ()
 
 
 def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> JudgeRequest:
-    """Write a question as the request to send: system and user message, and the reply's JSON schema.
+    """Build the request for a question: system and user message, and the reply's JSON schema.
 
     Raises:
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
@@ -126,7 +125,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
 
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
-    """Write the one repair request: the same prompt, the reply, and what is wrong with it."""
+    """Build the single repair request: the same prompt, the reply, and what is wrong with it."""
     shown = reply if len(reply) <= SHOWN else f"{reply[:SHOWN]} …"
     again = render("judging/repair", language, error=error)
     messages = (*ask.messages, Message("assistant", shown.strip() or "(empty)"), Message("user", again))
@@ -134,7 +133,7 @@ def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> Ju
 
 
 def begin(metric: Metric, sample: Sample, *, language: str, options: Mapping[str, Any] | None = None) -> Session:
-    """Open a session: its first asks, or none where the metric needs no judge for this sample.
+    """Open a session, with its first requests, or none if the metric needs no judge for this sample.
 
     Raises:
         InputError: an option that the metric does not have, or no prompt in that language.
@@ -143,7 +142,7 @@ def begin(metric: Metric, sample: Sample, *, language: str, options: Mapping[str
 
 
 def _go_on(session: Session) -> Session:
-    """Go to the next step that asks anything, or to the end."""
+    """Advance to the next step with any questions, or to the end."""
     for position in range(session.position + 1, len(session.metric.steps)):
         step = session.metric.steps[position]
         questions = tuple(step.rows(session.sample, session.found, session.options))
@@ -156,7 +155,7 @@ def _go_on(session: Session) -> Session:
 
 
 def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Session:
-    """Read the replies to `session.asks`, in their order, and return where the session stands then."""
+    """Read the replies to `session.asks`, in their order, and return the session's new state."""
     if len(replies) != len(session.asks):
         raise ValueError(f"{len(session.asks)} questions were asked and {len(replies)} replies given")
     if not session.asks:
@@ -181,7 +180,7 @@ def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Ses
 
 
 def unreadable(session: Session, replies: Sequence[str | UnansweredRequest]) -> list[int]:
-    """Return the places of the replies to `session.asks` that are there and cannot be read."""
+    """Return the indices of the replies to `session.asks` that exist but cannot be read."""
     found = []
     for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
         if isinstance(reply, UnansweredRequest):
@@ -194,9 +193,9 @@ def unreadable(session: Session, replies: Sequence[str | UnansweredRequest]) -> 
 
 
 def constrained(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, Any] | None:
-    """Return the schema of a request: bounded, so that the reply closes within the judge's tokens.
+    """Return the schema of a request, bounded so that the reply ends within the judge's token limit.
 
-    A repair has a third of the room: its first reply may have been cut, in a language that takes more tokens.
+    A repair has a third of the room: its first reply may have been truncated, in a language that takes more tokens.
     """
     room = max_tokens // _TIGHTER if ask.repair else max_tokens
     return None if ask.schema is None else bound(ask.schema, room, language)
@@ -212,7 +211,7 @@ def outcome(session: Session) -> Score:
 
 
 def aggregate(values: Sequence[float], how: Aggregate) -> float:
-    """Join judges' values into one; of a majority's tie the lower value wins."""
+    """Join judges' values into one; a tied majority takes the lower value."""
     if how == "majority":
         counts = {value: values.count(value) for value in values}
         return min(value for value, count in counts.items() if count == max(counts.values()))
@@ -222,7 +221,7 @@ def aggregate(values: Sequence[float], how: Aggregate) -> float:
 
 
 def _vote(founds: Sequence[Found], metric: Metric) -> Found:
-    """Join what judges found into one by majority over each verdict or rating."""
+    """Join judges' results into one by majority over each verdict or rating."""
     ballots: dict[str, dict[str, list[Judgement]]] = {}
     for found in founds:
         for step, replies in found.items():
@@ -247,8 +246,8 @@ def combine(
     """Join the ended sessions of several judges, by judge, on one sample and metric.
 
     Judges that failed, judges for whom the metric was not applicable, and those that do not count (`left_out`: why,
-    by judge) are left out of value and parts, and counted; `details` keeps every judge's own score. All failed, or
-    none that counts: `judge_failed`; but what needed no judge's reply has its value all the same.
+    by judge) are counted but excluded from value and parts; `details` keeps every judge's own score. If all failed,
+    or none counts, the result is `judge_failed`; but a score that needed no judge's reply keeps its value.
 
     Raises:
         InputError: no judge at all, or a majority over anything but verdicts and ratings.
@@ -257,7 +256,7 @@ def combine(
         raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
     metric = next(iter(sessions.values())).metric
     scores = {judge: outcome(session) for judge, session in sessions.items()}
-    # What was settled without a question to any judge hangs on none of them.
+    # What was settled without a question does not depend on any judge.
     excluded = {} if not any(session.n_calls for session in sessions.values()) else dict(left_out or {})
     valued = {judge: score for judge, score in scores.items() if score.value is not None and judge not in excluded}
     details = {
@@ -299,19 +298,19 @@ def combine(
 
 
 def _joined(values: Sequence[float | None], how: Aggregate) -> float | None:
-    """Join what the judges have that have it."""
+    """Join the values of the judges that have one."""
     there = [value for value in values if value is not None]
     return aggregate(there, how) if there else None
 
 
 def label(value: object) -> str:
-    """Return a verdict as judges should have written it: upper case, `_` between words, no full stop."""
+    """Return a verdict in the required form: upper case, `_` between words, no full stop."""
     text = value.strip(" .*\"'`\n\t").upper() if isinstance(value, str) else ""
     return "_".join(text.replace("-", " ").replace("_", " ").split())
 
 
 def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
-    """Read a reply of the form `{"reason": …, "verdict": …}`, the verdict one of `values`' labels.
+    """Read a reply of the form `{"reason": …, "verdict": …}`, with one of `values`' labels as verdict.
 
     Raises:
         Unparsable: no such object, or another verdict.
@@ -328,8 +327,8 @@ def read_verdict(text: str, values: Mapping[str, float]) -> Judgement:
 def read_whole(text: str, key: str, known: Collection[int], expected: str) -> tuple[int, str]:
     """Read a reply of the form `{"reason": …, key: one of the known whole numbers}`: the number and the reason.
 
-    It may be written 4.0 or "4". All else is refused, and nothing is clamped or guessed: true and false, 1.5, 90,
-    "1 (out of 2)", NaN, lists, prose.
+    4.0 and "4" are accepted. Everything else is refused, without clamping or guessing: true and false, 1.5, 90, "1
+    (out of 2)", NaN, lists, prose.
 
     Raises:
         Unparsable: the number is missing or another; it must be what is `expected`.
@@ -344,13 +343,13 @@ def read_whole(text: str, key: str, known: Collection[int], expected: str) -> tu
 
 
 def reason_of(found: Mapping[str, Any]) -> str:
-    """Return the reason that a judge gave, at most 500 signs of it."""
+    """Return a judge's reason, at most 500 characters of it."""
     reason = found.get("reason")
     return reason.strip()[:500] if isinstance(reason, str) else ""
 
 
 def verdict_schema(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON schema of `{"reason": …, "verdict": …}`: reason first, verdict from it."""
+    """Return the JSON schema of `{"reason": …, "verdict": …}`: the reason first, so that the verdict follows it."""
     return object_schema(reason={"type": "string"}, verdict={"type": "string", "enum": list(labels)})
 
 

@@ -1,4 +1,4 @@
-"""Number: the number that a reply gives as its answer, by the cascade that word problems use."""
+"""Number metric: the number that a reply gives as its answer, by the cascade for word problems."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -13,7 +13,7 @@ from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasise
 
 
 class Options(Frozen):
-    """When two numbers count as equal, and which of several is meant."""
+    """When two numbers are equal, and which of several is used."""
 
     tolerance: Number = Field(0.0, ge=0, description="the largest difference that does not count")
     unit: str = Field("", description="of several numbers in the answer, the one in this unit or currency")

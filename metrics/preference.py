@@ -1,4 +1,4 @@
-"""Preference: a judge compares the response with a baseline's in both orders; preferring a place is a tie."""
+"""Preference metric: a judge compares the response with a baseline's in both orders; position bias gives a tie."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -13,20 +13,20 @@ from metrics._replies import NO_REPLY, question, reference, reply, spaced
 from metrics.judging import Judgement, label, reason_of, reasoned_schema
 
 BASELINE = "baseline"
-"""The column with the other response, unless an option names another, or a model."""
+"""The default column of the other response."""
 
 TIE = 0.5
 WINNERS: Mapping[str, Mapping[str, float]] = {
     "ab": {"FIRST": 1.0, "TIE": TIE, "SECOND": 0.0},
     "ba": {"FIRST": 0.0, "TIE": TIE, "SECOND": 1.0},
 }
-"""Both orders: what each winner says of the response, which stands first in `ab` and second in `ba`."""
+"""Both orders: each winner's meaning for the response, which is first in `ab` and second in `ba`."""
 
 SAID = {1.0: "better", TIE: "tie", 0.0: "worse"}
 
 
 class Options(Frozen):
-    """With what the response is compared, and by what."""
+    """What the response is compared with, and the criterion."""
 
     baseline: str = Field(
         BASELINE, min_length=1, description="the column with the other response, or another model of the run"
@@ -37,7 +37,7 @@ class Options(Frozen):
 
 
 def other(sample: Sample, options: Mapping[str, Any]) -> str | None:
-    """Return the baseline's response without its thinking; None where there is none."""
+    """Return the baseline's response without its thinking; None if there is none."""
     found = sample.get(options["baseline"])
     return None if found is None else reply({"response": found})
 
@@ -57,7 +57,7 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask in both orders at once, unless the score is settled without."""
+    """Ask in both orders at once, unless the score is settled without a judge."""
     if _settled(sample, options):
         return
     ours, theirs = reply(sample), other(sample, options)
@@ -71,7 +71,7 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
 
 
 def read_winner(asked: Question, text: str) -> Judgement:
-    """Read `{"reason": …, "winner": first, second or tie}`: what it says of the response, by the order asked in.
+    """Read `{"reason": …, "winner": first, second or tie}`; return the result for the response in that order.
 
     Raises:
         Unparsable: the winner is missing or another.
@@ -84,9 +84,9 @@ def read_winner(asked: Question, text: str) -> Judgement:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 where the response is better in both orders, 0 where it is worse in both, else 0.5.
+    """Return 1 if the response is better in both orders, 0 if it is worse in both, else 0.5.
 
-    `flipped` is 1 where the two orders disagree, be it that one calls a tie.
+    `flipped` is 1 if the two orders disagree, even if one is a tie.
 
     Source: SPEC 14; both orders after Zheng et al. 2023.
     """

@@ -1,4 +1,4 @@
-"""Regex: a pattern is found in the reply, or what its group holds is the expected answer."""
+"""Regex metric: a pattern is found in the reply, or its group equals the expected answer."""
 
 import time
 from collections import deque
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import regex
 
 LIMIT_S = 2.0
-"""CPU seconds for one reply; a pattern that backtracks without end is stopped."""
+"""CPU seconds for one reply, after which a backtracking pattern is stopped."""
 SHOWN = 200
 _PATIENCE = 6
-"""Doublings of the wall limit while a busy machine keeps the CPU from the match."""
+"""Maximum doublings of the wall limit if a busy machine leaves the match too little CPU."""
 
 Flag = Literal["i", "m", "s", "x"]
 
 
 class Options(Frozen):
-    """What is looked for."""
+    """The pattern and its flags."""
 
     pattern: str = Field(min_length=1, description="a regular expression (the package regex, as Python's re)")
     group: int | str = Field(0, description="0: a match suffices; another: that group must equal the row's answer")
@@ -51,7 +51,7 @@ class Options(Frozen):
 
 
 def _compiled(pattern: str, flags: tuple[str, ...]) -> "regex.Pattern[str]":
-    import regex  # here: not by whoever only looks which metrics there are
+    import regex  # not needed for listing the metrics
 
     return regex.compile(pattern, sum(getattr(regex, flag.upper()) for flag in flags))
 
@@ -59,7 +59,7 @@ def _compiled(pattern: str, flags: tuple[str, ...]) -> "regex.Pattern[str]":
 def last(pattern: str, text: str, flags: tuple[str, ...]) -> "regex.Match[str] | None":
     """Return the last match.
 
-    The limit counts this thread's CPU, not the wall: a busy machine changes no verdict.
+    The limit is on this thread's CPU time, not wall time, so that a busy machine changes no verdict.
 
     Raises:
         TimeoutError: the pattern took too long.
@@ -78,7 +78,7 @@ def last(pattern: str, text: str, flags: tuple[str, ...]) -> "regex.Match[str] |
 
 
 def _compared(match: "regex.Match[str]", group: int | str, wanted: list[str]) -> Score:
-    """Compare what a group holds with the expected answers; a match suffices where there is nothing to compare."""
+    """Compare a group with the expected answers; if there are none, a match suffices."""
     if not group or not wanted:
         return Score(1.0, reason="matches", details={"match": match[0][:SHOWN]})
     held = match[group]

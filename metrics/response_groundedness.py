@@ -1,4 +1,4 @@
-"""Rate how far a response rests on the retrieved contexts: 0 not, 1 partly, 2 fully; the score is half of it."""
+"""Response groundedness: support by the retrieved contexts: 0 none, 1 partial, 2 full; the score is half of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +16,14 @@ from metrics.judging import Judgement, object_schema, read_whole
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 
 FEWEST_WORDS = 3
-"""Words that a sentence needs to be recognised within a context: fewer say too little to be the same statement."""
+"""Minimum words of a sentence to be matched in a context: shorter ones may not be the same statement."""
 
 _SCHEMA = object_schema(reason={"type": "string"}, rating={"type": "integer", "enum": list(RATINGS)})
 _BARE = frozenset(
     """yes no not none never nothing yep nope true false maybe unknown n/a ok да нет не ни никогда ничего верно
     неверно истина ложь 是 不 不是 否 没有 无 对 错 是的 对的 未知""".split()  # noqa: SIM905 - words read as words
 )
-"""Answers that state nothing by themselves: equal to a context or not, they go to the judge."""
+"""Answers that state nothing by themselves: they always go to the judge, even if equal to a context."""
 
 _QUOTES = pattern(r"[\"«»“”„「」『』()（）\[\]]")
 _OPENING, _CLOSING = "«“„「『(（[", "»”」』)）]"
@@ -31,12 +31,12 @@ _END = ".。"
 
 
 def normalise(text: str) -> str:
-    """Return the text in lower case, each run of white space one space, none at the ends."""
+    """Return the text in lower case, with white space collapsed, stripped."""
     return " ".join(text.split()).casefold()
 
 
 def contexts(sample: Sample) -> list[str]:
-    """Return the sample's contexts that hold any text; a context may be a text or have `text` (and `title`)."""
+    """Return the sample's non-empty contexts; a context may be a text or have `text` (and `title`)."""
     found = sample.get("retrieved_contexts") or ()
     listed = [found] if isinstance(found, str) else found
     texts = (one.get("text") if isinstance(one, Mapping) else one for one in listed)
@@ -44,10 +44,10 @@ def contexts(sample: Sample) -> list[str]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of a context's sentences that stand in no quotation or bracket, and end in a stop.
+    """Yield (start, end) of a context's sentences outside quotations and brackets that end in a stop.
 
-    A sentence is taken back where its ends might be anything else: within quotes it is someone's words, after an
-    ellipsis or a line break it may be the rest of a longer one.
+    A sentence with doubtful ends is left out: within quotes it is a quotation, after an ellipsis or a line break it
+    may be part of a longer one.
     """
     depth, straight, at = 0, 0, 0
     for start, end in split_sentences(text, wrapped=True):
@@ -61,11 +61,11 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _runs(context: str, response: str) -> bool:
-    """Tell whether a normalised response is one or more whole sentences, running, of a context."""
+    """Return whether a normalised response is one or more whole, consecutive sentences of a context."""
     text = " ".join(context.split())
     if response not in text.casefold():
         return False
-    # Sentences are found by their capitals, so before case is folded; folding may change a text's length.
+    # Find sentences by their capitals before folding case; folding may change a text's length.
     starts: list[int] = []
     ends: set[int] = set()
     pieces: list[str] = []
@@ -85,16 +85,16 @@ def _runs(context: str, response: str) -> bool:
 
 
 def _begins(text: str, start: int) -> bool:
-    """Tell whether a sentence begins at the context's start or after a stop that is no ellipsis."""
+    """Return whether a sentence begins at the context's start or after a stop that is no ellipsis."""
     before = text[max(0, start - 8) : start].rstrip(" \"'”’»)")
     return not before or not before.endswith(("..", "…"))
 
 
 def shortcut(response: str, given: Sequence[str]) -> str:
-    """Return why a response is grounded without asking anyone: '', 'equals a context' or 'sentences of a context'.
+    """Return why a response is grounded without a judge: '', 'equals a context' or 'sentences of a context'.
 
-    After white space and case are normalised. A bare 'no' never is, nor a clause cut out of a sentence, nor a
-    sentence within a quotation.
+    White space and case are normalised. A bare 'no' is never grounded this way, nor a clause cut out of a sentence,
+    nor a sentence within a quotation.
 
     Source: seed 003 (heuristic shortcuts), narrowed: ours.
     """
@@ -122,7 +122,7 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask one question about the whole response, unless the score is settled without."""
+    """Ask one question about the whole response, unless the score is settled without a judge."""
     if _settled(sample, options) is None:
         yield Question(
             "rating",

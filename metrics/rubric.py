@@ -1,4 +1,4 @@
-"""Rubric: a judge rates the response by one criterion or several, each on a scale of whole numbers."""
+"""Rubric metric: a judge rates the response by one or more criteria, each on a scale of whole numbers."""
 
 from collections.abc import Iterable, Mapping
 from statistics import fmean
@@ -16,21 +16,21 @@ from metrics.judging import Judgement, read_whole, reasoned_schema
 from prompts import own
 
 WIDEST = 100
-"""Steps of a scale: a judge that is asked for more tells no more."""
+"""Maximum number of steps of a scale: a finer scale gives no more information."""
 
 NAMES = frozenset({"criterion", "lo", "hi", "question", "response", "reference", "mark"})
-"""What a judge's prompt of the user's own may name."""
+"""Names available in a user's own judge prompt."""
 
 _FORM = '\n\nJSON: {"reason": "…", "rating": {{ lo }} … {{ hi }}}'
 _WHOLE = "rating"
-"""The key of the one rating where the criteria have no names."""
+"""The key of the single rating if the criteria have no names."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Name = Annotated[str, StringConstraints(pattern=r"^\w[\w -]{0,59}$")]
 
 
 class Options(Frozen):
-    """What is rated, and on which scale."""
+    """The criteria and the scale."""
 
     criteria: Text | dict[Name, Text] = Field(
         description="what a good response is; or several by names, each rated"
@@ -81,7 +81,7 @@ def _criteria(options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask one question for each criterion, all at once; nothing about an empty response."""
+    """Ask one question for each criterion, all at once; none about an empty response."""
     if not (said := reply(sample)):
         return
     lo, hi = options["scale"]
@@ -91,7 +91,7 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
 
 
 def prompt(options: Mapping[str, Any]) -> str:
-    """Return the template's name, or the user's own text with the form of the reply, unless it says that itself."""
+    """Return the template's name, or the user's text, with the reply's form appended if the text lacks it."""
     text: str = options["prompt"]
     if not text.strip():
         return "rubric/rate"
@@ -105,7 +105,7 @@ def rating_schema(asked: Question) -> dict[str, Any]:
 
 
 def read_rating(asked: Question, text: str) -> Judgement:
-    """Read `{"reason": …, "rating": a whole number of the scale}`, which may be written 4.0 or "4".
+    """Read `{"reason": …, "rating": a whole number of the scale}`; 4.0 and "4" are accepted.
 
     Raises:
         Unparsable: there is none, or it is outside of the scale: nothing is clamped or guessed.
@@ -117,7 +117,7 @@ def read_rating(asked: Question, text: str) -> Judgement:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return the rating's place on the scale, 0 to 1; of several criteria the mean, with each as a part.
+    """Return the rating's position on the scale, 0 to 1; for several criteria the mean, with each as a part.
 
     Source: SPEC 14.
     """

@@ -1,4 +1,4 @@
-"""Similarity: how alike the reply and the expected answer are, letter by letter or word by word."""
+"""Similarity metric: how similar the reply and the expected answer are, by character or by word."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -15,7 +15,7 @@ LONGEST = 100_000
 
 
 class Options(Frozen):
-    """How likeness is measured."""
+    """How similarity is measured."""
 
     scorer: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "WRatio"] = Field(
         "ratio", description="rapidfuzz's: ratio compares the whole texts, the token ones their words"
@@ -24,7 +24,7 @@ class Options(Frozen):
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return the greatest likeness to one of the expected answers, 0 to 1.
+    """Return the highest similarity to one of the expected answers, 0 to 1.
 
     Source: SPEC 14; rapidfuzz.
     """

@@ -1,4 +1,4 @@
-"""Stated: the score that another tool gave a recorded reply, as its log states it, to stand beside ours."""
+"""Stated metric: another tool's score of a recorded reply, from its log, for comparison with ours."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ NAME = "stated"
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return the row's `stated` as it is; nothing is computed.
+    """Return the row's `stated` unchanged.
 
     Source: SPEC 13.
     """

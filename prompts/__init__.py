@@ -1,4 +1,4 @@
-"""Jinja2 templates, `<language>/<topic>/<step>.j2`: what models and judges are asked; and a user's own prompts."""
+"""Jinja2 prompt templates for models and judges, `<language>/<topic>/<step>.j2`, and users' own prompts."""
 
 import hashlib
 import re
@@ -26,11 +26,11 @@ from data.questions import WHOLE
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
 _LONGEST = 10_000_000
-"""Characters of a filled prompt: a template that loops has gone wrong."""
+"""Maximum length of a filled prompt in characters: a longer one has a runaway loop."""
 
 
 def folders() -> tuple[Path, ...]:
-    """Return the folders that languages stand in: the project's own, then those among the plug-ins."""
+    """Return the folders that hold languages: the project's, then those of plug-ins."""
     return (_FOLDER, *(path for path in plugins.paths() if path.is_dir()))
 
 
@@ -46,7 +46,7 @@ def template(name: str, language: str) -> Template:
     """Return the template `<language>/<name>.j2`.
 
     Raises:
-        InputError: there is none; the message says in which languages there is.
+        InputError: there is none; the message lists the languages that have it.
     """
     try:
         found = _environment(folders()).get_template(f"{language}/{name}.j2")
@@ -54,12 +54,12 @@ def template(name: str, language: str) -> Template:
         raise InputError(
             f"no prompt {name!r} in language {language!r}; expected one of {', '.join(languages(name)) or 'none'}."
         ) from error
-    found.globals = dict(found.globals)  # each render copies them, and a ChainMap copies slowly
+    found.globals = dict(found.globals)  # each render copies them, and a ChainMap is slow to copy
     return found
 
 
 def languages(name: str) -> list[str]:
-    """Return the languages that a template is there in."""
+    """Return the languages that have a template."""
     return list(_languages(name, folders()))
 
 
@@ -73,30 +73,30 @@ def _text(name: str, language: str) -> str:
 
 
 def digest(name: str, language: str) -> str:
-    """Return the SHA-256 of a template's text; of a text that is no template's name, its own."""
+    """Return the SHA-256 of a template's text, or of the given text if it is no template's name."""
     text = _text(name.strip(), language) if shipped(name) else name
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digests(*prompts: str | None) -> tuple[str, ...]:
-    """Return the digests of templates in all their languages; none of a text, which says itself what it is."""
+    """Return the digests of a template in all its languages; none for a user's text."""
     named = (prompt.strip() for prompt in prompts if prompt and shipped(prompt))
     return tuple(digest(name, language) for name in named for language in languages(name))
 
 
 def render(name: str, language: str, **values: Any) -> str:
-    """Fill a template; a value that the template names and is not given is an error (StrictUndefined)."""
+    """Fill a template; a name without a value is an error (StrictUndefined)."""
     return template(name, language).render(**values)
 
 
 def shipped(prompt: str) -> bool:
-    """Say whether a suite's prompt is the name of a template, and not a text."""
+    """Return whether a suite's prompt is a template's name, not a text."""
     return bool(_NAME.fullmatch(prompt.strip())) and bool(languages(prompt.strip()))
 
 
 @cache
 def own(text: str) -> Template:
-    """Return a user's own prompt as a template: sandboxed, and strict about the names in it.
+    """Return a user's own prompt as a template: sandboxed, and strict about undefined names.
 
     Raises:
         InputError: it is not valid Jinja2.
@@ -113,7 +113,7 @@ def own(text: str) -> Template:
 
 @cache
 def reads(prompt: str) -> frozenset[str]:
-    """Return the columns of a row that a suite's prompt reads, in any language; `WHOLE` where it takes all of them.
+    """Return the columns that a suite's prompt reads, in any language; `WHOLE` if it uses the whole row.
 
     Raises:
         InputError: it is not valid Jinja2.
@@ -121,7 +121,7 @@ def reads(prompt: str) -> frozenset[str]:
     if shipped(prompt):
         texts = [_text(prompt.strip(), language) for language in languages(prompt.strip())]
     else:
-        own(prompt)  # is it valid?
+        own(prompt)  # raises if invalid
         texts = [prompt]
     found: set[str] = set()
     for text in texts:
@@ -152,7 +152,7 @@ def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:
 
 
 def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:
-    """Fill a suite's prompt, a template's name or a text, with a row's values; they are never templates themselves.
+    """Fill a suite's prompt, a template's name or a text, with a row's values, which are never taken as templates.
 
     Raises:
         InputError: the prompt names a value that the row does not have, or a template that is not there, or is not

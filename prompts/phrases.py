@@ -1,10 +1,9 @@
-"""The phrases of reports: a catalogue for each language, `<language>/phrases.yaml`, beside the language's prompts.
+"""Phrases of reports: a catalogue for each language, `<language>/phrases.yaml`, next to its prompts.
 
-A language is there because its catalogue is, here or in a folder among the plug-ins. Where it lacks a phrase,
-English stands in. A catalogue has sections of phrases, and two that English does without: `units`, texts that
-metrics, families and suites declare for themselves (in the languages of the project), and `reasons`, those of
-verdicts and scores, which the tables have in English; a gap `{name}` of a reason stands for any text, which is
-translated as well where it is a reason itself.
+A language is available if it has a catalogue, here or in a plug-in's folder. Missing phrases fall back to English.
+A catalogue has sections of phrases, and two that English does not need: `units`, texts declared by metrics,
+families and suites (in the project's languages), and `reasons`, those of verdicts and scores, which the tables
+store in English; a gap `{name}` of a reason matches any text, which is translated as well if it is a reason itself.
 """
 
 import re
@@ -25,21 +24,21 @@ _FOLDER = Path(__file__).parent
 _FILE = "phrases.yaml"
 _APART = ("units", "reasons")
 _BETWEEN = re.compile(r"; (?![^(]*\))")
-"""Between the reasons of several judges; what stands in brackets is part of one."""
+"""Separator of several judges' reasons; text in brackets is part of one reason."""
 _NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
 _COUNTED = re.compile(
     r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> more)? "
     r"(?P<noun>answer|call|character|change|label|model|pair|point|question|repl|request|run|sample|template|test|"
     r"warning)(?P<ending>s|ies)\b(?P<verb> (?:are|have|were)\b)?"
 )
-"""A count with its noun in an English phrase, and what agrees with it."""
+"""A count with its noun in an English phrase, and the words that agree with it."""
 _OF_ONE = {" are": " is", " have": " has", " were": " was"}
 _NAME = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
 @dataclass(frozen=True, eq=False)
 class Catalogue:
-    """A language's texts: `phrases` by `section.name`, `units` by their keys, `reasons` by their English."""
+    """A language's texts: `phrases` by `section.name`, `units` by their keys, `reasons` by their English text."""
 
     phrases: Mapping[str, str]
     units: Mapping[str, str]
@@ -49,13 +48,13 @@ class Catalogue:
 
 @cache
 def _paths(there: tuple[Path, ...]) -> Mapping[str, Path]:
-    """Return the catalogues in folders by language; the project's own stand before those of plug-ins."""
+    """Return the catalogues in folders by language; the project's precede those of plug-ins."""
     found = [path for folder in there for path in sorted(folder.glob(f"*/{_FILE}"))]
     return {path.parent.name: path for path in reversed(found) if _NAME.fullmatch(path.parent.name)}
 
 
 def languages() -> list[str]:
-    """Return the languages that reports can be written in."""
+    """Return the languages available for reports."""
     return sorted(_paths(folders()))
 
 
@@ -92,7 +91,7 @@ def _read(path: Path) -> Catalogue:
 
 
 def _check(phrases: Mapping[str, str], path: Path) -> None:
-    """Refuse phrases that English does not have, and gaps that nothing fills."""
+    """Refuse phrases that English does not have, and unknown gaps."""
     english = catalogue(ENGLISH).phrases
     for name, text in phrases.items():
         if name not in english:
@@ -107,7 +106,7 @@ def _check(phrases: Mapping[str, str], path: Path) -> None:
 
 
 def gaps(text: str) -> set[str]:
-    """Return the names that stand in a phrase's braces."""
+    """Return the names in a phrase's braces."""
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
@@ -117,7 +116,7 @@ def _form(pattern: str) -> re.Pattern[str]:
 
 
 def phrase(name: str, language: str, /, **values: object) -> str:
-    """Return a phrase, `section.name`, with its gaps filled; the English one where the language lacks it."""
+    """Return a phrase, `section.name`, with its gaps filled; in English if the language lacks it."""
     text = catalogue(language).phrases.get(name)
     if text is None or language == ENGLISH:
         text = _COUNTED.sub(lambda found: _agreeing(found, values), catalogue(ENGLISH).phrases[name])
@@ -125,7 +124,7 @@ def phrase(name: str, language: str, /, **values: object) -> str:
 
 
 def _agreeing(found: re.Match[str], values: Mapping[str, object]) -> str:
-    """Return a gap with its noun and verb in the singular where its value is 1."""
+    """Return a gap with its noun and verb in the singular if its value is 1."""
     if str(values.get(found["gap"])) != "1":
         return found[0]
     noun = f"{found['noun']}y" if found["ending"] == "ies" else found["noun"]
@@ -133,7 +132,7 @@ def _agreeing(found: re.Match[str], values: Mapping[str, object]) -> str:
 
 
 def section(name: str, language: str) -> dict[str, str]:
-    """Return all phrases of a section by their names, gaps unfilled; English where the language lacks one."""
+    """Return all phrases of a section by name, gaps unfilled; in English if the language lacks one."""
     own, english = catalogue(language).phrases, catalogue(ENGLISH).phrases
     return {
         key.partition(".")[2]: own.get(key, text) for key, text in english.items() if key.startswith(f"{name}.")
@@ -141,7 +140,7 @@ def section(name: str, language: str) -> dict[str, str]:
 
 
 def declared(text: Text, key: str, language: str, default: str = "") -> str:
-    """Return a text that a unit declares, in a language: its own, else the catalogue's by `key`, else English."""
+    """Return a unit's declared text in a language: its own, else the catalogue's by `key`, else English."""
     return text.get(language) or catalogue(language).units.get(key) or text.get(ENGLISH) or default
 
 
@@ -167,12 +166,12 @@ def _readings(reason: str, found: Catalogue) -> Iterator[str]:
 
 
 def _gap(part: str, found: Catalogue) -> str:
-    """Return what stands in a gap: a reason of its own, or a number as the language writes it."""
+    """Return a gap's translation: of a reason, or of a number in the language's notation."""
     if _NUMBER.fullmatch(part):
         return part.replace(".", found.phrases.get("common.point", "."))
     return _translated(part, found)
 
 
 def translated(reason: str, language: str) -> str:
-    """Return the reason of a verdict or score in a language; one that its catalogue lacks stays as it is."""
+    """Return the reason of a verdict or score in a language; unchanged if its catalogue lacks it."""
     return _translated(reason, catalogue(language)) if reason and language != ENGLISH else reason

@@ -1,1 +1,1 @@
-"""Loaders: one file a form of data, each with a `UNIT`; the items of every suite come from one of them."""
+"""Loaders of suites' items: one file for each form of data, each with a `UNIT`."""

@@ -1,4 +1,4 @@
-"""Questions to judges with known truths: drawn by `generators/exam_*`, or of sets that people labelled.
+"""Questions to judges with known truths: drawn by `generators/exam_*`, or from human-labelled sets.
 
 No model is asked.
 """
@@ -33,7 +33,7 @@ NAMES = tuple(f"exam_{one}" for one in FAMILIES)
 
 
 class Options(Frozen):
-    """Which families, how many questions of each, and how hard."""
+    """Families, number of questions of each, and difficulty."""
 
     families: tuple[str, ...] = Field(NAMES, min_length=1, description="names of families of the exam")
     n_items: int = Field(
@@ -48,7 +48,7 @@ class Options(Frozen):
     @field_validator("data", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """Take names with commas between them."""
+        """Accept comma-separated names."""
         return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
 
 
@@ -58,7 +58,7 @@ def units(options: Mapping[str, Any]) -> dict[str, Family]:
 
 
 def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
-    """Yield what is wrong: families, levels, languages and labelled sets that do not exist, or that are no exam."""
+    """Yield errors: unknown families, levels, languages and labelled sets, and families that are no exam."""
     for index, name in enumerate(options["data"]):
         if name not in SETS:
             yield ("data", index), f"no labelled set {name!r}; expected some of {', '.join(SETS)}"
@@ -77,8 +77,8 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
 
 
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Yield the questions; the response of each is empty, since it is the judge that is asked."""
-    sets = [read_set(name) for name in options["data"]]  # first of all: what was not fetched is told at once
+    """Yield the questions; their responses are empty, since only the judge is asked."""
+    sets = [read_set(name) for name in options["data"]]  # first of all, to report missing sets at once
     seed = options["seed"]
     for unit in units(options).values():
         seen: set[str] = set()
@@ -90,8 +90,8 @@ def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]
 
 
 def plan(unit: Family, options: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """Yield each level with what its questions are drawn with: `n_items` of each truth, as many of each level."""
-    balanced: Any = unit.balanced  # there is one, as `check` found
+    """Yield each level with the draw arguments of its questions: `n_items` of each truth, equally over levels."""
+    balanced: Any = unit.balanced  # `check` made sure that there is one
     whole, rest = divmod(options["n_items"], len(options["levels"]))
     for place, level in enumerate(options["levels"]):
         if n := whole + (place < rest):
@@ -99,7 +99,7 @@ def plan(unit: Family, options: Mapping[str, Any]) -> Iterator[tuple[str, Sequen
 
 
 def count(options: Mapping[str, Any]) -> int:
-    """Return how many questions there will be."""
+    """Return the number of questions."""
     drawn = sum(len(given) for unit in units(options).values() for _, given in plan(unit, options))
     languages: Sequence[str] = options["languages"]
     return drawn * len(languages) + sum(min(int(options["n_data"]), len(read_set(one))) for one in options["data"])

@@ -13,18 +13,18 @@ from data.plugins import family
 from data.records import Family, Item, Loader
 
 Wrong = tuple[tuple[str | int, ...], str]
-"""The path of an option, and what is wrong with it."""
+"""The path of an option, and its error."""
 
 
 def _distinct(values: Sequence[str]) -> Sequence[str]:
-    """Refuse a name that is listed twice, which would count what it names twice."""
+    """Refuse a duplicate name, whose items would count twice."""
     if repeated := sorted({value for value in values if values.count(value) > 1}):
         raise ValueError(f"{repeated[0]!r} is listed twice; list each once")
     return values
 
 
 class Options(Frozen):
-    """Which families, how many items of each, and how hard."""
+    """Families, number of items of each, and difficulty."""
 
     families: tuple[str, ...] = Field(min_length=1, description="names or seed ids of families")
     n_items: int = Field(10, ge=1, le=10_000_000, description="items for each family, level and language")
@@ -37,12 +37,12 @@ class Options(Frozen):
 
 
 def units(options: Mapping[str, Any]) -> dict[str, Family]:
-    """Return the families by their own names, in the order asked for."""
+    """Return the families by canonical name, in the order asked for."""
     return {unit.name: unit for unit in map(family, options["families"])}
 
 
 def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
-    """Yield what is wrong: families, levels, languages and options that do not exist, or stand twice."""
+    """Yield errors: unknown or duplicate families, levels, languages and options."""
     found: dict[str, Family] = {}
     for index, name in enumerate(options["families"]):
         try:
@@ -72,7 +72,7 @@ def lacking(unit: Family, options: Mapping[str, Any]) -> Wrong | None:
 
 
 def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[Wrong]:
-    """Yield options that a family does not have, and options of one family in two places."""
+    """Yield options that a family does not have, and options given for one family in two places."""
     for name, own in given.items():
         try:
             unit = family(name)
@@ -89,7 +89,7 @@ def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[Wrong]:
 
 
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
-    """Draw `n_items` of each family, level and language; no prompt of a family comes twice in a run."""
+    """Draw `n_items` of each family, level and language; no prompt of a family occurs twice in a run."""
     own = {family(name).name: given for name, given in options["options"].items()}
     seed, n = options["seed"], options["n_items"]
     for name, unit in units(options).items():
@@ -99,7 +99,7 @@ def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]
 
 
 def count(options: Mapping[str, Any]) -> int:
-    """Return how many items are drawn."""
+    """Return the number of items drawn."""
     strata = len(options["families"]) * len(options["levels"]) * len(options["languages"])
     return strata * int(options["n_items"])
 

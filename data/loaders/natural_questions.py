@@ -18,9 +18,9 @@ from data.records import Item, Loader
 from data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
-"""The sample that ships: facts in the project's own words, English and Russian."""
+"""The shipped sample: facts in the project's own words, English and Russian."""
 DISTRACTORS = 9
-"""Paragraphs of the same page that accompany the gold one, where a page is given whole."""
+"""Number of other paragraphs given with the gold one, for data with whole pages."""
 _FEWEST_TOKENS, _MOST_TOKENS = 20, 300
 _FORMS = (
     "columns question, short_answers, passages or contexts (the shipped sample, nq_dev.parquet); "
@@ -30,7 +30,7 @@ _FORMS = (
 
 
 class Options(Frozen):
-    """Which questions, and whether their passages are given."""
+    """Which questions, and whether passages are given."""
 
     data: str = Field("sample", description="`sample` (shipped), `nq` (fetched), or a file")
     language: Literal["", "en", "ru", "zh"] = Field("", description="only rows of this language; default: all")
@@ -50,10 +50,10 @@ def questions(
 ) -> list[Item]:
     """Read a data set: `sample`, a fetched one, or a Parquet, JSONL or JSONL.gz file in one of the known forms.
 
-    `language` keeps only the rows of that language ('' keeps all). Of the original data only questions that have
-    an answer are kept. `passages`: give them, and refuse a data set without; a passage's number is its place from
-    1, `gold_number` None where it is not known.
-    Retrieved passages, the gold one first in the file, are shuffled, each question's from `seed` and itself.
+    `language` keeps only the rows of that language ('' keeps all). From the original data only questions with an
+    answer are kept. `passages`: include them, and refuse a data set without; a passage's number is its position
+    from 1, `gold_number` is None if unknown. Retrieved passages, with the gold one first in the file, are shuffled
+    by `seed` and question.
 
     Raises:
         InputError: no such file, an unknown form, a broken line, or nothing left.
@@ -75,7 +75,7 @@ def questions(
 
 
 def _convert(raw: Row, where: str, seed: int) -> Item | None:
-    """Bring one row into the common form; None where the question has no answer."""
+    """Convert one row to the common form; None if the question has no answer."""
     if "annotations" in raw and ("question_text" in raw or "question_tokens" in raw):
         try:
             return _original(raw)
@@ -113,7 +113,7 @@ def _item(
 
 
 def _list(raw: Row, name: str, where: str) -> list[Any]:
-    """Return a column's list; a text alone is a list of one, and nothing an empty one."""
+    """Return a column's list; a single text is a list of one, and a missing value an empty list."""
     value = raw.get(name)
     if value is None or isinstance(value, list):
         return [one for one in value or () if one is not None]
@@ -123,7 +123,7 @@ def _list(raw: Row, name: str, where: str) -> list[Any]:
 
 
 def _as_text(value: Any, where: str) -> str:
-    """Return a text or number as text, nothing as ''; halves of surrogate pairs, which no table holds, as �."""
+    """Return a text or number as text, None as ''; lone surrogates, which no table can hold, as �."""
     if isinstance(value, str | int | float):
         return storable(str(value))
     if value is None:
@@ -163,7 +163,7 @@ def _prepared(raw: Row, question: str, where: str) -> Item:
 
 
 def _retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
-    """Read a question with retrieved passages, one of them gold; their order is drawn, since gold stands first."""
+    """Read a question with retrieved passages, one of them gold; they are shuffled, since gold is first."""
     listed = _list(raw, "ctxs", where)
     if not all(isinstance(one, Mapping) for one in listed):
         raise InputError(f"{where}, ctxs: expected passages with title and text.")
@@ -184,7 +184,7 @@ def _retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
 def _original(raw: Row) -> Item | None:
     """Read the original form: the gold paragraph of the first annotator who gave one, every short answer.
 
-    The other paragraphs of the page, those next to the gold one first, are its distractors; none holds an answer.
+    The other paragraphs of the page, nearest to the gold one first, are its distractors; none holds an answer.
     """
     annotated = [one for one in raw["annotations"] if _has(one["long_answer"])]
     if not annotated:
@@ -216,7 +216,7 @@ def _has(span: Row) -> bool:
 
 
 def _joined(tokens: Sequence[str], span: Row) -> str:
-    """Join a span's tokens without the HTML tags among them, and without the tokenizer's spaces."""
+    """Join a span's tokens, without HTML tags and the tokenizer's spaces."""
     inside = tokens[span["start_token"] : span["end_token"]]
     text = " ".join(one for one in inside if not (one[:1] == "<" and one[-1:] == ">"))
     for sign in (",", ".", ";", ":", "!", "?", ")", "'s", "n't", "%"):
@@ -225,7 +225,7 @@ def _joined(tokens: Sequence[str], span: Row) -> str:
 
 
 def _distracts(span: Row, tokens: Sequence[str], gold: Row, wanted: Sequence[str]) -> bool:
-    """Say whether a span is a paragraph that does not overlap the gold one and holds no short answer."""
+    """Return whether a span is a paragraph that does not overlap the gold one and holds no short answer."""
     start, end = int(span["start_token"]), int(span["end_token"])
     return (
         (end <= int(gold["start_token"]) or start >= int(gold["end_token"]))

@@ -18,7 +18,7 @@ from data.records import Item, Loader
 from data.sources import SAMPLES, given_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
-"""The sample that ships: English and Russian, without responses."""
+"""The shipped sample: English and Russian, without responses."""
 REQUIRED = ("question", "reference", "retrieved_contexts")
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("user_input", "query"),
@@ -26,7 +26,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "reference": ("ground_truth", "expected_output"),
     "retrieved_contexts": ("contexts", "retrievedContexts"),
 }
-"""Names that other tools give to the columns; a column of our own name goes first."""
+"""Other tools' names for the columns; our own names take precedence."""
 
 
 class Options(Frozen):
@@ -39,7 +39,7 @@ class Options(Frozen):
 
 def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """Yield rows: facts `question`, `response` (if any), `reference`, `retrieved_contexts`."""
-    needed = ("reference" if name == "answer" else name for name in required)  # what is expected is the reference
+    needed = ("reference" if name == "answer" else name for name in required)  # "answer" is the reference
     found = questions(options["data"], language=options["language"], required=("question", *needed))
     return chosen(found, options["sample"])
 
@@ -49,11 +49,10 @@ def questions(
 ) -> list[Item]:
     """Read a data set: `sample`, or a Parquet, CSV or JSONL file.
 
-    `response` is None where the models are to be asked.
-    `retrieved_contexts` is a list of texts (or of objects with `text`); in CSV such a list as JSON or as Python
-    writes it, or one text. `required` names the columns that the chosen metrics need; a column that is there may
-    have empty cells, but a row without a response needs a question. `language` keeps only rows of that language
-    ('' keeps all; a row without one counts as en).
+    `response` is None if the models are to be asked. `retrieved_contexts` is a list of texts (or of objects with
+    `text`); in CSV a list in JSON or Python notation, or one text. `required` names the columns that the chosen
+    metrics need; a present column may have empty cells, but a row without a response needs a question. `language`
+    keeps only rows of that language ('' keeps all; a row without one counts as en).
 
     Raises:
         InputError: no such file, columns missing (all of them named at once), a broken row, or no row.
@@ -100,7 +99,7 @@ def _text(value: Any, where: str) -> str | None:
 def _contexts(value: Any, where: str) -> list[str]:
     """Read one row's contexts: a list of texts or of objects with `text`, such a list in a text, or one text.
 
-    In a cell of CSV the list is written as JSON, or as Python writes it.
+    In a CSV cell the list is in JSON or Python notation.
     """
     for read in (json.loads, literal_eval) if isinstance(value, str) and value.strip().startswith("[") else ():
         with suppress(ValueError, SyntaxError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""A user's own rows, from JSONL, CSV, TSV or Parquet, or a fetched set: one question a row, columns by name."""
+"""A user's rows, from JSONL, CSV, TSV or Parquet, or a fetched set: one question a row, columns by name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from data.sources import given_file, locate
 
 
 class Options(Frozen):
-    """Which rows, and which of their columns is what."""
+    """Which rows, and the roles of their columns."""
 
     data: str = Field(description="a JSONL, CSV, TSV or Parquet file, or the name of a fetched set")
     columns: dict[str, str] = Field(
@@ -40,14 +40,14 @@ def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> 
 
 
 def _text(value: Any) -> str:
-    """Write an expected value down for people: of several, each."""
+    """Format an expected value for people, including several values."""
     if isinstance(value, list | tuple):
         return "; ".join(map(_text, value))
     return "" if value is None else str(value)
 
 
 def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) -> dict[int, str]:
-    """Return the declared ids by the rows' numbers.
+    """Return the declared ids by row number.
 
     Raises:
         InputError: a row has none, or two of one language have the same.
@@ -67,7 +67,7 @@ def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) 
 
 
 def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
-    """Yield rows: their columns are the facts.
+    """Yield rows; their columns are the facts.
 
     Raises:
         InputError: no such file, a column that is named or needed is not there, a broken row, or no row.

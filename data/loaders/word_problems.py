@@ -16,10 +16,10 @@ from data.records import Item, Loader
 from data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
-"""The sample that ships: the project's own problems, English and Russian."""
+"""The shipped sample: the project's own problems, English and Russian."""
 FORMS = "columns question and answer (GSM8K), or question and answer_number (MGSM)"
 MGSM = ("question", "answer_number")
-"""The columns of MGSM's own TSV, which has no header."""
+"""The columns of MGSM's TSV, which has no header."""
 _MARKER = "####"
 _NAMED = pattern(r"(?:^|[_.-])(en|ru|zh)(?:[_.-]|$)")
 
@@ -40,9 +40,9 @@ def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]
 def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]:
     """Read a data set: `sample`, a fetched one (`gsm8k`, `mgsm_en` …), or a Parquet, JSONL, CSV or TSV file.
 
-    A row's language is its column `language`, or what the file's name says (`mgsm_ru`), or what its letters say.
-    `language` keeps only the rows of that language ('' keeps all). A reference is steps and a last line `#### n`;
-    that line alone where there is no reasoning.
+    A row's language is its column `language`, else that of the file name (`mgsm_ru`), else detected from its
+    letters. `language` keeps only the rows of that language ('' keeps all). A reference is steps and a last line
+    `#### n`; only that line if there is no reasoning.
 
     Raises:
         InputError: no such file, columns missing, a broken row, or nothing left.
@@ -65,7 +65,7 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
 
 
 def _problem(raw: Row, where: str, path: Path) -> Item:
-    from data.answers import final_number  # not for who only checks a configuration
+    from data.answers import final_number  # not needed for checking a configuration
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
@@ -78,7 +78,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
     try:
         f"{question}{reference}".encode()
-    except UnicodeEncodeError as error:  # JSON's escapes may spell half a surrogate pair
+    except UnicodeEncodeError as error:  # JSON escapes may contain a lone surrogate
         raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.") from error
     found = final_number(reference)
     if found is None:

@@ -1,1 +1,1 @@
-"""Find the program in a response, or say that there is none."""
+"""Extraction of programs from responses."""

@@ -1,9 +1,9 @@
-"""Find the Python program in a response, or say that there is none.
+"""Extraction of the Python program from a response, if there is one.
 
-The program is the last fenced block that defines the asked function at module level, whatever is said of it; where
-none does, the statements around the last definition in the text. Other pieces of the response join it only where
-they define a name that it misses. A method of a class is not the asked function, and a function of another name is
-not either: such code is still what the model answered, and fails when it is run.
+The program is the last fenced block that defines the asked function at module level, whatever the text says of it;
+if no block does, the statements around the last definition in the text. Other pieces of the response join it only
+if they define a name that it lacks. A method of a class is not the asked function, nor is a function of another
+name: such code is still the model's answer, and fails when run.
 """
 
 import re
@@ -18,9 +18,9 @@ from data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrap
 
 TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
 DEEP = 2
-"""Wrappings within wrappings that are taken off."""
+"""Maximum depth of wrappings removed."""
 WRAPPED = 32
-"""Wrapped pieces of one text that are tried."""
+"""Maximum number of wrapped pieces tried per text."""
 _NESTED = pattern(r"[ \t]*(?:async[ ]+def|def|class)\b[^\n]{0,300}:[ \t]*(?:#|$)")
 _TAIL = pattern(r"(?:`{1,3}|</\w{1,20}>|\[/\w{1,20}\])$")
 _START = pattern(
@@ -34,7 +34,7 @@ _ANY_CODE = pattern(r"^[ \t]*(?:async[ ]+def|def|class)[ ]+\w", re.MULTILINE)
 
 
 class _Found(NamedTuple):
-    """A program, how it defines the function (see `data.programs.tree.defines`), and at which place it was."""
+    """A program, how it defines the function (see `data.programs.tree.defines`), and its position."""
 
     source: str
     worth: int
@@ -42,7 +42,7 @@ class _Found(NamedTuple):
 
 
 def _best(found: Iterable[_Found | None]) -> _Found | None:
-    """Return the first of the best; after one that defines a function no other is looked for."""
+    """Return the first of the best; stop at one that defines a function."""
     best: _Found | None = None
     for one in found:
         if one and (best is None or one.worth > best.worth):
@@ -59,7 +59,7 @@ class _Finder:
         self.heads = (rf"(?:async[ ]+)?def[ ]+{function}[ ]*[(\[]", rf"{function}[ ]*(?::[^=\n]{{1,80}})?=(?!=)")
 
     def search(self, text: str, deep: int = DEEP) -> _Found | None:
-        """Return the best program of a text, the last of the best."""
+        """Return the best program of a text, the last of equals."""
         blocks, outside = fenced(text)
         texts = [block.text for block in blocks[-BLOCKS_CAP:]]
         found = self._best_block(blocks[-BLOCKS_CAP:], deep)
@@ -79,7 +79,7 @@ class _Finder:
         return _Found(completed(best.source, others, self.parser), best.worth)
 
     def _from_block(self, block: Block, deep: int) -> _Found | None:
-        """Return the program of a block that defines the function, whole if it can be parsed whole."""
+        """Return the program of a block that defines the function, whole if it parses as a whole."""
         if is_patch(block.text):
             return self._from_pieces(block.text, deep)
         for text in (block.text, *block.longer):
@@ -99,24 +99,24 @@ class _Finder:
         return self._from_prose(text) or self._from_pieces(text, deep)
 
     def _from_pieces(self, text: str, deep: int) -> _Found | None:
-        """Return the last of the best programs of what stands wrapped in a text."""
+        """Return the last of the best programs among a text's wrapped pieces."""
         pieces = islice(unwrapped(text, self.function), WRAPPED) if deep else ()
         tried = (self._whole(piece) or self.search(piece, deep - 1) for piece in pieces)
         found = [one for one in tried if one]
         return max(reversed(found), key=lambda one: one.worth, default=None)
 
     def _whole(self, text: str) -> _Found | None:
-        """Return a text that is one program, or is when what a page or a notebook adds is taken off."""
+        """Return a text that is one program, possibly after removing additions of a page or a notebook."""
         for source in (text, *repaired(text)):
             if tree := self.parser.parse(source):
                 if (level := defines(tree.body, self.function)) is None:
                     return None
-                escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is Python, and means nothing
+                escaped = not missing(source).isdisjoint(ENTITIES)  # `a &lt; b` is valid Python, but meaningless
                 return _Found(unescaped(source) if escaped else source, level)
         return None
 
     def _from_prose(self, text: str) -> _Found | None:
-        """Return the function's definition out of a text with prose, with the statements around that it needs."""
+        """Return the function's definition from a text with prose, with the statements around it that it needs."""
         text = without_prompts(text[-2 * SOURCE_CAP :], self.function)
 
         def tried() -> Iterator[_Found | None]:
@@ -136,7 +136,7 @@ class _Finder:
 
         def tried() -> Iterator[_Found]:
             for n in reversed(defining[-8:]):
-                # With as many of the pieces after it as it takes to parse: a long string, say.
+                # Add following pieces until it parses: the definition may contain a long string, say.
                 ends = range(n + 1, min(n + 4, len(pieces) + 1))
                 wholes = (self._whole("\n".join(code for _, code in pieces[n:end])) for end in ends)
                 found = next((one for one in wholes if one), None)
@@ -148,7 +148,7 @@ class _Finder:
         return found and _Found(completed(found.source, others, self.parser), found.worth)
 
     def amid_line(self, text: str) -> str | None:
-        """Return a definition that begins amid a line, after a label or a mark."""
+        """Return a definition that begins within a line, after a label or a mark."""
         inner = re.compile(rf"(?<=[^\s\w])[ ]?(?=(?:async[ ]+)?{self.heads[0]})")
         for found in list(inner.finditer(text))[: -8 - 1 : -1]:
             for _, code in islice(chunks(text[found.end() : found.end() + SOURCE_CAP], "", _START, "#"), 1):
@@ -163,7 +163,7 @@ def _nested(lines: Sequence[str], place: int, indent: str) -> bool:
 
 
 def find_python(reply: str, function: str) -> str | None:
-    """Return the source of the program that a response answers with; None where it holds no code."""
+    """Return the source of the program in a response; None if it holds no code."""
     text = answer_part(reply)
     finder = _Finder(function)
     if found := finder.search(text):
@@ -178,7 +178,7 @@ def find_python(reply: str, function: str) -> str | None:
 
 
 def _other_code(blocks: Sequence[Block], outside: str, definition: re.Pattern[str]) -> str | None:
-    """Return code that does not define the function, or is broken: an answer all the same, and a wrong one."""
+    """Return code that does not define the function, or is broken: it is still an answer, and a wrong one."""
     small = [block for block in blocks if len(block.text) <= SOURCE_CAP and block.text.strip()]
     for wanted in (definition, _ANY_CODE):
         for block in reversed(small):

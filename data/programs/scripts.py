@@ -1,4 +1,4 @@
-"""Find a whole program in a response, of which no function's name is known, or the body of a given function."""
+"""Extraction from a response of a whole program without a known function name, or of a given function's body."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from data.programs.text import BLOCKS_CAP, SOURCE_CAP, answer_part, fenced
 from data.programs.tree import FUNCTION, Parser, defines, joined
 
 CUTS = 20
-"""Paragraphs at the end of an unfenced program that are taken for prose, one by one."""
+"""Maximum number of paragraphs removed as prose from the end of an unfenced program."""
 _WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
 _SPEAKS = pattern(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
 _BEGINS = pattern(
@@ -23,15 +23,15 @@ _ACTS = pattern(r"\b(?:return|yield|raise)\b|=|\(")
 
 
 def _program(text: str, parser: Parser) -> bool:
-    """Say whether a text is Python that does anything; a single word is Python too."""
+    """Return whether a text is Python that does anything; a single word is valid Python too."""
     tree = parser.parse(text)
     return tree is not None and any(isinstance(node, _WORKS) for node in ast.walk(tree))
 
 
 def find_script(reply: str) -> str | None:
-    """Return the source of the whole program that a response answers with; None where it holds no code.
+    """Return the source of the whole program in a response; None if it holds no code.
 
-    Of several fenced programs that is the last one that reads or prints.
+    Among several fenced programs the last one that reads or prints is taken.
     """
     text = answer_part(reply)
     parser = Parser()
@@ -51,7 +51,7 @@ def find_script(reply: str) -> str | None:
 
 
 def _unfenced(text: str) -> Iterator[str]:
-    """Yield what may be the program of a text without fences, shorter and shorter."""
+    """Yield candidate programs of a text without fences, shorter and shorter."""
     if not (begins := _BEGINS.search(text)):
         return
     rest = text[begins.start() :]
@@ -63,10 +63,10 @@ def _unfenced(text: str) -> Iterator[str]:
 
 
 def find_completion(reply: str, function: str, head: str) -> str | None:
-    """Return the program of a response that defines a function, or that goes on with `head` as its body.
+    """Return the program of a response that defines a function, or that continues `head` with its body.
 
-    `head` is code that ends with the function's signature, or its docstring: what stands before the function
-    there (imports, helpers) belongs to the program either way.
+    `head` is code that ends with the function's signature, or its docstring: the code before the function (imports,
+    helpers) belongs to the program either way.
     """
     program = find_python(reply, function)
     parser = Parser()
@@ -78,7 +78,7 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     for body in reversed(bodies):
         for whole in _continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
             tree = parser.parse(whole)
-            if tree and defines(tree.body[-1:], function) == FUNCTION:  # it ends with more than a stub
+            if tree and defines(tree.body[-1:], function) == FUNCTION:  # more than a stub
                 return whole
     return joined(_before(head, function, parser), program) if program else None
 
@@ -93,7 +93,7 @@ def _before(head: str, function: str, parser: Parser) -> str:
 
 
 def _continued(head: str, body: str) -> Iterator[str]:
-    """Yield a head with a body, which may have lost its indentation, or that of its first line."""
+    """Yield a head with a body, restoring the indentation of the body or of its first line."""
     if not _ACTS.search(body) or len(head) + len(body) > SOURCE_CAP:
         return
     start = head if head.endswith("\n") else f"{head}\n"

@@ -1,6 +1,6 @@
-"""Read the pieces of code in a response: its answer, fenced blocks, inline spans, chunks of unfenced code.
+"""Pieces of code in a response: its answer, fenced blocks, inline spans, chunks of unfenced code.
 
-Responses are hostile: every regular expression here is linear, and what is looked at is bounded.
+Responses are hostile: every regular expression here is linear, and the amount of text is bounded.
 """
 
 import re
@@ -12,15 +12,15 @@ from data.patterns import pattern
 from data.thinking import split
 
 REPLY_CAP = 1_000_000
-"""Characters of a response that are read: its last ones, since the answer ends it."""
+"""Characters of a response that are read, from its end, where the answer is."""
 SOURCE_CAP = 64_000
-"""Characters of a program; a longer one is not taken for an answer (parsing 10 MB took 850 MB of memory)."""
+"""Maximum length of a program in characters; longer ones are ignored (parsing 10 MB took 850 MB of memory)."""
 BLOCKS_CAP = 64
-"""Fenced blocks that are tried, from the last one backwards."""
+"""Maximum number of fenced blocks tried, from the last one backwards."""
 _UNSEEN = (0xAD, 0x180E, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
 _SPACES = (0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
 _SIGNS = {**dict.fromkeys(_UNSEEN), **dict.fromkeys(_SPACES, " ")}
-"""Zero-width characters go, spaces of other widths become plain: Python reads neither."""
+"""Zero-width characters are removed, other spaces become plain: Python accepts neither."""
 _FENCE = pattern(r"^([ \t>]*+)(`{3,}+|~{3,}+)([^\n]*+)$|(?<=[^\s`])(?P<late>`{3,}+)[ \t]*+$", re.MULTILINE)
 _TAG = pattern(r"[ \t]*\{?\.?([\w+#-]*)\}?")
 _CODE_AFTER_TAG = pattern(r"(?:async[ ]+def|def|class|fun|import|from|val)\b")
@@ -29,14 +29,14 @@ _INDENT = pattern(r"[ \t]*")
 _MARKS = pattern(r"'(?:[^'\\\n]|\\[^\n]){0,300}+'|\"(?:[^\"\\\n]|\\[^\n]){0,300}+\"|#[^\n]*+|([(\[{])|([)\]}])")
 _HEAD = pattern(r"[ \t]*(?:(?:async[ ]+def|def|class|fun|import|from)[ ]+\w|@\w|```|~~~)")
 _GOES_ON = ("}", ")", "]", "else", "elif ", "except", "finally", "catch", ".", "?:", "&&", "||")
-"""How a line may begin that goes on with the statement before it, though it is not indented."""
+"""Starts of an unindented line that continues the statement before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """A fenced block: its language tag (lower case, may be empty), its text, and whether a fence closes it.
 
-    `longer` is the text with what follows up to the next fences: a fence may stand in a docstring.
+    `longer` also includes the text up to the next fences: a fence may be inside a docstring.
     """
 
     tag: str
@@ -46,7 +46,7 @@ class Block:
 
 
 def answer_part(reply: str) -> str:
-    """Return what a response says beside its thinking, line ends and spaces made plain."""
+    """Return a response without its thinking, with line ends and spaces made plain."""
     text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n")
     return split(text.translate(_SIGNS))[0]
 
@@ -54,14 +54,14 @@ def answer_part(reply: str) -> str:
 def fenced(text: str) -> tuple[list[Block], str]:
     """Return the fenced blocks of a text, and the text outside of them.
 
-    A fence with a tag opens a new block even where the one before was never closed. One at the end of a line
-    of code can only close.
+    A fence with a tag opens a new block even if the previous one was never closed. A fence at the end of a line of
+    code can only close.
     """
     blocks: list[Block] = []
     outside: list[str] = []
     fences = list(_FENCE.finditer(text))
     opened: int | None = None
-    free = 0  # where the text outside begins
+    free = 0  # start of the text outside
     for number, fence in enumerate(fences):
         if opened is None:
             if fence["late"]:
@@ -112,8 +112,8 @@ def spans(text: str, opening: str) -> list[str]:
 def chunks(text: str, indent: str, start: re.Pattern[str], comment: str) -> Iterator[tuple[int, str]]:
     """Yield (line, code) of each statement that begins at an indentation, with the indentation removed.
 
-    A statement begins where `start` matches; blank lines, deeper ones, comments and what its brackets
-    hold belong to it. Decorators and annotations belong to what follows them.
+    A statement begins where `start` matches; blank lines, deeper ones, comments and the content of its brackets
+    belong to it. Decorators and annotations belong to the statement after them.
     """
     lines = text.split("\n")
     at = 0
@@ -138,12 +138,12 @@ def chunks(text: str, indent: str, start: re.Pattern[str], comment: str) -> Iter
 
 
 def _quotes(line: str) -> int:
-    """Count the marks of long texts, inside of which no indentation is asked for."""
+    """Count the triple quotes, inside of which indentation is free."""
     return line.count('"""') + line.count("'''")
 
 
 def _depth(line: str) -> int:
-    """Return how many brackets a line leaves open, those in short texts and comments not counted."""
+    """Return how many brackets a line leaves open, ignoring short strings and comments."""
     return sum(bool(mark[1]) - bool(mark[2]) for mark in _MARKS.finditer(line))
 
 
@@ -157,6 +157,6 @@ def _belongs(line: str, indent: str, comment: str) -> bool:
 
 
 def indentation(line: str) -> str:
-    """Return the white space that a line begins with."""
+    """Return the leading white space of a line."""
     found = _INDENT.match(line)
     return found[0] if found else ""

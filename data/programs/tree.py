@@ -1,4 +1,4 @@
-"""Read Python source as a syntax tree: what it defines, what it misses, and what completes it."""
+"""Analysis of Python syntax trees: what a program defines, what it lacks, and what completes it."""
 
 import ast
 import builtins
@@ -11,41 +11,41 @@ from data.patterns import pattern
 from data.programs.text import SOURCE_CAP
 
 BUDGET, PIECES = 4 * SOURCE_CAP, 200
-"""Characters, and pieces, that are parsed for one response."""
+"""Maximum number of characters, and of pieces, parsed for one response."""
 HELPERS = 4
-"""Helpers of helpers that are looked for."""
+"""Maximum depth of helpers of helpers."""
 ENTITIES = frozenset({"lt", "gt", "amp", "quot"})
-"""Names that only HTML's entities leave behind."""
+"""Names left behind only by HTML entities."""
 FUNCTION, VALUE = 2, 1
-"""What a name is bound to: something to call, or something that hardly is."""
+"""What a name is bound to: a callable, or something that is probably not one."""
 _FUTURE = pattern(r"^from[ ]+__future__[ ]+import[ ]+\w[\w, ]*$", re.MULTILINE)
 _NAME = pattern(r"\w+")
 _BUILTINS = frozenset(dir(builtins))
 
 
 class Parser:
-    """Parse within a budget, so that a response of ten thousand blocks costs little."""
+    """A parser with a budget, so that a response of ten thousand blocks costs little."""
 
     def __init__(self) -> None:
         self.characters = BUDGET
         self.pieces = PIECES
 
     def parse(self, source: str) -> ast.Module | None:
-        """Return the syntax tree, or None where there is none or the budget is spent."""
+        """Return the syntax tree, or None if the source is invalid or the budget is spent."""
         if len(source) > min(SOURCE_CAP, self.characters) or not self.pieces or "\0" in source:
             return None
         self.characters -= len(source)
         self.pieces -= 1
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a model's odd escapes are not ours to print
+                warnings.simplefilter("ignore")  # do not print warnings about a model's odd escapes
                 return ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
 
 def completed(source: str, others: Sequence[str], parser: Parser) -> str:
-    """Return the program with those other pieces before it that define what it misses."""
+    """Return the program preceded by those other pieces that define the names it lacks."""
     needed = missing(source) if others else set()
     if not needed:
         return source
@@ -70,14 +70,14 @@ def completed(source: str, others: Sequence[str], parser: Parser) -> str:
 
 
 def joined(*sources: str) -> str:
-    """Return programs as one; imports from the future may only stand first."""
+    """Join programs; imports from `__future__` must be first."""
     whole = "\n\n".join(source for source in sources if source.strip())
     futures = dict.fromkeys(_FUTURE.findall(whole))
     return "\n".join([*futures, _FUTURE.sub("", whole)]) if futures else whole
 
 
 def missing(source: str) -> set[str]:
-    """Return the module's names that a program reads and does not bind, in whatever scope it reads them."""
+    """Return the module-level names that a program reads, in any scope, but does not bind."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -136,7 +136,7 @@ def _level(node: ast.stmt, name: str) -> int:
 
 
 def _says_nothing(node: ast.stmt) -> bool:
-    """Say whether a statement is part of a stub: a docstring, `...`, `pass`, `raise NotImplementedError`."""
+    """Return whether a statement is part of a stub: a docstring, `...`, `pass`, `raise NotImplementedError`."""
     match node:
         case ast.Pass() | ast.Expr(ast.Constant()):
             return True
@@ -152,13 +152,13 @@ def _callable(value: ast.expr, name: str) -> int:
         case ast.Name(other):
             return FUNCTION if other != name else VALUE
         case ast.Call(ast.Name(called), [ast.Name() | ast.Lambda() | ast.Attribute(), *_]):
-            # partial(g, 1), cache(g); of its own name it is what that returned
+            # partial(g, 1), cache(g); applied to the name itself, its earlier value
             return VALUE if called == name or called in _BUILTINS else FUNCTION
     return VALUE
 
 
 def _statements(body: Iterable[ast.stmt], *, loops: bool = True) -> Iterator[ast.stmt]:
-    """Yield module-level statements, those under `if`, `for`, `try` and their like included."""
+    """Yield module-level statements, including those inside `if`, `for`, `try` and the like."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()

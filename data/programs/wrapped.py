@@ -1,6 +1,6 @@
-"""Take code out of what it is wrapped in: JSON, HTML, a diff, a session, numbered lines.
+"""Unwrapping of code in JSON, HTML, a diff, a session, or numbered lines.
 
-Responses are hostile: every regular expression here is linear, and what is looked at is bounded.
+Responses are hostile: every regular expression here is linear, and the amount of text is bounded.
 """
 
 import html
@@ -14,9 +14,9 @@ from typing import Any
 from data.patterns import pattern
 
 WRAPPED_CAP = 256_000
-"""Characters of a text that are searched for wrappings."""
+"""Characters of a text searched for wrappings."""
 TRIES = 8
-"""Places at which a JSON value is looked for, and elements of HTML that are read."""
+"""Maximum number of positions tried for a JSON value, and of HTML elements read."""
 _VALUES = 10_000
 _ELEMENT = pattern(
     r"<(pre|code|xmp|textarea|samp|script|answer|solution|python|kotlin)\b[^<>]{0,300}>", re.IGNORECASE
@@ -27,7 +27,7 @@ _INNER = pattern(
 )
 _BREAK = pattern(r"<br\s{0,9}/?>(?:[ \t]*\n)?", re.IGNORECASE)
 _BEGUN = pattern(r'(?:^|(?<=[\s:,\[({=]))"(?!\s*/?>)(?:\\[nrt"]|[^"\\\n]){0,400}?(?:def|fun)[ ]', re.MULTILINE)
-"""Where a string begins that holds a definition; the quote that ends an attribute begins none."""
+"""The start of a string with a definition; a quote that ends an attribute starts none."""
 _ENTITY = pattern(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,6});")
 _ADDED = pattern(r"^\+[ \t]*(?:async[ ]+def|def|fun|private fun|class|import|from)\b", re.MULTILINE)
 _HUNK = pattern(r"^(?:@@|\+\+\+ )", re.MULTILINE)
@@ -40,7 +40,7 @@ _LABEL = pattern(r"^(?:python3?|py|kotlin|copy(?: code)?|скопировать(
 
 
 def unwrapped(text: str, function: str) -> Iterator[str]:
-    """Yield the pieces of a text that stand wrapped in JSON, HTML or a diff and mention the function."""
+    """Yield the pieces of a text that are wrapped in JSON, HTML or a diff and mention the function."""
     text = text[-WRAPPED_CAP:]
     yield from (piece for piece in _elements(text) if function in piece)
     if "def " in text or "fun " in text:
@@ -50,7 +50,7 @@ def unwrapped(text: str, function: str) -> Iterator[str]:
 
 
 def in_html(text: str, function: str) -> bool:
-    """Say whether a text holds the function in HTML, where `<` is not what it seems."""
+    """Return whether a text holds the function in HTML, where `<` is escaped."""
     found = _ELEMENT.search(text)
     return found is not None and function in text[found.end() :] and f"</{found[1].lower()}" in text.lower()
 
@@ -68,7 +68,7 @@ def _elements(text: str) -> Iterator[str]:
 
 
 def _strings(text: str) -> Iterator[str]:
-    """Yield the strings of JSON in a text; where it cannot be read as a whole, those that a definition begins."""
+    """Yield the strings of JSON in a text; if it does not parse as a whole, those that begin with a definition."""
     decoder = json.JSONDecoder(strict=False)
     for place in sorted(place for mark in "{[" if (place := text.find(mark)) >= 0):
         with suppress(ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _strings(text: str) -> Iterator[str]:
 
 
 def _walked(value: Any) -> Iterator[str]:
-    """Yield the strings of a value in their order; a list of strings is lines."""
+    """Yield the strings of a value in order; a list of strings is lines."""
     waiting = [value]
     for _ in range(_VALUES):
         if not waiting:
@@ -101,26 +101,26 @@ def _walked(value: Any) -> Iterator[str]:
 
 
 def _lined(text: str) -> str:
-    """Return a text with its line ends, though they were escaped twice."""
+    """Return a text with line ends that were escaped twice restored."""
     if "\n" not in text and "\\n" in text:
         text = text.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     return text
 
 
 def _patched(text: str) -> str:
-    """Return what a diff leaves: its added lines and those that it does not touch."""
+    """Return the result of a diff: its added and unchanged lines."""
     lines = [line for line in text.split("\n") if not line.startswith("-") and not _PATCH.match(line)]
     touched = [line[1:] if line[:1] in {"+", " "} else line for line in lines]
     return textwrap.dedent("\n".join(touched))
 
 
 def is_patch(text: str) -> bool:
-    """Say whether a block is a diff that adds a definition, or to one."""
+    """Return whether a block is a diff that adds or changes a definition."""
     return _ADDED.search(text) is not None or (_HUNK.search(text) is not None and "\n+" in text)
 
 
 def without_prompts(text: str, function: str) -> str:
-    """Return the statements of an interactive session, where the function is defined in one."""
+    """Return the statements of an interactive session, if it defines the function."""
     if re.search(rf"^[ \t]*>>>[ ]?(?:async[ ]+)?(?:def|fun)[ ]+{function}\b", text, re.MULTILINE):
         lines = [line.strip("\n").lstrip() for line in text.split("\n")]
         said = (line for line in lines if line.startswith((">>>", "...")))
@@ -132,7 +132,7 @@ def without_prompts(text: str, function: str) -> str:
 
 
 def repaired(text: str) -> Iterator[str]:
-    """Yield a text that is not Python as it may have been meant: without what a page or a notebook adds."""
+    """Yield corrected versions of a text that is not Python: without additions of a page or a notebook."""
     if _LABEL.match(text):
         yield _LABEL.sub("", text)
     if _MAGIC.search(text):

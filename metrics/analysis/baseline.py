@@ -1,4 +1,4 @@
-"""A run compared with a baseline: what is not alike, each suite's outcome, the items that changed most."""
+"""Comparison of a run with a baseline: differing facts, each suite's outcome, the items that changed most."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
 SHOWN = 10
 LEAST_COMMON = 0.95
-"""The share of a baseline's questions that a run must have for its verdict to speak of the baseline."""
+"""Minimum share of the baseline's questions that a run must ask to be comparable."""
 _NOTHING = 1e-12
 _LONGEST = 80
 _DIGEST = re.compile("[0-9a-f]{32,}")
 _DIGITS = 12
-"""Of a digest, where people read it."""
+"""Digest characters shown to people."""
 _OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
 
 Kind = Literal["decides", "tested", "unit", "rescored", "new"]
@@ -29,11 +29,11 @@ Kind = Literal["decides", "tested", "unit", "rescored", "new"]
 
 @dataclass(frozen=True, slots=True)
 class SuiteRules:
-    """What decides a suite's score: the metrics that make it, and every rule by its path.
+    """The rules that decide a suite's score: its metrics, and every rule by path.
 
     Paths are `threshold`, `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>`
-    and so on; values are JSON. `defaults` are those of the metrics' options, which decided where a baseline is
-    older than an option; a baseline holds none.
+    and so on; values are JSON. `defaults` are the metric options' defaults, used where a baseline predates an
+    option; a baseline has none.
     """
 
     score: tuple[str, ...]
@@ -43,10 +43,10 @@ class SuiteRules:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What gives a run's numbers their meaning.
+    """The facts that give a run's numbers their meaning.
 
-    `suites` and `rules` (those of the whole run) decide its scores; `units` are the versions and sources of what
-    computes them, by metric and family. `tested` is what is under test: models, prompts and parameters, by a name.
+    `suites` and `rules` (run-wide) decide the scores; `units` are the versions and sources of the scoring code, by
+    metric and family. `tested` is what is under test, by name: models, prompts and parameters.
     """
 
     suites: Mapping[str, SuiteRules]
@@ -57,11 +57,11 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """What is not the same in run and baseline; `what` names it.
+    """A fact, named by `what`, that differs between run and baseline.
 
-    `decides`: a rule that decides scores, so that the two cannot be compared unless that is allowed. `tested`: what
-    a comparison is for. `unit`: no more than the version or source of what scores; `rescored`: the same, and the
-    baseline's replies were scored again by the run's. `new`: the baseline lacks it.
+    `decides`: a rule that decides scores, which prevents comparison unless allowed. `tested`: what the comparison
+    is meant to vary. `unit`: only the version or source of scoring code; `rescored`: the same, but the baseline's
+    responses were rescored with the run's code. `new`: the baseline lacks it.
     """
 
     kind: Kind
@@ -75,7 +75,7 @@ class RuleDifference:
 
 @dataclass(frozen=True, slots=True)
 class ChangedItem:
-    """An item whose value in a suite changed; `before` is the baseline's."""
+    """An item whose value in a suite changed; `before` is the baseline's value."""
 
     suite: str
     model: str
@@ -89,9 +89,9 @@ class ChangedItem:
 
 @dataclass(frozen=True, slots=True)
 class SuiteChange(Regression):
-    """A model's suite against the baseline's, with what moved in its questions.
+    """A model's suite compared with the baseline's, and what changed in its questions.
 
-    `few`: less than 95 % of the baseline's questions were asked, so that nothing counts as held.
+    `few`: less than 95 % of the baseline's questions were asked, so the outcome cannot be `held`.
     """
 
     moved: QuestionChanges = field(kw_only=True)
@@ -100,7 +100,7 @@ class SuiteChange(Regression):
 
 @dataclass(frozen=True, slots=True)
 class ModelChange:
-    """A model of a run compared with one of the baseline, suite by suite."""
+    """A model compared with a baseline model, suite by suite."""
 
     model: str
     against: str
@@ -110,10 +110,10 @@ class ModelChange:
 
 @dataclass(frozen=True, slots=True)
 class BaselineComparison:
-    """A run compared with a baseline: what differs, what is missing, then each model that the baseline has too.
+    """A run compared with a baseline: differences, missing parts, and each model that both have.
 
-    `missing` names the baseline's suites, metrics and models that the run does not have. `allowed`: the user wants
-    the comparison whatever differs or is missing.
+    `missing` names the baseline's suites, metrics and models that the run lacks. `allowed`: the user requested the
+    comparison despite differences or missing parts.
     """
 
     name: str
@@ -131,11 +131,11 @@ class BaselineComparison:
 
 
 def unlike(baseline: Provenance, run: Provenance, rescored: Collection[str] = ()) -> list[RuleDifference]:
-    """List what differs in the facts behind two runs, of the suites and metrics that both have.
+    """List the facts that differ between two runs, for suites and metrics that both have.
 
-    By the units `rescored` the baseline's replies were scored again.
+    `rescored` are the units with which the baseline's responses were rescored.
     """
-    lone = min(len(baseline.suites), len(run.suites)) == 1  # then neither weights nor the whole's threshold decide
+    lone = min(len(baseline.suites), len(run.suites)) == 1  # neither weights nor the overall threshold matter
     found = [] if lone else [*_rules("decides", "", *_shared(baseline.rules, run.rules))]
     for suite, rules in baseline.suites.items():
         if suite not in run.suites:
@@ -165,7 +165,7 @@ def unlike(baseline: Provenance, run: Provenance, rescored: Collection[str] = ()
 
 
 def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
-    """Say whether both score a suite by a metric, and by the same rules."""
+    """Return whether both score a suite by a metric, and by the same rules."""
     before, after = (one.suites.get(suite, SuiteRules(())) for one in (baseline, run))
     if metric not in before.score or metric not in after.score:
         return False
@@ -175,16 +175,16 @@ def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -
 
 
 def _metric_of(path: str) -> str:
-    """Return the metric that a rule is of; '' where it is the suite's."""
+    """Return the metric a rule belongs to; '' for a rule of the suite."""
     kind, _, rest = path.partition(".")
     return rest.partition(".")[0] if kind in _OF_METRIC else ""
 
 
 def _comparable(baseline: SuiteRules, run: SuiteRules, metrics: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what is to be compared of both sides' rules: of `metrics`, and of the suite as a whole.
+    """Return the comparable rules of both sides: those of `metrics` and of the suite as a whole.
 
-    An option that only the run has is newer than the baseline, which was decided by its default; what only the
-    baseline has is not there any more. Of a suite's own rules, and of judges' prompts, what both have is compared.
+    An option only the run has is new: the baseline used its default. An option only the baseline has no longer
+    exists and is ignored. Suite rules and judge prompts are compared where both sides have them.
     """
     before, after = (dict(one.rules) for one in (baseline, run))
     for path in {*before} ^ {*after}:
@@ -202,7 +202,7 @@ def _comparable(baseline: SuiteRules, run: SuiteRules, metrics: set[str]) -> tup
 
 
 def _shared(*sides: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what both sides have: a model that only one has is no difference of the other."""
+    """Return the entries both sides have; a model on one side only is not a difference."""
     both = set.intersection(*(set(side) for side in sides))
     return [{key: value for key, value in side.items() if key in both} for side in sides]
 
@@ -214,7 +214,7 @@ def _rules(kind: Kind, of: str, before: Mapping[str, Any], after: Mapping[str, A
 
 
 def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
-    """Return the metrics and families whose version or source is another one, as far as both sides state it."""
+    """Return the metrics and families whose version or source differs, where both sides record it."""
     both = [(name, old, run.units[name]) for name, old in baseline.units.items() if name in run.units]
     stated = ("version", "source")
     return [
@@ -223,7 +223,7 @@ def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
 
 
 def missing(baseline: Provenance, run: Provenance) -> list[str]:
-    """Name the baseline's suites, and metrics of a suite's score, that a run does not have."""
+    """Return the baseline's suites and score metrics that a run lacks."""
     gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]
     return gone + [
         f"metric {metric} of suite {suite}"
@@ -235,7 +235,7 @@ def missing(baseline: Provenance, run: Provenance) -> list[str]:
 
 
 def _apart(*values: Any) -> Iterator[str]:
-    """Write two values on a line each; of long texts that begin alike, from where they part."""
+    """Format two values on a line each; long texts with a common start are shown from where they diverge."""
     texts = [*map(one_line, values)]
     at = next((n for n, (a, b) in enumerate(zip(*texts, strict=False)) if a != b), 0)
     start = 0 if max(map(len, texts)) <= _LONGEST else max(0, at - _LONGEST // 4)
@@ -245,7 +245,7 @@ def _apart(*values: Any) -> Iterator[str]:
 
 
 def one_line(value: Any) -> str:
-    """Write a fact on one line."""
+    """Format a fact on one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {one_line(value[key])}" for key in sorted(value)) or "nothing"
     if isinstance(value, list | tuple):
@@ -255,10 +255,10 @@ def one_line(value: Any) -> str:
 
 
 def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different: bool) -> None:
-    """Refuse a comparison that would mean nothing.
+    """Refuse a meaningless comparison.
 
     Raises:
-        InputError: a rule that decides the scores differs, and that was not allowed.
+        InputError: a rule that decides the scores differs, and this was not allowed.
     """
     wrong = [str(one) for one in differences if one.kind == "decides"]
     if wrong and not allow_different:
@@ -269,10 +269,10 @@ def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different:
 
 
 def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return a suite's value of each model, item and repeat: the mean over its metrics, null where one has none.
+    """Return a suite's value for each model, item and repeat: the mean over its metrics, null if any is missing.
 
-    What is not applicable is left out. `lower` and `upper` bound the value, whatever failed or was cut, `cause`
-    says why there is none; `status` is the first that is not plainly scored.
+    Rows that are not applicable are left out. `lower` and `upper` bound the value over failed and truncated
+    responses, `cause` says why it is missing; `status` is the first that is not plainly scored.
     """
     kept = scores.filter(pl.col("metric").is_in(list(metrics)) & (pl.col("status") != "not_applicable"))
     rows = kept.select(
@@ -295,9 +295,9 @@ def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class RunSide:
-    """One side of the comparison; the items of a baseline may lack prompts and answers.
+    """One side of the comparison; items of a baseline may lack prompts and answers.
 
-    `replies` has a digest of each reply: item_id, model, repeat, reply (null: there is none).
+    `replies` has each response's digest: item_id, model, repeat, reply (null: no response).
     """
 
     scores: pl.DataFrame
@@ -317,16 +317,16 @@ def compare_with_baseline(
     known: Sequence[RuleDifference] = (),
     allow_different: bool = False,
 ) -> BaselineComparison:
-    """Compare a run with a baseline, made of the run `pinned`; `known` differences are told first.
+    """Compare a run with a baseline created from the run `pinned`; `known` differences are listed first.
 
     `strata` are the suites whose score is a TOTAL over families.
 
     Raises:
-        InputError: the two cannot be compared; the message says by what they differ, and how to go on.
+        InputError: the two cannot be compared; the message names the differences and how to proceed.
     """
     there, here = (side.scores["model"].unique(maintain_order=True).to_list() for side in (baseline, run))
     models = [(model, model) for model in here if model in there]
-    if not models and len(here) == len(there) == 1:  # the only one with the only one
+    if not models and len(here) == len(there) == 1:  # a single model on each side: pair them whatever their names
         models = [(here[0], there[0])]
     if not models:
         raise InputError(
@@ -346,7 +346,7 @@ def compare_with_baseline(
         gone += [f"suite {suite} of model {against}" for suite in without]
         found.append(one)
     others = [RuleDifference("tested", "model", against, model) for model, against in models if model != against]
-    apart = tuple(dict.fromkeys((*known, *others)))  # files state their model too
+    apart = tuple(dict.fromkeys((*known, *others)))  # files record their model too
     return BaselineComparison(name, pinned, apart, tuple(found), tuple(gone), allow_different)
 
 
@@ -360,7 +360,7 @@ def _model(
     max_drop: float,
     allowed: bool,
 ) -> tuple[ModelChange, list[str]]:
-    """Compare a model with one of the baseline; return too the suites that it took no part in this time.
+    """Compare a model with a baseline model; also return the suites it did not take part in this time.
 
     `asked` has each item's suite, question, cluster and stratum.
     """
@@ -396,14 +396,14 @@ def _model(
 
 
 def _values(side: RunSide, scores: pl.DataFrame, model: str, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return a model's values in a suite, with the digests of its replies."""
+    """Return a model's values in a suite, with the digests of its responses."""
     replies = side.replies.filter(model=model).select(*KEY, "reply").unique(KEY)
     values = values_of(scores.filter(model=model), metrics)
     return values.join(replies, on=list(KEY), how="left", maintain_order="left")
 
 
 def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> SuiteChange:
-    """Call nothing held over fewer than 95 % of the baseline's questions, unless the user allows it."""
+    """Downgrade `held` outcomes over fewer than 95 % of the baseline's questions, unless the user allows them."""
     known = {one.name: getattr(found, one.name) for one in fields(Regression)}
     change = SuiteChange(**known, moved=moved, few=moved.share < LEAST_COMMON)
     if not change.few or allowed or change.outcome == "regressed":
@@ -414,7 +414,7 @@ def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> Sui
 def _changes(
     suite: str, model: str, before: pl.DataFrame, after: pl.DataFrame, items: pl.DataFrame
 ) -> list[ChangedItem]:
-    """Return the items that changed most, losses before gains of the same size."""
+    """Return the items that changed most; losses precede gains of the same size."""
     joined = after.join(before.select(*KEY, before="value"), on=list(KEY), how="inner").drop_nulls(
         ["value", "before"]
     )

@@ -1,4 +1,4 @@
-"""`results.json`: a run's results and its verdict in one versioned document; docs/results.md describes it.
+"""`results.json`: a run's results and verdict in one versioned document (see docs/results.md).
 
 `python -m metrics.analysis.document` prints its JSON schema.
 """
@@ -15,13 +15,13 @@ _COMPUTED = (
     ("RunVerdict", "exit_code", "integer"),
 )
 _ELSEWHERE = ("models", "spending", "waiting")
-"""Results that stand in the verdict, or in the run's own facts."""
+"""Result fields already held by the verdict or the run's own facts."""
 _BARE = ("ModelScore", "SuiteScore")
-"""What the verdict holds with its outcome."""
+"""Types that the verdict replaces by results with an outcome."""
 
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
-    """Return the document as JSON: no NaN, null where there is no number."""
+    """Return the document as JSON; NaN and missing numbers are null."""
     own = written(results)
     return {
         "schema_version": RESULTS_VERSION,
@@ -32,8 +32,8 @@ def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of `results.json`, made from the types of what it holds."""
-    from pydantic import TypeAdapter  # a third of a second, and only for the schema
+    """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
+    from pydantic import TypeAdapter  # slow import (a third of a second), needed only for the schema
 
     results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}

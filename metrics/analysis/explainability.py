@@ -1,4 +1,4 @@
-"""Explainability: chains of thought and cited answers joined in one result, in its published form."""
+"""Explainability: chain-of-thought and citation scores joined in one result, in its published form."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,12 +11,12 @@ from metrics.analysis.scores import THRESHOLD, ModelScore, SuiteScore
 from metrics.analysis.summary import rounded
 
 EXPLAINED = ("cot", "citation")
-"""The suites that the explainability result joins: its keys (SPEC 5)."""
+"""The suites joined in the explainability result, which are its keys (SPEC 5)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How the two suites join: weights (renormalised), thresholds, and who judges citations."""
+    """How the two suites are joined: weights (renormalised), thresholds, and the citation judge."""
 
     judge_model: str
     weight_cot: float = 0.5
@@ -28,7 +28,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class ExplainabilityResult:
-    """The result of the model that reasoned and of the one that cited, mostly the same, in its published form."""
+    """The result of a reasoning model and a citing model (usually the same), in its published form."""
 
     cot_model: str
     citation_model: str
@@ -36,7 +36,7 @@ class ExplainabilityResult:
 
     @property
     def name(self) -> str:
-        """The models' name for a file: the one's, or both."""
+        """The file name: the model's name, or both names."""
         same = self.cot_model == self.citation_model
         return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
 
@@ -44,7 +44,7 @@ class ExplainabilityResult:
 def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[ExplainabilityResult, ...]:
     """Return a result for each model that took part in both suites.
 
-    Where no model did, one for each pair of a model that took part in the first and one that did in the second.
+    If no model did, return one for each pair of a model from the first suite and a model from the second.
     """
     cot, citation = (
         {model.model: suite for model in models for suite in model.suites if suite.suite == name}
@@ -60,17 +60,17 @@ def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainabilit
 def explainability(
     cot: SuiteScore, citation: SuiteScore, terms: Terms, *, cot_model: str, citation_model: str
 ) -> dict[str, Any]:
-    """Make an explainability result in its published form, key by key and in that order.
+    """Build an explainability result in its published form, with keys in the published order.
 
-    Overall to 3 decimals, averages to 4, halves upwards; passing compares unrounded values, and nothing else;
-    `count` is the number of scored items. Where a suite has no score, its average and pass are null, and so are the
-    overall ones. The weights are renormalised, and written so.
+    Overall has 3 decimals, averages 4, rounded half up; only passing compares unrounded values. `count` is the
+    number of scored items. If a suite has no score, its average and pass are null, and so are the overall ones. The
+    weights are written renormalised.
 
     Source: seed 004.
     """
     whole = math.fsum((terms.weight_cot, terms.weight_citation))
     weights = terms.weight_cot / whole, terms.weight_citation / whole
-    # By the seed's own formula: what judges said, also where people's labels have put it right.
+    # The seed's own formula uses the judges' verdicts, even where human labels have corrected them.
     scores = [one.score if one.as_judged is None else one.as_judged for one in (cot, citation)]
     known = [score for score in scores if score is not None]
     overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None

@@ -1,4 +1,4 @@
-"""Why calls brought nothing that could be scored: their causes, the commonest first."""
+"""Causes of responses that could not be scored, most frequent first."""
 
 import json
 import re
@@ -13,14 +13,14 @@ from data.suites import Suite
 from metrics.stats.missing import LOST
 
 LONGEST = 200
-"""Characters of a cause that are kept."""
+"""Maximum length of a cause, in characters."""
 _OWN = re.compile(r"[0-9a-f]{8,}|\d+")
-"""What differs between messages of one cause: numbers, and ids in hexadecimal digits."""
+"""Parts that vary between messages of one cause: numbers and hexadecimal ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """Why `n` replies are not scored: the model's call failed (`model_error`), or judges did (`judge_failed`)."""
+    """`n` unscored responses with one cause: a failed model call (`model_error`) or judge (`judge_failed`)."""
 
     status: Status
     cause: str
@@ -30,10 +30,10 @@ class FailureCount:
 def failures(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
 ) -> dict[tuple[str, str], tuple[FailureCount, ...]]:
-    """Count the causes of what was asked and is not scored, by model and suite.
+    """Count the causes of unscored responses, by model and suite.
 
-    A row of `scores` is one metric's; a call that failed counts once for all of a suite's metrics. Messages that
-    differ only in numbers and ids, and a judge's step that could not be read, are one cause, told by its first
+    A row of `scores` belongs to one metric; a failed call counts once for all metrics of a suite. Messages that
+    differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
     metrics = {name for suite in suites for name in suite.scored_by}
@@ -58,14 +58,14 @@ _KINDS: Mapping[Status, str] = {"model_error": "failed calls", "judge_failed": "
 
 
 def lost(listed: Iterable[FailureCount]) -> str:
-    """Say what failed: of each kind the commonest cause, and how many others there are; '' for nothing."""
+    """Return the most frequent cause of each kind and how many others there are; '' if nothing failed."""
     found = list(listed)
     kinds = ((kind, [one for one in found if one.status == status]) for status, kind in _KINDS.items())
     return " + ".join(f"{kind} ({_commonest(own)})" for kind, own in kinds if own)
 
 
 def all_failed(listed: Iterable[FailureCount]) -> str:
-    """Say why each of a model's calls failed: the commonest cause, and how many others there are."""
+    """Return why all of a model's calls failed: the most frequent cause, and how many others there are."""
     own = [one for one in listed if one.status == "model_error"]
     n = sum(one.n for one in own)
     said = _commonest(own).removeprefix(f"{n} × ").removeprefix(f"{n}, of them ")
@@ -83,7 +83,7 @@ def _commonest(listed: Iterable[FailureCount]) -> str:
 
 
 def _message(status: Status, reason: str, details: str) -> str:
-    """Return what a failed row says: its error, a judge's where no judge could be read, else its reason."""
+    """Return a failed row's message: its error, a judge's error if no judge could be read, else its reason."""
     found = json.loads(details or "{}")
     judges = found.get("judges")
     of_judges = (one.get("details", {}) for one in judges.values()) if isinstance(judges, Mapping) else ()

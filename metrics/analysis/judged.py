@@ -1,10 +1,9 @@
-"""What a judged suite says: which judges count, and what their scores, corrected ones and people's labels decide.
+"""Scores of judged suites: which judges count, and outcomes from raw, corrected and human-labelled scores.
 
-Judged means are corrected as they come out if judges err here as on their exam's texts; the interval holds both
-samples. Rows are one for each suite, model, metric (or part of one) and language: a judge's errors are its own, and
-differ by language. What is corrected is what the judges that count said together; of several, their exam's answers
-are joined as their verdicts are. The raw mean here is that of the verdicts themselves, without what was settled by
-rule.
+A corrected mean assumes that judges err as they did on their exam's texts; its interval covers both samples. There
+is a row for each suite, model, metric (or part of one) and language, because each judge has its own errors, which
+differ by language. Corrections apply to the joint verdict of the judges that count; the exam answers of several
+judges are joined like their verdicts. The raw mean here covers the verdicts only, not what was settled by rule.
 
 Source: SPEC 11, 16.
 """
@@ -47,10 +46,9 @@ _PLACES = 9
 
 @dataclass(frozen=True, slots=True)
 class JudgeStatus:
-    """Whether a judge counts in a step of a metric, in a language; `why` says what its exam showed if not.
+    """Whether a judge counts at a step of a metric, in a language; `why` gives the exam's finding if not.
 
-    `measured`: it has a passport, with these rates and this contrast. Without one it counts, and nobody has
-    measured it.
+    `measured`: it has a passport, with these rates and this contrast. A judge without one counts, unmeasured.
     """
 
     suite: str
@@ -67,7 +65,7 @@ class JudgeStatus:
 
 
 def exams_of(unit: Metric) -> list[str]:
-    """Return the exams of a metric's judged steps, and of others that it says its verdicts are measured by."""
+    """Return the exams of a metric's judged steps, and any others that measure its verdicts."""
     own = [exam for exam, (home, _) in EXAMINED.items() if home.name == unit.name]
     return list(dict.fromkeys([*own, *(one.exam for one in unit.measured)]))
 
@@ -75,7 +73,7 @@ def exams_of(unit: Metric) -> list[str]:
 def judge_statuses(
     suite: Suite, name: str, judges: Iterable[str], languages: Collection[str], find: Finder
 ) -> list[JudgeStatus]:
-    """Return how each judge of a metric stands in each of its steps and languages."""
+    """Return each judge's status at each step and language of a metric."""
     found = []
     for judge, exam, language in product(judges, exams_of(metric(name)), sorted(languages)):
         one = JudgeStatus(suite.name, name, exam, judge, language)
@@ -101,18 +99,18 @@ Labels = Mapping[tuple[str, str, str], Powered]
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """Why no score decides a suite of a model. `measured` is false where none of its judges is to be believed."""
+    """Why a suite of a model has no deciding score. `measured` is false if none of its judges is reliable."""
 
     why: str
     measured: bool = True
 
 
 LeftOut = Mapping[str, Mapping[str, str]]
-"""By language, the judges of a metric that do not count, and why."""
+"""Judges of a metric that do not count, and why, by language."""
 
 
 def left_out(found: Iterable[JudgeStatus]) -> dict[str, dict[str, str]]:
-    """Return who does not count in a metric: who does not in one of its steps, by language."""
+    """Return the judges that do not count at some step of a metric, by language."""
     out: dict[str, dict[str, str]] = {}
     for one in found:
         if not one.counts:
@@ -122,9 +120,9 @@ def left_out(found: Iterable[JudgeStatus]) -> dict[str, dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class PanelStatus:
-    """The judges of a suite's score: who is `left_out` and why, of whom nobody knows (`unmeasured`), and `none`.
+    """The judges of a suite's score: `left_out` with reasons, and `unmeasured`.
 
-    `none` says of a metric for which no judge is left, in one of the languages, why; '' where each has one.
+    `none` says why a metric has no judge left in one of the languages; '' if each has one.
     """
 
     left_out: Mapping[str, str]
@@ -133,7 +131,7 @@ class PanelStatus:
 
 
 def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
-    """Sum up how the judges of the metrics that make a suite's score stand."""
+    """Summarise the status of the judges of the metrics that make a suite's score."""
     out = {f"{one.judge}, {one.metric}": one.why for one in found if not one.counts}
     blank = tuple(dict.fromkeys(one.judge for one in found if not one.measured))
     none = ""
@@ -148,10 +146,10 @@ def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
 def withheld_by_judges(
     members: Mapping[str, Sequence[Suite]], found: Sequence[JudgeStatus], labels: Labels, must: Must
 ) -> dict[tuple[str, str], Withheld]:
-    """Return, by model and suite, the judged suites that no score decides, and why.
+    """Return the judged suites without a deciding score and why, by model and suite.
 
-    `members` are the suites of each model, `must` says what judges must have. People's labels that decide stand in
-    for both.
+    `members` are each model's suites, `must` says what judges are required to have. Human labels that decide
+    replace both requirements.
     """
     held: dict[tuple[str, str], Withheld] = {}
     for model, suites in members.items():
@@ -169,7 +167,7 @@ def withheld_by_judges(
 
 
 def _lacking(found: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]) -> str:
-    """Say what judges must have and lack; '' where nothing."""
+    """Return which requirements the judges lack; '' if none."""
     if must == "passport" and (blank := next((one for one in found if not one.measured), None)):
         return f"judges_must_have: passport, and {blank.judge} has none for {blank.exam} ({blank.language})"
     if must == "labels" and unlabelled:
@@ -196,10 +194,10 @@ class Estimated:
 def outcome_as_judged(
     raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate
 ) -> tuple[GateOutcome, str]:
-    """Return what a judged score comes to at a threshold, and why where it is undecided by the exam.
+    """Return a judged score's outcome at a threshold, and the reason if the exam leaves it undecided.
 
-    The exam only withholds: where the score and what it comes to corrected do not lie on one side, nothing is
-    decided. `raw` is what people's labels make of it where these decide; then there is nothing to correct.
+    The exam can only withhold: if score and corrected score lie on different sides of the threshold, the outcome is
+    undecided. `raw` is the score from human labels where these decide; then nothing is corrected.
     """
     own = outcome_at(raw.value, raw.interval, threshold, gate)
     if corrected is None or own == "undecided":
@@ -218,11 +216,11 @@ _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """A judged mean as it was said (`raw`) and corrected; None with the `reason` where it does not come out.
+    """A judged mean, `raw` and corrected; None with the `reason` if the correction is undefined.
 
-    `judge` names the judges that count, with commas. `n_verdicts` were given on `n_samples` replies; `n_exam`
-    is how many answers of the exam it was corrected by, `sensitivity` and `specificity` what they found on
-    average, of the best label against the others. `whole`: it is the metric's own value, not a part of it.
+    `judge` names the judges that count, comma-separated. The `n_verdicts` are on `n_samples` responses; `n_exam` is
+    the number of exam answers behind the correction, `sensitivity` and `specificity` their average rates, of the
+    best label against the others. `whole`: it is the metric's own value, not a part of it.
     """
 
     suite: str
@@ -245,7 +243,7 @@ class CorrectedMean:
 
 
 def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str, float]) -> ExamTable:
-    """Join judges' answers to the questions that all of them answered, as their verdicts on a reply are joined."""
+    """Join judges' exam answers, as verdicts are joined, on the questions that all of them answered."""
     common = set.intersection(*({*one.answers} for one in passports))
     heard: Counter[tuple[float, float]] = Counter()
     for key in common:
@@ -258,7 +256,7 @@ def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What judges that count said of a metric in one language: each reply's scores, by judge their details."""
+    """Scores by response, and details by judge, of the judges that count for a metric in one language."""
 
     suite: Suite
     model: str
@@ -280,7 +278,7 @@ def corrected_means(
 def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
     where = items.select("item_id", "suite", "language").unique("item_id")
     for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
-        own = where.filter(suite=suite.name)  # in their order: sums in another one differ in the last digit
+        own = where.filter(suite=suite.name)  # keep the order: summing in another order changes the last digit
         rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
         gathered: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for model, language, details in rows.select("model", "language", "details").iter_rows():
@@ -295,7 +293,7 @@ def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
 
 
 def _counting(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what judges that count said of a reply, of those that scored it."""
+    """Return the verdicts on a response of the judges that count and scored it."""
     judges, left_out = details.get("judges", {}), details.get("left_out", {})
     return {judge: said for judge, said in judges.items() if said["value"] is not None and judge not in left_out}
 
@@ -305,7 +303,7 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
     options = options_of(unit, said.suite.options(said.metric))
     whole = [one.whole(options) for one in unit.measured]
     for measured, own in zip(unit.measured, whole, strict=True):
-        # Each judge's labels of each reply; none of a judge that gave none.
+        # Each judge's labels of each response; empty for a judge that gave none.
         each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)
         if labels := [one for one in each if one]:
             passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
@@ -362,7 +360,7 @@ def _correct(
     alone: bool,
     worth: Mapping[str, float],
 ) -> Corrected:
-    """Correct by sensitivity and specificity where truths are worth 0 or 1, else by the whole table."""
+    """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table."""
     if {*table.truths} <= {0.0, 1.0}:
         return corrected_share(min(max(mean, 0.0), 1.0), _effective(mean, interval, len(means)), *table.rates())
     if alone:
@@ -377,7 +375,7 @@ def _correct(
 
 
 def _effective(mean: float, interval: Interval, n: int) -> float:
-    """Return as how many independent verdicts their mean's interval tells: claims of a reply are alike."""
+    """Return the effective number of independent verdicts, since claims of one response are correlated."""
     if interval.low is None or interval.high is None or not 0 < mean < 1:
         return float(n)
     return max(1.0, 1 / float(observed(np.array([mean]), np.array([interval.high - interval.low]))[0]))

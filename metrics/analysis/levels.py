@@ -1,4 +1,4 @@
-"""What the answers of a search for a model's level come to: a curve for each family and language."""
+"""Results of a search for a model's level: a curve for each family and language."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,13 +12,13 @@ from metrics.stats.intervals import Codes
 from metrics.stats.psychometric import CurveGrid, Level, Order, order, search
 
 CONTRARY = 0.05
-"""Shares as contrary as these come up on a falling curve less often than so: the scale does not hold."""
+"""P-value below which falling curves are rejected: the scale does not hold."""
 _LEFT_OUT = ("model_error", "judge_failed", "not_applicable")
 
 
 @dataclass(frozen=True, slots=True)
 class RungCounts:
-    """Questions that were put at each rung of a scale, those with an answer that counts, and the right ones."""
+    """At each rung of a scale: questions asked, answers that count, and right answers."""
 
     put: Codes
     answered: Codes
@@ -27,10 +27,10 @@ class RungCounts:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What answers say of a model at one family in one language; sequences have an entry for each rung.
+    """A model's curve for one family in one language; sequences have an entry for each rung.
 
-    `values` are the rungs' names, `unit` what they count, by language ({} where they are the family's levels).
-    `band` holds the chance to be right: its mean, and its central 95 %.
+    `values` are the rungs' names, `unit` what they count, by language ({} if they are the family's levels). `band`
+    is the probability of a right answer: its mean and central 95 % interval.
     """
 
     family: str
@@ -44,11 +44,11 @@ class Curve:
 
     @property
     def falls(self) -> bool:
-        """Whether the shares of right answers go with a scale on which everything gets harder."""
+        """Whether the shares of right answers are consistent with a scale of increasing difficulty."""
         return self.order.p > CONTRARY
 
     def value(self, position: float) -> float | None:
-        """Return a position in the unit that the rungs count, or as it is; None beyond the scale."""
+        """Return a position in the rungs' unit, or unchanged without one; None beyond the scale."""
         last = len(self.values)
         if not 1 <= position <= last:
             return None
@@ -57,7 +57,7 @@ class Curve:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the curve as JSON; `at`, `low` and `high` in the unit, null beyond the scale."""
+        """Return the curve as JSON; `at`, `low` and `high` are in the unit, null beyond the scale."""
         ends = {name: self.value(getattr(self.level, name)) for name in ("at", "low", "high")}
         rows = zip(self.values, self.counts.put, self.counts.answered, self.counts.right, self.band, strict=True)
         return {
@@ -82,7 +82,7 @@ def curves_of(family: Family) -> CurveGrid:
 
 
 def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language: str) -> RungCounts:
-    """Count a family's answers in a language by rung; one that failed, or does not apply, is no answer."""
+    """Count a family's answers in a language by rung; failed or inapplicable ones are no answers."""
     own = items.filter((pl.col("family") == family.name) & (pl.col("language") == language))
     rungs = pl.DataFrame({"level": list(family.rungs)}, schema={"level": pl.String})
     there = ~pl.col("status").is_in(_LEFT_OUT)
@@ -100,7 +100,7 @@ def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language:
 
 
 def curve(family: Family, language: str, counts: RungCounts) -> Curve:
-    """Return what counts of answers say."""
+    """Return the curve fitted to the answers that count."""
     known = curves_of(family)
     return Curve(
         family=family.name,

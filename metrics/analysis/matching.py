@@ -1,4 +1,4 @@
-"""Runs set side by side: the same items paired, what differs beyond chance, and what changed on which item."""
+"""Comparison of runs: pairing of equal items, significant differences, and the items that changed."""
 
 import hashlib
 import json
@@ -26,7 +26,7 @@ KEY = ("item_id", "repeat")
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model in a run: `label` names it among all, `place` is its place in the order in which runs were given."""
+    """A model in a run: `label` is unique among all models, `place` follows the order in which runs were given."""
 
     label: str
     model: str
@@ -35,11 +35,11 @@ class ComparedModel:
 
 
 def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
-    """Name the models of several runs (run -> models), in order; a model of several runs is named with its run."""
+    """Name the models of several runs (run -> models), in order; a model in several runs is named with its run."""
     pairs = [(run, model) for run, listed in models.items() for model in listed]
     names = [model for _, model in pairs]
     labels = [model if names.count(model) == 1 else f"{model} @ {run}" for run, model in pairs]
-    if len(set(labels)) < len(labels):  # a model is called as another one with its run
+    if len(set(labels)) < len(labels):  # a label clashes with one that includes its run
         labels = [f"{model} @ {run}" for run, model in pairs]
     return [
         ComparedModel(label, model, run, n)
@@ -48,10 +48,10 @@ def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
 
 
 def fields(listed: Sequence[ComparedModel], *, every: bool = False) -> list[list[ComparedModel]]:
-    """Return the groups within which every two are compared.
+    """Return the groups of models within which all pairs are compared.
 
-    A model that took part in several runs is compared with itself; where there is no such model, or with
-    `every`, all are compared with all.
+    A model in several runs is compared with itself; if there is no such model, or with `every`, all are compared
+    with all.
     """
     by_model: dict[str, list[ComparedModel]] = {}
     for one in listed:
@@ -69,13 +69,13 @@ def compare_fields(
     *,
     crossed: Collection[frozenset[str]] = (),
 ) -> tuple[list[Comparison], list[Grouping]]:
-    """Compare every two of each field on every headline of `suites`, or on `metrics`, each by itself.
+    """Compare all pairs of each field on every headline of `suites`, or on each of `metrics`.
 
-    None of the pairs in `crossed` is compared. `scores` name their models by label. Each difference is the
-    later-given minus the earlier-given (`model_a` is the later). Holm's correction is over all headlines and pairs,
-    of all fields; pairs without a common question are left out. Groups: of each field of three or more.
+    Pairs in `crossed` are skipped. `scores` identify models by label. Each difference is the later-given minus the
+    earlier-given (`model_a` is the later). Holm's correction covers all headlines and pairs of all fields; pairs
+    without a common question are left out. Groups are computed for fields of three or more.
 
-    A pair of a suite that was looked at in between (`stop`) has its difference, and neither interval nor test.
+    For a suite with interim looks (`stop`) a pair has its difference, but neither interval nor test.
     """
     looked = {suite.name for suite in suites if suite.stop}
     drafts: list[UncorrectedComparison] = []
@@ -96,11 +96,11 @@ def compare_fields(
 def changes(
     scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison, metrics: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Return what changed from one of a pair to the other, the greatest losses first, then the greatest gains.
+    """Return what changed from one of a pair to the other: greatest losses first, then greatest gains.
 
-    A row is an item and repeat on which the two differ in the mean of `metrics` (the pair's own unless given): the
-    items' columns, and of `before` (the earlier-given, `model_b`) and `after` each value, status and reason.
-    `change` is 'right to wrong' or 'wrong to right' where all values are 0 or 1, else 'fell' or 'rose'.
+    A row is an item and repeat on which the two differ in the mean of `metrics` (the pair's own by default): the
+    item's columns, and the value, status and reason of `before` (the earlier-given, `model_b`) and `after`.
+    `change` is 'right to wrong' or 'wrong to right' if all values are 0 or 1, else 'fell' or 'rose'.
     """
     metrics = metrics or (pair.metric,)
     own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
@@ -130,7 +130,7 @@ def changes(
         said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), metrics)
         found = found.join(said.rename({"reason": f"{side}_reason"}), on=KEY, how="left", maintain_order="left")
     facts = [json.loads(text or "{}") for text in found["facts"]]
-    read = [  # as people read it: of rows without a prompt their question
+    read = [  # shown to people: the question, for rows without a prompt
         pl.Series(name, [show(text or "", own) for text, own in zip(found[name], facts, strict=True)], pl.String())
         for name, show in (("prompt", shown_question), ("answer", shown_answer))
     ]
@@ -138,7 +138,7 @@ def changes(
 
 
 def _said(rows: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return why each item and repeat was scored as it was, or what judges said; of several metrics all reasons."""
+    """Return the reason or judges' verdicts behind each item and repeat's score; all reasons of several metrics."""
     told = []
     for *key, name, reason, details in rows.select(*KEY, "metric", "reason", "details").iter_rows():
         judges = {} if reason else json.loads(details or "{}").get("judges") or {}
@@ -162,7 +162,7 @@ def _reasons(said: Any) -> Iterator[str]:
 
 
 def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str, tuple[list[int], int]]:
-    """Count each suite's questions, equal ones once: of every run, and those that all of its runs asked."""
+    """Count each suite's distinct questions: in each run, and common to all runs that have the suite."""
     questions = items.select("item_id", "suite", question=pl.coalesce("text_digest", "item_id")).unique("item_id")
     asked = [
         frame.select("item_id").unique().join(questions, on="item_id", how="left") for frame in scores.values()
@@ -175,9 +175,9 @@ def common(scores: Mapping[str, pl.DataFrame], items: pl.DataFrame) -> dict[str,
 
 
 def question_sets(items: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return each suite's number of questions, equal ones once, and digests of which they are and what is expected.
+    """Return each suite's number of distinct questions, and digests of the questions and expected answers.
 
-    Neither the rows' order nor their batches make a difference to them.
+    They do not depend on the order of rows or on batches.
     """
     question = pl.coalesce("text_digest", "item_id").alias("question")
     found = {}

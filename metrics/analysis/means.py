@@ -1,4 +1,4 @@
-"""A suite's score from its questions: intervals of means, and pass@k and pass^k in the place of means of answers.
+"""A suite's score from its questions: intervals of means, and pass@k and pass^k in place of means of answers.
 
 Source: SPEC 9.
 """
@@ -28,10 +28,10 @@ from metrics.stats.missing import highest, lowest, scored
 
 
 def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> MeanEstimate:
-    """Compute a model's score in one suite: the mean of its metrics' means, or with strata that over its families.
+    """Compute a model's score in one suite: the mean of its metrics' means, or with strata the mean over families.
 
-    Rows as in `metrics.analysis.values.question_values`, of one suite and model, and of the metrics that make the
-    score (with strata there is one).
+    Rows are those of `metrics.analysis.values.question_values`, for one suite, one model and the metrics of its
+    score (one metric with strata).
     """
     rows = values.drop_nulls(end)
     if rows.is_empty():
@@ -45,7 +45,7 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     families = known["family"] if strata else pl.repeat("", known.height, eager=True)
     codes = families.rank("dense").to_numpy().astype(np.int64) - 1
     answers = independent(worth, answers, codes) if yes_no else answers
-    # How many templates are shared is asked of the suite as a whole, not of each of its strata.
+    # Whether enough templates are shared is decided for the suite as a whole, not per stratum.
     units = units_of(len(worth), known["cluster"].to_numpy().astype(np.int64))
     strata_of = [codes == code for code in range(int(codes.max()) + 1)]
     pools = [united(worth[own], answers[own], units._replace(codes=units.codes[own])) for own in strata_of]
@@ -56,9 +56,9 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
 
 
 def _joined(rows: pl.DataFrame) -> pl.DataFrame:
-    """Join several metrics' values into one of each question, so that their mean is the mean of the metrics' means.
+    """Join several metrics' values into one per question, so that their mean is the mean of the metrics' means.
 
-    Where a question lacks a metric's value, that metric's mean stands in for it.
+    A question without a metric's value gets that metric's mean.
     """
     metrics = rows["metric"].n_unique()
     total = rows["item_id"].n_unique()
@@ -76,9 +76,9 @@ def _joined(rows: pl.DataFrame) -> pl.DataFrame:
 def suite_intervals(
     scores: pl.DataFrame, items: pl.DataFrame, members: Mapping[str, Sequence[Suite]]
 ) -> dict[tuple[str, str], dict[End, Interval]]:
-    """Return the intervals of scores that are made of several means, by model and suite: a TOTAL, several metrics.
+    """Return the intervals of scores that combine several means (TOTAL, several metrics), by model and suite.
 
-    `members` are the suites that each model took part in; those gated on k answers have their `k`.
+    `members` are each model's suites; those gated on k answers have their `k`.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -100,11 +100,11 @@ def suite_intervals(
 def repeated(
     scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], summary: pl.DataFrame
 ) -> pl.DataFrame | None:
-    """Return the cells of suites gated on k answers, None where there is no such suite; their rows are questions.
+    """Return the cells of suites gated on k answers, whose rows are questions; None if there is no such suite.
 
-    A row of `scores` is an answer; `summary` is the table of means: of its cells `n_truncated`, the number of cut
-    replies, is kept. `lower` and `upper` are the shares at the bounds of answers that failed or were cut. Every
-    suite has its `k`. Intervals are over questions, or over their templates where there are enough
+    A row of `scores` is an answer; from the table of means, `summary`, only `n_truncated` is kept (the number of
+    truncated responses). `lower` and `upper` are the shares at the bounds of failed and truncated answers. Every
+    suite has its `k`. Intervals are over questions, or over their templates if there are enough
     (`metrics.stats.intervals`).
     """
     found = []
@@ -135,8 +135,8 @@ def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.Data
 def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:
     """Return a row for each question, model and metric: its pass@k or pass^k.
 
-    `bound`: had every failed call and unreadable judge's reply been wrong (`lower`); had these and every cut reply
-    been right (`upper`).
+    `bound`: `lower` counts every failed call and unreadable judge reply as wrong; `upper` counts these and every
+    truncated response as right.
     """
     k = suite.k or 1
     status = pl.col("status")

@@ -1,4 +1,4 @@
-"""What another tool says of the replies that it recorded, beside what a metric of ours says of the same ones."""
+"""Scores that another tool recorded with its responses, compared with ours for the same responses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from metrics.stated import NAME
 
 @dataclass(frozen=True, slots=True)
 class StatedDifference:
-    """An item on which the other tool and we differ, both scores in [0, 1]."""
+    """An item on which the other tool's score and ours differ, both in [0, 1]."""
 
     item_id: str
     repeat: int
@@ -20,7 +20,7 @@ class StatedDifference:
 
 @dataclass(frozen=True, slots=True)
 class StatedScore:
-    """What another tool states of a suite's replies, beside what a metric of ours says of the same `n` replies."""
+    """Another tool's scores for a suite, compared with a metric of ours on the same `n` responses."""
 
     suite: str
     model: str
@@ -34,9 +34,9 @@ class StatedScore:
 def stated_scores(
     scores: pl.DataFrame, items: pl.DataFrame, metrics: Mapping[str, Sequence[str]]
 ) -> Iterator[StatedScore]:
-    """Set stated scores beside ours: for each suite and model, for each of the suite's metrics in `metrics`.
+    """Compare recorded scores with ours, for each suite, model and metric in the suite's `metrics`.
 
-    `scores` and `items` are tables of those names; only replies that have both scores count.
+    `scores` and `items` are the tables of those names; only responses with both scores count.
     """
     keys = ["item_id", "model", "repeat"]
     valued = scores.filter(pl.col("value").is_not_null()).join(items.select("item_id", "suite"), on="item_id")

@@ -1,8 +1,8 @@
-"""Is it different: two models on the same questions, by metric, suite, TOTAL and overall.
+"""Paired comparison of two models on the same questions, by metric, suite, TOTAL and overall.
 
-Interval, test and decision are of one method (`metrics.stats.margins`), at the level that Holm's correction over
-all headlines and pairs of a comparison leaves to each: the interval holds 0 exactly where two cannot be told apart.
-Everything that tells two models, prompts or runs apart goes through here.
+Interval, test and decision use one method (`metrics.stats.margins`), at the level that Holm's correction over all
+headlines and pairs of a comparison leaves to each: the interval contains 0 exactly if the difference is not
+significant. All comparisons of models, prompts or runs use this module.
 
 Source: SPEC 9.
 """
@@ -32,29 +32,30 @@ from metrics.stats.margins import (
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels
 
 Scope = Literal["metric", "suite", "total", "overall"]
-"""What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or all suites, weighted."""
+"""What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""
 
 _PAIR = 2
 _KEY = ("suite", "item_id")
 _ALIKE = pl.col("value").is_null() & pl.col("value_b").is_null() & (pl.col("cause") == pl.col("cause_b"))
-"""What is missing on both sides for one cause: it is equal there."""
+"""Missing on both sides for the same cause, and therefore equal there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Model a against model b on the questions that both have scored, for one headline.
+    """Model a compared with model b on one headline, over the questions that both have scored.
 
-    `scope` says which: a metric of a suite; the suite's own score (`suite`, without a metric; `total`, with
-    strata); or the `overall` score, without a suite. `difference` is mean a - mean b with its 95 % interval; None
-    where no question is in common. `only_a` and `only_b` count the questions on which a, or b, is better. `p_value`
-    is that of the `test` which makes the interval; `p_adjusted` after Holm over all that was compared together, and
-    `interval_adjusted` at the level of its step: it holds 0 exactly where the two cannot be told apart.
+    `scope` is the kind of headline: a metric of a suite; the suite's own score (`suite`, without a metric; `total`,
+    with strata); or the `overall` score, without a suite. `difference` is mean a - mean b with its 95 % interval;
+    None without common questions. `only_a` and `only_b` count the questions on which a, or b, is better. `p_value`
+    belongs to the `test` that gives the interval; `p_adjusted` is Holm-adjusted over all that was compared
+    together, and `interval_adjusted` is at the level of its step: it contains 0 exactly if the difference is not
+    significant.
 
-    `detectable` is the smallest true difference that this decision, at this level, finds with power 0.8 where the
-    spread is as here. `reachable` is false where so few questions could not have reached the level whatever they
-    showed. Where answers failed or were cut (`n_lost`, `n_cut`, of both models), `low` and `high` bound the
-    difference, with their p-values; `hangs`: what can be concluded is not the same at both and between. `n_alike`
-    questions are missing on both sides for one cause: they are equal there.
+    `detectable` is the smallest true difference found with power 0.8 at this level and the observed spread.
+    `reachable` is false if so few questions could not have reached the level whatever their outcome. Where answers
+    failed or were truncated (`n_lost`, `n_cut`, of both models), `low` and `high` bound the difference, with their
+    p-values; `hangs`: the conclusion is not the same at both bounds and between. `n_alike` questions are missing on
+    both sides for the same cause and count as equal.
     """
 
     suite: str
@@ -88,12 +89,12 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether the two can be told apart at the 5 % level, after correction, wherever within the bounds."""
+        """Whether the difference is significant at 5 %, after correction, everywhere within the bounds."""
         return self.refused and not self.hangs
 
     @property
     def refused(self) -> bool:
-        """Whether the test refuses at the 5 % level, after correction, that the two are equal."""
+        """Whether the test rejects equality at the 5 % level, after correction."""
         return self.p_adjusted is not None and self.p_adjusted < ALPHA
 
     def as_dict(self) -> dict[str, Any]:
@@ -103,9 +104,9 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Which models cannot be told apart on a headline: each group is a largest set without a significant pair.
+    """Groups of models without significant differences on a headline; each is a largest such set.
 
-    Best mean first, in groups and among them; a model may stand in several groups.
+    Best mean first, within and among groups; a model may be in several groups.
     """
 
     suite: str
@@ -116,7 +117,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What is compared: suites with the metrics of each, its weight, and whether its families weigh alike."""
+    """What is compared: suites with their metrics, the suite's weight, and whether families weigh equally."""
 
     scope: Scope
     suite: str
@@ -125,10 +126,10 @@ class Headline:
 
 
 def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headline]:
-    """List what models are compared on: each metric that makes a score, each suite's score, and the overall one.
+    """List what models are compared on: each metric of a score, each suite's score, and the overall score.
 
-    `metrics` are those that the scores have. A suite of one metric is that metric; with strata it is its TOTAL.
-    There is an overall score where two suites or more weigh something, and all of these are means over all
+    `metrics` are those in the scores. A suite with one metric is represented by that metric; with strata by its
+    TOTAL. There is an overall score if at least two suites have weight and all of these are means over all
     questions.
     """
     found: list[Headline] = []
@@ -151,7 +152,7 @@ def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headlin
 
 
 def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
-    """List every metric of every suite that there is; of a suite with strata, its TOTAL."""
+    """List every metric of every suite present; for a suite with strata, its TOTAL."""
     totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.scored_by}
     there = values.select("suite", "metric").unique().sort("suite", "metric").rows()
     return [
@@ -162,7 +163,7 @@ def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
 
 
 def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
-    """Return the pairs of names that share neither model nor prompt; by name its model and its prompt."""
+    """Return the pairs of names that share neither model nor prompt; `prompted` maps names to both."""
     return frozenset(
         frozenset((a, b))
         for a, b in combinations(prompted, _PAIR)
@@ -172,7 +173,7 @@ def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozen
 
 @dataclass(frozen=True, slots=True)
 class UncorrectedComparison:
-    """A comparison before its correction: what was seen, and the samples at the bounds where there are any."""
+    """A comparison before correction: the observed sample, and those at the bounds if there are any."""
 
     seen: Comparison
     sample: Differences | None
@@ -187,14 +188,14 @@ def compare(
     order: Sequence[str] = (),
     crossed: Collection[frozenset[str]] = (),
 ) -> tuple[Comparison, ...]:
-    """Compare every two models of a scores table on every headline (`headlines`); none of the pairs in `crossed`.
+    """Compare all pairs of models of a scores table on every headline (`headlines`), except pairs in `crossed`.
 
-    A suite that was looked at in between (`stop`) has its sequences in place of tests that hold once.
+    A suite with interim looks (`stop`) has its sequences instead of fixed-sample tests.
 
-    A row of `scores` is a metric's value for an item, a model and a repeat, of `items` an item. `suites` say what
-    makes a score; without them each metric is compared by itself. Each difference is the model that comes later in
-    `order` less the one before it (without it: the first of the alphabet less the second). To compare runs of one
-    model, name the model differently in each.
+    A row of `scores` is a metric's value for an item, a model and a repeat, a row of `items` an item. `suites`
+    define the scores; without them each metric is compared by itself. Each difference is the model later in `order`
+    minus the earlier one (without `order`: alphabetically first minus second). To compare runs of one model, give
+    the model a different name in each.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -213,9 +214,9 @@ def drafted(
     order: Sequence[str] = (),
     crossed: Collection[frozenset[str]] = (),
 ) -> list[UncorrectedComparison]:
-    """Pair models on every headline, uncorrected: `concluded` tests together all that was compared together.
+    """Pair models on every headline, uncorrected; `concluded` tests all that was compared together.
 
-    `metrics`: these, each by itself, in place of the headlines.
+    `metrics`: compare each of these instead of the headlines.
     """
     values = question_values(scores.filter(pl.col("metric").is_in(list(metrics))) if metrics else scores, items)
     there = values["model"].unique().sort().to_list()
@@ -273,7 +274,7 @@ def _draft(
 
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
-    """Make the differences at their worst and at their best for a, over all that both were asked."""
+    """Compute a's worst and best differences over all questions that both were asked."""
     names = ("lower", "upper", "lower_b", "upper_b")
     known = both.with_columns(pl.when(_ALIKE).then(0.0).otherwise(pl.col(name)).alias(name) for name in names)
     weights = _weights(known)
@@ -281,7 +282,7 @@ def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
 
 
 def _weights(rows: pl.DataFrame) -> Floats:
-    """Return each question's weight: its suite's, shared alike by its strata, and by the questions of each."""
+    """Return each question's weight: the suite's, divided equally among its strata and their questions."""
     strata = pl.col("family").n_unique().over("suite")
     weights = _floats(rows.select(pl.col("weight") / strata / pl.len().over("suite", "family")).to_series())
     found: Floats = weights / weights.sum()
@@ -299,7 +300,7 @@ def _floats(column: pl.Series) -> Floats:
 
 
 def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
-    """Test drafts together: each by itself, then p-values and intervals by Holm over all of them."""
+    """Test drafts together: each separately, then Holm over all p-values and intervals."""
     smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
     tests = [method_of(draft.sample, level=smallest) if draft.sample else None for draft in drafts]
     seen = [two_sided(test) if test else None for test in tests]
@@ -315,7 +316,7 @@ def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
 def _concluded(
     draft: UncorrectedComparison, test: MarginTest | None, level: float | None, p_values: tuple[float | None, ...]
 ) -> Comparison:
-    """Conclude from a test at the level of its step: p-values as seen and at both bounds, then these by Holm."""
+    """Conclude from a test at its step's level: p-values as observed and at both bounds, then Holm-adjusted."""
     seen, sample, ends = draft.seen, draft.sample, draft.ends
     if sample is None or test is None or level is None:
         return seen
@@ -339,16 +340,16 @@ def _concluded(
 
 
 def _direction(difference: float | None, p_adjusted: float | None) -> int:
-    """Return which of two a comparison finds better: 1 the first, -1 the second, 0 neither."""
+    """Return which model a comparison favours: 1 the first, -1 the second, 0 neither."""
     if difference is None or p_adjusted is None or p_adjusted >= ALPHA:
         return 0
     return 1 if difference > 0 else -1
 
 
 def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
-    """Group models that cannot be told apart, for each headline on which every two were compared.
+    """Group models without significant differences, for each headline on which all pairs were compared.
 
-    Without a pair nothing can be told, nor told apart.
+    There are no groups without a pair.
     """
     found = []
     for suite, metric in dict.fromkeys((pair.suite, pair.metric) for pair in comparisons):
@@ -368,7 +369,7 @@ def groups(comparisons: Sequence[Comparison]) -> tuple[Grouping, ...]:
 
 
 def _ranks(pairs: Sequence[Comparison]) -> dict[str, tuple[float, str]]:
-    """Order models by their mean, best first; by name where they are equal."""
+    """Order models by mean, best first; ties by name."""
     means: dict[str, list[float]] = {}
     for pair in pairs:
         for model, mean in ((pair.model_a, pair.mean_a), (pair.model_b, pair.mean_b)):

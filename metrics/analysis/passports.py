@@ -1,8 +1,7 @@
-"""A judge's passport: what an exam showed of it at one judged step, in one language.
+"""A judge's passport: its exam results at one judged step, in one language.
 
-Every statement is a number with its n and its interval. A leaning is named only where it is more than the
-judge's own noise: a probe has to flip more verdicts than asking again does, and than other words that change
-nothing do.
+Every statement is a number with its n and interval. A bias is named only if it exceeds the judge's own noise: a
+probe must flip more verdicts than repeating the question does, and more than a rewording without effect does.
 
 Source: ours; Cohen 1960 (κ), Wilson 1927, McNemar 1947 (exact), Holm 1979 (over all that a judge is tested for).
 """
@@ -35,17 +34,17 @@ from metrics.stats.power import ALPHA, holm
 SCHEMA = 2
 
 YES_NO = frozenset({"entails"})
-"""Steps of which only the best label counts, as 1, and all others as 0."""
+"""Steps at which only the best label counts, as 1, and all others as 0."""
 
 
 def worth(n: int) -> list[float]:
-    """Return what n labels are worth, the best first: 1 down to 0 in equal steps."""
+    """Return the worth of n labels, best first: 1 down to 0 in equal steps."""
     return [1 - place / (n - 1) for place in range(n)]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """K of n with Wilson's interval; `share` is None of nothing."""
+    """K of n with Wilson's interval; `share` is None for n = 0."""
 
     k: int
     n: int
@@ -59,15 +58,15 @@ class Share:
 
     @property
     def rate(self) -> Rate:
-        """The counts alone."""
+        """The counts without the interval."""
         return Rate(self.k, self.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A bias probe: how many verdicts it flipped of all, and how likely so many more are by the judge's own noise.
+    """A bias probe: how many verdicts it flipped, and the p-value under the judge's own noise.
 
-    `p` is one-sided, before Holm, the larger of two: against the same question asked again, and in other words.
+    `p` is one-sided, before Holm, the larger of two: against repeating the question, and against rewording it.
     """
 
     probe: str
@@ -79,14 +78,14 @@ class Probe:
 class Passport:
     """A judge at one step and language.
 
-    `confusion` has a row for each true label and a column for each said one, in the order of `labels`, the best
-    first; sensitivity and specificity are of the best label against the others, and of a split the shares of
-    facts that it holds and of claims that hold one. `contrast` says whether the judge can measure the step.
-    `lenient` counts the errors that say better than the truth, of all errors. `first` is how many of the pairs
-    that were decided by their place went to the first. `repeated` and `reworded` count the questions whose
-    verdict was another when they were asked again, and in other words. `leanings` are named over all passports
-    of one exam. `marks` are a split's own counts; `answers` (truth, said) by question, so that several judges'
-    can be joined. `domain` is the set that people labelled of whose texts it tells; '' for the exam's own.
+    `confusion` has a row for each true label and a column for each judged one, in the order of `labels`, best
+    first; sensitivity and specificity are of the best label against the others; for a split they are the shares of
+    facts that it contains and of claims that contain one fact. `contrast` says whether the judge can measure the
+    step. `lenient` counts the errors better than the truth, among all errors. `first` is how many position-decided
+    pairs went to the first. `repeated` and `reworded` count the questions whose verdict changed when repeated, and
+    when reworded. `leanings` are tested over all passports of one exam. `marks` are a split's own counts; `answers`
+    (truth, said) by question, so that several judges' can be joined. `domain` is the human-labelled set of these
+    texts; '' for the exam's own.
     """
 
     judge: str
@@ -119,7 +118,7 @@ class Passport:
 
     @property
     def usable(self) -> str:
-        """'' where the judge counts, else the reason why not."""
+        """'' if the judge counts, else the reason why not."""
         if self.counts:
             return ""
         if self.contrast.value is None:
@@ -135,13 +134,13 @@ _FORM = TypeAdapter(Passport)
 
 
 def read_passport(found: Mapping[str, Any]) -> Passport | None:
-    """Return a passport from its JSON; None of an earlier exam, which asked otherwise."""
+    """Return a passport from its JSON; None for an incompatible earlier exam."""
     return _FORM.validate_python(found) if found.get("schema") == SCHEMA else None
 
 
 @dataclass(frozen=True, slots=True)
 class ExamResult:
-    """One exam item as one judge answered it: the row of it in a score's details."""
+    """One exam item as answered by one judge: its row in a score's details."""
 
     judge: str
     exam: str
@@ -154,7 +153,7 @@ class ExamResult:
 
 
 def passports(results: Iterable[ExamResult]) -> list[Passport]:
-    """Sum an exam up, one passport for each judge, step and language, and for each set that people labelled."""
+    """Summarise an exam: one passport for each judge, step and language, and for each human-labelled set."""
     gathered: dict[tuple[str, str, str, str], list[ExamResult]] = {}
     for one in results:
         gathered.setdefault((one.judge, one.domain, one.exam, one.language), []).append(one)
@@ -171,7 +170,7 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         for place, (truth, said) in enumerate(one.details.get("pairs", ()))
         if {truth, said} <= {*labels}
     ]
-    pairs = [pair for _, pair in answers]  # an item that was answered twice counts twice
+    pairs = [pair for _, pair in answers]  # an item answered twice counts twice
     counts = Counter(pairs)
     table = tuple(tuple(counts[truth, said] for said in labels) for truth in labels)
     marks: Counter[str] = Counter()
@@ -209,7 +208,7 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
 
 
 def _shares_of_split(marks: Mapping[str, int]) -> tuple[Share, Share]:
-    """Return the share of facts that a split holds, and of claims that hold one."""
+    """Return the shares of facts that a split contains, and of claims that contain one fact."""
     found, claims = marks.get("alone", 0) + marks.get("joined", 0), marks.get("claims", 0)
     return Share.of(found, marks.get("facts", 0)), Share.of(claims - marks.get("extra", 0), claims)
 
@@ -222,7 +221,7 @@ def _rates(pairs: Sequence[tuple[str, str]], best: str) -> tuple[Share, Share]:
 
 
 def _flips(read: Sequence[ExamResult], form: str) -> list[tuple[bool, ...]]:
-    """Return of each question whether a form of it flipped the verdict, and whether again and other words did."""
+    """Return for each question whether a variant flipped the verdict, and whether repeating and rewording did."""
     found = [one.details["forms"] for one in read if form in one.details.get("forms", {})]
     return [tuple(one[name] != one[PLAIN] for name in (form, AGAIN, REWORDED)) for one in found]
 

@@ -1,4 +1,4 @@
-"""What passes, as a configuration says; `metrics.analysis.verdict` decides by it."""
+"""Configured pass criteria, applied by `metrics.analysis.verdict`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 from data.exits import GateOutcome
 
-if TYPE_CHECKING:  # with numpy, which a command line does without
+if TYPE_CHECKING:  # imports numpy, which the command line avoids
     from metrics.stats.intervals import Interval
 
-TOLERANCE = 1e-9  # less than this is the arithmetic's rounding, not the score's
+TOLERANCE = 1e-9  # smaller differences are rounding errors
 Gate = Literal["point", "interval", "off"]
 Must = Literal["nothing", "passport", "labels"]
 Undecided = Literal["undecided", "pass"]
@@ -17,15 +17,15 @@ Undecided = Literal["undecided", "pass"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What passes.
+    """Pass criteria.
 
-    With `gate` `point` a score at or above its threshold passes; with `interval` it fails when the interval lies
-    wholly below, passes when no part of it does, and is undecided otherwise. `off` decides as `point` does, and the
-    exit code is 0 unless there is an error. `thresholds` are the suites'; one without is measured, not judged.
-    `threshold` is that of the weighted whole of several suites: unless given `THRESHOLD`, where each of them has
-    one. `undecided` says what an undecided gate counts as: itself, or a pass. `regressions`: what fell below its
-    baseline fails the run as well. Of `robust` suites the threshold is that of the share of originals right in all
-    their twins.
+    With `gate` `point` a score at or above its threshold passes; with `interval` it fails if the interval lies
+    wholly below, passes if it lies wholly at or above, and is undecided otherwise. `off` decides like `point`, but
+    the exit code is 0 unless there is an error. `thresholds` are the suites'; a suite without one is measured, not
+    judged. `threshold` is for the weighted overall score of several suites; by default `THRESHOLD` if each of them
+    has a threshold. `undecided` says how an undecided gate counts: as itself, or as a pass. `regressions`: falling
+    below the baseline also fails the run. For `robust` suites the threshold applies to the share of originals right
+    in all their twins.
     """
 
     gate: Gate = "point"
@@ -37,12 +37,12 @@ class Policy:
 
 
 def reaches(score: float, threshold: float) -> bool:
-    """Say whether a score is at or above a threshold; what is off by rounding of the arithmetic is at it."""
+    """Return whether a score is at or above a threshold, allowing for rounding errors."""
     return score >= threshold - TOLERANCE
 
 
 def outcome_at(score: float | None, interval: "Interval", threshold: float | None, gate: Gate) -> GateOutcome:
-    """Return what a score comes to at a threshold, by itself or by its whole interval; `none` without both."""
+    """Return the outcome of a score, or of its whole interval, at a threshold; `none` if either is missing."""
     if score is None or threshold is None:
         return "none"
     if gate != "interval":

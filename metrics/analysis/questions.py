@@ -1,7 +1,7 @@
-"""Which questions two runs have in common, row by row, and what else moved between them.
+"""Questions that two runs have in common, row by row, and what else changed between them.
 
-Rows are paired by the question, whatever else of them differs: equal items first, then those with equal expected
-answers, then by count. A declared id whose text is another one names no common question.
+Rows are paired by question, whatever else differs: equal items first, then those with equal expected answers, then
+by count. A declared id with a different text is not a common question.
 """
 
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ import polars as pl
 _IDENTITY = ("item_id", "question_id", "text_digest", "answer_digest")
 _COLUMNS = (*_IDENTITY, "prompt", "answer")
 SHOWN = 10
-"""Questions of a kind that are named."""
+"""Maximum number of questions listed for each kind of change."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPrompt:
-    """A question by its id; `prompt` is what was asked, '' where that is not known any more."""
+    """A question by its id; `prompt` is its text, '' if no longer known."""
 
     question_id: str
     prompt: str
@@ -25,7 +25,7 @@ class QuestionPrompt:
 
 @dataclass(frozen=True, slots=True)
 class RelabelledQuestion(QuestionPrompt):
-    """A question whose expected answer is another one; an answer is None where it is not known any more."""
+    """A question whose expected answer changed; an answer is None if no longer known."""
 
     before: str | None
     after: str | None
@@ -33,11 +33,11 @@ class RelabelledQuestion(QuestionPrompt):
 
 @dataclass(frozen=True, slots=True)
 class QuestionChanges:
-    """What moved in a suite's questions; `before` is the earlier run, or the baseline.
+    """Changes in a suite's questions; `before` is the earlier run, or the baseline.
 
-    All numbers count different questions. Of each kind the first are named: `relabelled` have another expected
-    answer, `reworded` another text under the same declared id (they are not in common), `only_before` and
-    `only_after` stand on one side alone.
+    All numbers count distinct questions. The first of each kind are listed: `relabelled` have another expected
+    answer, `reworded` another text under the same declared id (not counted as common), `only_before` and
+    `only_after` are on one side only.
     """
 
     suite: str
@@ -55,16 +55,15 @@ class QuestionChanges:
 
     @property
     def share(self) -> float:
-        """The share of the earlier run's questions that the later one has too, in [0, 1]."""
+        """The share of the earlier run's questions that the later run also has, in [0, 1]."""
         return self.n_common / self.n_before if self.n_before else 1.0
 
 
 def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, QuestionChanges]:
     """Pair the rows of a suite in two items tables; each row has at most one partner.
 
-    Return the items' ids side by side, `before` and `after`, and what is not alike.
-
-    Where both sides declare ids, these name the questions, else the digests of their texts do.
+    Return the paired ids, `before` and `after`, and the changes. Questions are identified by declared ids if both
+    sides have them, else by the digests of their texts.
     """
     old, new = keyed = _keyed(before, after)
     pairs: list[pl.DataFrame] = []
@@ -83,7 +82,7 @@ def pair_questions(suite: str, before: pl.DataFrame, after: pl.DataFrame) -> tup
 
 
 def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give the rows of both sides the key of their question."""
+    """Add the question key to the rows of both sides."""
     sides = [side.select(_COLUMNS).unique("item_id", keep="first", maintain_order=True) for side in (before, after)]
     declared = all((side["question_id"] != side["text_digest"]).any() for side in sides)
     key = pl.col("question_id" if declared else "text_digest")
@@ -131,10 +130,10 @@ def _names(rows: pl.DataFrame) -> tuple[QuestionPrompt, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AlignedItems:
-    """Several runs' items under common ids: an item of a later run has the id of its partner in an earlier one.
+    """Several runs' items under common ids: a later run's item has the id of its partner in an earlier run.
 
-    `ids` renames a run's items (own id -> common id), `items` is one table for all runs, `moved` says of each
-    suite of each run what differs from the first run that has this suite.
+    `ids` renames a run's items (own id -> common id), `items` is one table for all runs, `moved` holds each suite's
+    changes in each run relative to the first run with this suite.
     """
 
     ids: Mapping[str, Mapping[str, str]]
@@ -143,7 +142,7 @@ class AlignedItems:
 
 
 def align(runs: Mapping[str, pl.DataFrame]) -> AlignedItems:
-    """Give the items of several runs (run -> items table), in order, common ids by their questions."""
+    """Assign common ids to the items of several runs (run -> items table), in order, by their questions."""
     known: dict[str, pl.DataFrame] = {}
     first: dict[str, pl.DataFrame] = {}
     ids: dict[str, dict[str, str]] = {}

@@ -1,4 +1,4 @@
-"""What a run found: every number that its verdict and its reports rest on, made once from its tables."""
+"""A run's results: every number behind its verdict and reports, computed once from its tables."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -28,17 +28,17 @@ from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, ju
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a run found.
+    """A run's results.
 
-    `run` says which run it was (id, time, configuration, versions, its suites' questions), `models` what each model
-    came to, suite by suite, `waiting` how many requests of a suite wait in batches; `spending` what its calls came
-    to. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
-    means, and what they would be if judges err here as on their exam's texts, `judge_statuses` which count in
-    which steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` what
-    an exam showed of judges that took it in this run; `explainability` the results of SPEC 5; `baseline` what the
-    run's outcome against a baseline; `doubled` the suites in whose data questions repeat, `few_templates`
-    those whose intervals hold over their few templates only. `twins` is what renewed items show, `twin_counts` how
-    many originals have a twin of each kind, and why the others have none.
+    `run` identifies the run (id, time, configuration, versions, its suites' questions), `models` holds each model's
+    scores by suite, `waiting` the number of a suite's requests waiting in batches; `spending` the cost of its
+    calls. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
+    means and their values if judges err as on their exam's texts, `judge_statuses` which judges count at which
+    steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` the exam
+    results of judges examined in this run; `explainability` the results of SPEC 5; `baseline` the outcome against a
+    baseline; `doubled` the suites whose data repeat questions, `few_templates` those whose intervals hold for their
+    few templates only. `twins` holds the results on renewed items, `twin_counts` how many originals have a twin of
+    each kind, and why the others have none.
     """
 
     run: Mapping[str, Any]
@@ -69,7 +69,7 @@ class Results:
 class RunTables:
     """A run's tables: scores and items, each question once (`metrics.analysis.values`), and their summary.
 
-    `doubled` are the suites in whose data questions repeat.
+    `doubled` are the suites whose data repeat questions.
     """
 
     scores: pl.DataFrame
@@ -90,10 +90,10 @@ def build(
     terms: Terms | None = None,
     twins: RenewedScores | None = None,
 ) -> Results:
-    """Compute what a run found from its tables; nothing is decided here.
+    """Compute a run's results from its tables, without any verdict.
 
-    `own_models` are the targets that are a judge's own model,
-    `terms` say how the explainability result is made where both its suites ran.
+    `own_models` are the targets that are a judge's own model, `terms` configure the explainability result if both
+    of its suites ran.
 
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
@@ -130,7 +130,7 @@ def build(
 
 
 def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores | None = None) -> Results:
-    """Compute no more than a verdict needs."""
+    """Compute only what a verdict needs."""
     renewed = twin_results(tables.scores, tables.items, twins.scores, known.suites) if twins else ()
     models = model_scores(
         tables.summary,
@@ -154,7 +154,7 @@ def _self_judged(
 
 
 def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[Repeats]:
-    """Yield what k answers to each question tell, of the suites that were asked several times."""
+    """Yield the statistics of k answers to each question, for suites with repeats."""
     for suite in suites:
         if (n := suite.repeats or 1) > 1:
             own = leading.join(items.filter(suite=suite.name), on="item_id", how="semi")
@@ -166,11 +166,11 @@ _WRITTEN: Mapping[type, Callable[[Any], Any]] = {
     Passport: Passport.as_dict,
     ExplainabilityResult: lambda one: dict(one.published),
 }
-"""How what has more than its fields, or another form, is written."""
+"""Writers for values with computed fields or a special form."""
 
 
 def written(results: Results) -> dict[str, Any]:
-    """Return the results as JSON, without the models' scores, which stand in the verdict."""
+    """Return the results as JSON, without the models' scores, which are in the verdict."""
     names = [one.name for one in fields(Results) if one.name not in {"models", "spending", "waiting"}]
     found: dict[str, Any] = {name: _plain(getattr(results, name)) for name in names}
     if results.spending:

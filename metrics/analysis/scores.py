@@ -1,4 +1,4 @@
-"""Scores of each model: of every suite and of all together, with their intervals, before any threshold."""
+"""Scores of each model, for every suite and overall, with their intervals, before any threshold."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,7 +21,7 @@ from metrics.stats.intervals import Interval, at_once, correlated, part_of, stra
 from metrics.stats.labelled import Powered
 
 MIN_COVERAGE = 0.9
-"""The share of a suite's applicable rows that must be scored."""
+"""Minimum share of a suite's applicable rows that must be scored."""
 THRESHOLD = 0.8
 
 
@@ -29,30 +29,29 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
     "value": ("score", "interval"),
     **{end: (end, f"{end}_interval") for end in ("lower", "upper", "corrected")},
 }
-"""Where a score stands with its interval: as it is, at its bounds, and corrected."""
+"""The fields of a score and its interval: as measured, at its bounds, and corrected."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteScore:
-    """One model in one suite.
+    """One model's score in one suite.
 
-    `score` is unrounded, in [0, 1]; None where nothing can be said (then `problem` says why). `weight` is the
-    suite's share of the overall score, renormalised over the suites that the model took part in. `parts` are the
-    means that the score is made of (with strata: of each family), `beside` those of other headlines. `left_out`
-    were not applicable. `n_asked` and `n_scored` count rows of all its metrics, `n_right` answers to which each of
-    them gives 1. `coverage` is the smallest share of
-    applicable rows that a metric has scored, `answered` that of rows whose call brought a reply. `stopping`: the
-    suite was asked until it was decided; its interval is that of the sequence, which alone decides. Of `n_failed`
-    rows the call failed, of `n_unread` no judge's reply could be read: `lower` is the score were all of these wrong
-    (None where there are none), and `failures` say why, the commonest cause first. Of `n_truncated` rows the reply
-    was cut: `upper` is the score were all of these right, and those. `withheld` says why no score decides the suite
-    ('' where it does); `measured` is false where that is because none of its judges counts: then there is no score.
-    `waiting` requests are in batches at a server. Where people's labels decide, `score` is corrected by `n_labels`
-    of them (the fewest of a metric), and `as_judged` is what it was. `corrected` is what the score would be if its
-    judges err here as on their exam's texts, with its interval; None where that is not defined.
+    `score` is unrounded, in [0, 1]; None if undefined (`problem` says why). `weight` is the suite's share of the
+    overall score, renormalised over the model's suites. `parts` are the means behind the score (with strata: of
+    each family), `beside` those of other headlines. `left_out` were not applicable. `n_asked` and `n_scored` count
+    rows of all metrics, `n_right` answers for which each metric is 1. `coverage` is the smallest share of
+    applicable rows that a metric has scored, `answered` that of rows with a response. `stopping`: the suite was
+    asked until it was decided; its interval is the sequence's, which alone decides. In `n_failed` rows the call
+    failed, in `n_unread` no judge reply could be read: `lower` is the score with all of these wrong (None if there
+    are none), and `failures` are the causes, most frequent first. In `n_truncated` rows the response was truncated:
+    `upper` is the score with these and the former right. `withheld` says why no score decides the suite ('' if one
+    does); `measured` is false if that is because none of its judges counts: then there is no score. `waiting`
+    requests are in batches at a server. If human labels decide, `score` is corrected by `n_labels` of them (the
+    fewest of a metric), and `as_judged` is the score before. `corrected` is the score if its judges err as on their
+    exam's texts, with its interval; None if undefined.
 
     With `gate_on` `pass_at_k` or `pass_all_k` the score is that of `k` answers to each question, its rows are
-    questions, and `mean` is that of all answers, with its interval.
+    questions, and `mean` is the mean of all answers, with its interval.
     """
 
     suite: str
@@ -92,11 +91,11 @@ class SuiteScore:
 
 @dataclass(frozen=True, slots=True)
 class ModelScore:
-    """One model over all its suites: the weighted score, and what it would be at the suites' bounds.
+    """One model's weighted score over all its suites, and its values at the suites' bounds.
 
-    `missing` says why the model could not be asked, `failed` why each of its calls failed ('' where one did not).
-    `measured` is false where the score rests on a suite that is not. `corrected` is the score with the suites'
-    corrected ones in their place; None where there are none.
+    `missing` says why the model could not be asked, `failed` why all of its calls failed ('' if any succeeded).
+    `measured` is false if the score includes a suite that is not. `corrected` is the score with the suites'
+    corrected scores; None if there are none.
     """
 
     model: str
@@ -116,14 +115,13 @@ class ModelScore:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What is known of a run beside its tables.
+    """Facts about a run that its tables do not hold.
 
-    `members` are the suites that each model took part in, each with its `repeats` and, where it is gated on k
-    answers, its `k`. `withheld` says, by model and suite, why no score decides it, `labels` what people's labels
-    make of judges' means, `corrected` what their judges' passports do, `judge_statuses` which judges count.
-    `stopping` are the sequences of suites that were asked until they were decided, `waiting` the requests of a
-    suite that wait in batches, `missing` the models that could not be asked, and why. `crossed` are two that share
-    neither model nor prompt, which nobody compares.
+    `members` are each model's suites, each with its `repeats` and, if gated on k answers, its `k`. By model and
+    suite, `withheld` says why no score decides it, `labels` are judged means corrected by human labels, `corrected`
+    by the judges' passports, `judge_statuses` say which judges count. `stopping` are the sequences of suites asked
+    until decided, `waiting` the number of a suite's requests waiting in batches, `missing` the models that could
+    not be asked, and why. `crossed` are pairs that share neither model nor prompt, which are not compared.
     """
 
     suites: Sequence[Suite]
@@ -147,18 +145,18 @@ def model_scores(
     failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
 ) -> tuple[ModelScore, ...]:
-    """Join the suites that each model took part in into its score.
+    """Combine each model's suites into its score.
 
-    `summary` is the run's summary table. The score of a suite with strata is TOTAL / 100; another's is the mean of
-    its metrics' means, of those that occur in the summary and apply. Where a suite was asked until it was decided,
-    its sequence's interval stands, and the overall one is that of means whose intervals hold at once. Labels of
-    people stand, where they are enough, in the place of what judges said. `repeated` are the cells of suites that
-    are gated on k answers to each question: these take the place of the means, which stand beside them. By model
-    and suite, `right` counts right answers, and `failures` say why calls brought nothing that could be scored.
+    `summary` is the run's summary table. The score of a suite with strata is TOTAL / 100; otherwise it is the mean
+    of its metrics' means, over metrics that are in the summary and apply. A suite asked until decided has its
+    sequence's interval, and the overall interval then combines intervals that hold simultaneously. Sufficient human
+    labels replace the judges' verdicts. `repeated` are the cells of suites gated on k answers to each question:
+    they replace the means, which are kept too. By model and suite, `right` counts right answers, and `failures` are
+    the causes of unscored responses.
 
-    `intervals` are those of scores made of several means (`metrics.analysis.means`), by model and suite. Where one
-    is not given, and where labels decide, such a score's interval is made of its parts' intervals: a TOTAL's as of
-    strata, that of several metrics as wide as it can need to be. The overall one is of the suites' as strata.
+    `intervals` are those of scores that combine several means (`metrics.analysis.means`), by model and suite. If
+    one is not given, and if labels decide, the score's interval is made from its parts' intervals: as of strata for
+    a TOTAL, at the widest possible for several metrics. The overall interval treats the suites as strata.
 
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
@@ -196,10 +194,10 @@ def _score(
     causes: tuple[FailureCount, ...],
     intervals: Mapping[End, Interval],
 ) -> SuiteScore:
-    """Compute a model's score in a suite, with the reasons why it may decide nothing; its weight comes later."""
+    """Compute a model's score in a suite and the reasons to withhold it; the weight is set later."""
     corrected = [one for one in known.corrected if (one.suite, one.model) == (suite.name, model)]
     found = _suite(deciding, suite, model, known.labels, corrected)
-    if suite.of_k:  # with the mean beside it
+    if suite.of_k:  # keep the mean too
         plain = _suite(summary, suite, model)
         found = replace(found, k=suite.k, mean=plain.score, mean_interval=plain.interval)
     if found.score is not None and found.as_judged is None:
@@ -247,7 +245,7 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
 
 
 def right_answers(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> dict[tuple[str, str], int]:
-    """Count, by model and suite, the answers to which every metric of the suite's score gives 1."""
+    """Count the answers for which every metric of the suite's score is 1, by model and suite."""
     found: dict[tuple[str, str], int] = {}
     for suite in suites:
         own = scores.filter(pl.col("metric").is_in(suite.scored_by), pl.col("status") != "not_applicable")
@@ -261,7 +259,7 @@ def right_answers(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
 
 
 def put_in(suites: Sequence[SuiteScore], end: str) -> list[SuiteScore]:
-    """Return suites' scores at their `lower` or `upper` bounds, or `corrected`, where they have any."""
+    """Return the suites' scores at their `lower` or `upper` bounds, or `corrected`, where available."""
     score, interval = _FIELDS[end]
     return [
         s if getattr(s, score) is None else replace(s, score=getattr(s, score), interval=getattr(s, interval))
@@ -270,12 +268,12 @@ def put_in(suites: Sequence[SuiteScore], end: str) -> list[SuiteScore]:
 
 
 def headline_parts(suite: Suite) -> tuple[str, ...]:
-    """Return the headlines that stand beside a suite's score: parts of its metrics that are declared so."""
+    """Return the extra headlines of a suite: parts of its metrics that are declared as such."""
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
 
 
 def totals_of(suites: Sequence[Suite], summary: pl.DataFrame) -> dict[str, Total]:
-    """Return each model's TOTAL in the first suite with strata; none where there is no such suite."""
+    """Return each model's TOTAL in the first suite with strata; empty if there is no such suite."""
     ranked = next((suite for suite in suites if suite.strata), None)
     return totals(summary, suite=ranked.name, metric=ranked.scored_by[0]) if ranked else {}
 
@@ -328,7 +326,7 @@ def _of_metrics(
     own: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
 ) -> SuiteScore:
-    """Join a suite's metrics: as people's labels have them (`own`), else as judged; corrected beside."""
+    """Combine a suite's metrics: by human labels where available (`own`), else as judged; corrected separately."""
     known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
     found = _mean(blank, known)
     if own:
@@ -347,7 +345,7 @@ def _of_metrics(
 
 
 def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
-    """Put the corrected means of languages in the place of those judged; what none corrects stays as it is.
+    """Replace the judged means of languages by the corrected ones; languages without a correction stay as they are.
 
     mean = sum of weight * (corrected, else judged) over languages + what was settled without a judge, in [0, 1].
     """
@@ -360,7 +358,7 @@ def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
         judged = (raw, one.raw_interval) if one.value is None else (one.value, one.interval)
         parts.append((weight, *judged))
         settled, share = settled - weight * raw, share - weight
-    if share > TOLERANCE:  # what was settled without a judge is known
+    if share > TOLERANCE:  # what was settled without a judge has no error
         rest = min(max(settled / share, 0.0), 1.0)
         parts.append((share, rest, Interval(rest, rest, "combined")))
     interval = _of_strata(parts)
@@ -369,23 +367,23 @@ def _corrected(cell: SummaryRow, rows: Sequence[CorrectedMean]) -> SummaryRow:
 
 
 def _reached(cell: SummaryRow) -> float:
-    """Return the share of a cell's applicable rows for which the model's call brought a reply."""
+    """Return the share of a cell's applicable rows that have a response."""
     return 1 - cell.n_model_error / (cell.n_asked - cell.n_not_applicable)
 
 
 def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
-    """Put the prediction-powered mean in the place of the judges'; replies settled without one stay as they are.
+    """Replace the judged mean by the prediction-powered mean; responses settled without a judge are unchanged.
 
-    With s the share of replies that were judged: mean = s * powered + (mean - s * judged), within [0, 1]; so are
-    the ends of its interval. With k the share of rows that have a score or could be labelled, the mean is between
-    k * mean and k * mean + (1 - k); no bounds where k is 1.
+    With s the share of responses that were judged: mean = s * powered + (mean - s * judged), within [0, 1];
+    likewise the ends of its interval. With k the share of rows that have a score or could be labelled, the mean is
+    between k * mean and k * mean + (1 - k); no bounds if k is 1.
     """
     n = max(cell.n_scored, found.n_samples)
     share = found.n_samples / n
     settled = 0.0 if cell.n_scored <= found.n_samples else (cell.mean or 0.0) - share * found.judged
     powered = (found.value, found.interval.low, found.interval.high)
     known = [None if one is None else min(max(share * one + settled, 0.0), 1.0) for one in powered]
-    kept = min(1.0, n / (cell.n_scored + cell.n_lost))  # people's labels stand for what no judge that counts said
+    kept = min(1.0, n / (cell.n_scored + cell.n_lost))  # labels replace verdicts of judges that do not count
     put: dict[str, Any] = dict(zip(COLUMNS["value"], known, strict=True))
     for end, missing in (("lower", 0.0), ("upper", 1.0)):
         bound = [None if one is None or kept == 1 else kept * one + missing * (1 - kept) for one in known]
@@ -394,7 +392,7 @@ def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
 
 
 def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: str) -> SuiteScore:
-    """Put a sequence's interval in the place of the one that would not hold, had it been looked at in between."""
+    """Replace the interval, invalid after interim looks, by the sequence's."""
     wanted = result.suite, model, ""
     one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
     if one is None:
@@ -449,7 +447,7 @@ def _joined(
     scores: Sequence[float | None],
     join: Callable[[_Parts], Interval],
 ) -> SuiteScore:
-    """Give a suite its score, and what it is at its bounds, with the intervals that its cells' make together."""
+    """Set a suite's score, its bounds, and the intervals combined from its cells."""
     known: dict[str, Any] = {}
     for end, score in zip(ENDS, scores, strict=True):
         if score is not None:
@@ -468,7 +466,7 @@ def _at(cell: SummaryRow, end: End) -> tuple[float, Interval]:
 
 
 def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
-    """Compute the weighted score and its interval; a suite of weight 0 has no say."""
+    """Compute the weighted score and its interval; suites of weight 0 are ignored."""
     parts = [(suite.weight, suite.score, suite.interval) for suite in suites if suite.weight]
     known = [(weight, score, interval) for weight, score, interval in parts if score is not None]
     if len(known) < len(parts):

@@ -1,4 +1,4 @@
-"""What a run's calls used in tokens and, where models have a price, in money."""
+"""Tokens and, for models with a price, money used by a run's calls."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one model, or one judge, was asked: distinct calls, `fresh` of them made in this run.
+    """Calls to one model or one judge: distinct calls, `fresh` of them made in this run.
 
-    `tokens_cached` are those of `tokens_in` that its server had remembered, `tokens_thinking` those of `tokens_out`
-    that were thought, as far as it tells. `cost` is of all calls, `cost_now` of the fresh; None without a price.
+    `tokens_cached` counts the `tokens_in` served from the server's cache, `tokens_thinking` the reasoning tokens in
+    `tokens_out`, as far as the server reports them. `cost` covers all calls, `cost_now` the fresh ones; None
+    without a price.
     """
 
     role: str
@@ -26,10 +27,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What all models and judges used. `cost` and `cost_now` sum up those that have a price, None if none has.
+    """Totals over all models and judges. `cost` and `cost_now` sum those with a price, None if none has.
 
-    `unpriced` are the names of those without one. `prices` is the table's `file` and `date` ('' without one) and
-    `stale_days`, its age where it is stale.
+    `unpriced` are the names of those without. `prices` is the table's `file` and `date` ('' without one) and
+    `stale_days`, its age if it is stale.
     """
 
     currency: str

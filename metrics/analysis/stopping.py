@@ -1,8 +1,8 @@
-"""Suites that ask until they are decided: the order of their questions, and what their sequences say so far.
+"""Suites that ask until decided: the order of their questions, and their confidence sequences.
 
 A stratum is a family at a level in a language. With strata (`Suite.strata`) an observation is a round: one item of
-every stratum, families weighed equally. Otherwise it is an item, and looks are taken after whole rounds only: bets
-that do not change hold for items of different strata as well, once each of them has had its turn.
+every stratum, families weighed equally. Otherwise it is an item, and looks are taken only after whole rounds: fixed
+bets remain valid for items of different strata once each stratum has been sampled.
 """
 
 import math
@@ -24,19 +24,20 @@ from metrics.stats.missing import highest, lowest, scored
 from metrics.stats.sequential import Look, Side, decided, follow, side
 
 GROWTH = 0.15
-"""By how much of what was asked a round adds to it."""
+"""Fraction by which each round increases the number of questions asked."""
 _STRATUM = ("family", "level", "language")
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceSequence:
-    """How the interval of a model's score narrowed, or that of the difference of two models (`against`).
+    """How the interval of a model's score, or of the difference to another model (`against`), narrowed.
 
-    `alpha` is the chance that the sequence is ever wrong. `looks` are the confidence sequence, their `n`
-    observations: items, or rounds where the suite has strata; `questions` says how many had been put at each.
-    `threshold` (0 for a difference; None: there is none) is excluded since `decided` questions, and all that is
-    left lies on `side` of it; None and '' where it is not. Where the judge took an exam, `corrected` is what is
-    left of the true mean after the last look, with the judge's errors: it has to exclude the threshold as well.
+    `alpha` is the probability that the sequence is ever wrong. `looks` are the confidence sequence, their `n` the
+    observations: items, or rounds if the suite has strata; `questions` is the number asked at each look.
+    `threshold` (0 for a difference; None: there is none) is excluded after `decided` questions, with the whole
+    interval on `side` of it; None and '' if it is not excluded. If the judge took an exam, `corrected` is the
+    interval of the true mean after the last look, allowing for the judge's errors: it must exclude the threshold as
+    well.
     """
 
     suite: str
@@ -54,7 +55,7 @@ class ConfidenceSequence:
 
 
 def against(sequence: ConfidenceSequence, threshold: float) -> ConfidenceSequence:
-    """Return a sequence with another threshold: on which side of that all lies that its looks have left."""
+    """Return the sequence against another threshold, with the side on which its looks' interval lies."""
     now: Side = side(sequence.looks[-1], threshold) if sequence.looks else ""
     if sequence.corrected and side(Look(0, 0.0, *sequence.corrected), threshold) != now:
         now = ""
@@ -62,10 +63,10 @@ def against(sequence: ConfidenceSequence, threshold: float) -> ConfidenceSequenc
 
 
 def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.DataFrame]:
-    """Cut a suite's items into rounds, in an order drawn from the suite's seed and the items' content.
+    """Split a suite's items into rounds, in an order drawn from the suite's seed and the items' content.
 
-    Each holds the same number of items of every stratum; where strata differ in size and the suite's score does
-    not weigh them equally, items come in one random order.
+    Each has the same number of items of every stratum; if strata differ in size and the suite's score does not
+    weigh them equally, items come in one random order.
 
     Raises:
         InputError: fewer questions may be asked than there are strata.
@@ -86,7 +87,7 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
 
 
 def ends(stop: Stop, strata: int, there: int) -> list[int]:
-    """Return after how many questions a look is taken: whole rounds of one item of each stratum."""
+    """Return the numbers of questions after which a look is taken: whole rounds of one item of each stratum."""
     most = min(stop.most, there) // strata * strata
     found = [min(most, math.ceil(stop.first / strata) * strata)]
     while found[-1] < most:
@@ -104,12 +105,12 @@ def confidence_sequences(
     *,
     exam: ExamTable | None = None,
 ) -> tuple[ConfidenceSequence, ...]:
-    """Follow each model's score against the suite's threshold and, where it is `ranked`, every two models'.
+    """Follow each model's score against the suite's threshold and, if it is `ranked`, every pair of models.
 
-    `rounds` are the items that were put, in order; `scores` may hold other suites' as well. `alpha` is each
-    sequence's own. Rows of one question are one observation; its value is the mean of the metrics of the suite's
-    score (over repeats too). A cut reply lies between its value and 1, a failed call or an unreadable reply of a
-    judge between 0 and 1. `exam` is that of the suite's judges.
+    `rounds` are the items asked, in order; `scores` may include other suites. `alpha` is per sequence. Rows of one
+    question are one observation; its value is the mean of the metrics of the suite's score (over repeats too). A
+    truncated response lies between its value and 1, a failed call or an unreadable judge reply between 0 and 1.
+    `exam` is that of the suite's judges.
     """
     put = pl.concat(rounds)
     numbers = np.cumsum([frame.height for frame in rounds])
@@ -142,7 +143,7 @@ def confidence_sequences(
 
 
 def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
-    """Return the models that have to be asked on; one that has no value so far is not."""
+    """Return the models that need more questions; a model without any value so far does not."""
     found = [one for one in found if one.looks]
     if _ranked(suite) and len(models) > 1:
         due = {name for one in found if one.against and one.decided is None for name in (one.model, one.against)}
@@ -152,7 +153,7 @@ def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: 
 
 
 def sequences(suite: Suite, models: int) -> int:
-    """Return how many sequences a suite follows, so that `alpha` can be shared out."""
+    """Return the number of sequences of a suite, for dividing `alpha`."""
     return models + (math.comb(models, 2) if _ranked(suite) else 0)
 
 
@@ -163,9 +164,9 @@ def _ranked(suite: Suite) -> bool:
 def with_sequence_intervals(
     summary: pl.DataFrame, found: Sequence[ConfidenceSequence], suites: Sequence[Suite]
 ) -> pl.DataFrame:
-    """Return a summary in which suites that were looked at in between have no interval but their sequence's.
+    """Return a summary in which suites with interim looks have only their sequence's interval.
 
-    That one is the score's, so it stands at the whole of a suite whose score is one metric.
+    The interval is the score's, so it is set on the suite-wide row only if the score is a single metric.
     """
     monitored = {suite.name: suite.scored_by for suite in suites if suite.stop}
     kept = summary.with_columns(
@@ -186,9 +187,9 @@ def with_sequence_intervals(
 
 
 def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
-    """Return each model's items: the lower and upper value, null where nothing applies, and whether anything does.
+    """Return each model's items: lower and upper value, null if nothing applies, and whether anything does.
 
-    A model of which nothing is scored has none.
+    Models without a score have none.
     """
     rows = scores.filter(pl.col("metric").is_in(suite.scored_by))
     items = rows.group_by("model", "item_id").agg(
@@ -201,7 +202,7 @@ def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
 
 
 def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:
-    """Return lower and upper observations in order, and after how many questions each was whole."""
+    """Return lower and upper observations in order, and after how many questions each was complete."""
     valued = rows.drop_nulls("low")
     if not suite.strata:
         return valued["low"].to_numpy(), valued["high"].to_numpy(), valued["at"].to_numpy().astype(np.int64) + 1
@@ -216,7 +217,7 @@ def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Cod
     weights = np.array([1 / len(sizes) / sizes[family] for family in families])
     low, high = (weights @ np.stack([part[name].to_numpy()[:whole] for part in parts]) for name in ("low", "high"))
     came = np.max(np.stack([part["at"].to_numpy()[:whole] for part in parts]).astype(np.int64), axis=0) + 1
-    # A weighted sum of ones may come out a rounding above 1
+    # Rounding may bring a weighted sum of ones above 1
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), came
 
 
@@ -232,7 +233,7 @@ def _confidence_sequence(
 ) -> ConfidenceSequence:
     """Follow one sequence: of a model's items, or of the differences of two.
 
-    `rows` are the items in order (`at`) with their values, `numbers` how many were put at each look.
+    `rows` are the items in order (`at`) with their values, `numbers` the questions asked at each look.
     """
     low, high, came = _observations(rows, suite)
     asked = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
@@ -243,7 +244,7 @@ def _confidence_sequence(
     threshold = 0.0 if against else suite.threshold
     deciding, corrected = None if threshold is None else decided(looks, threshold), None
     if exam and looks and threshold is not None:
-        # Half of alpha for the run, half for the judge's exam.
+        # Half of alpha is for the run, half for the judge's exam.
         halves = follow(low, alpha=alpha / 2, looks=counts, ceiling=high)
         true = [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in halves]
         corrected = true[-1].low, true[-1].high

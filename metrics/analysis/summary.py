@@ -1,4 +1,4 @@
-"""Cells of the report: counts, means and intervals, for every cell and for what they roll up to."""
+"""Cells of the report: counts, means and intervals, for every cell and for the roll-ups."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
     ("family", "language"),
     ("family", "level", "language"),
 )
-"""The dimensions that stay apart, beside suite, model and metric; the others are '' (all of them)."""
+"""Dimensions kept by each roll-up, besides suite, model and metric; the others are '' (all)."""
 
 _ROUNDING = 1e-9
 _DIMENSIONS = ("suite", "family", "level", "language")
@@ -33,11 +33,10 @@ _DIMENSIONS = ("suite", "family", "level", "language")
 
 @dataclass(frozen=True, slots=True)
 class SummaryRow:
-    """One row of the summary: what was asked, how it ended, the mean and its 95 % interval.
+    """One row of the summary: counts by outcome, the mean and its 95 % interval.
 
-    `lower` is the mean were all rows wrong that were asked and are not scored (`n_model_error`, `n_judge_failed`),
-    `upper` the mean were these right, and all whose reply was cut; each with its interval. None where no row makes
-    a difference.
+    `lower` is the mean with all unscored rows wrong (`n_model_error`, `n_judge_failed`), `upper` the mean with
+    these and all truncated responses right; each with its interval. None if there are no such rows.
     """
 
     suite: str
@@ -65,12 +64,12 @@ class SummaryRow:
 
     @property
     def n_lost(self) -> int:
-        """How many rows were asked and are not scored."""
+        """Number of rows asked but not scored."""
         return self.n_model_error + self.n_judge_failed
 
     @property
     def coverage(self) -> float | None:
-        """The share of applicable rows that were scored; None where nothing applied."""
+        """The share of applicable rows that were scored; None if nothing applied."""
         applicable = self.n_asked - self.n_not_applicable
         return self.n_scored / applicable if applicable else None
 
@@ -80,16 +79,16 @@ COLUMNS: Mapping[End, tuple[str, str, str]] = {
     "lower": ("lower", "lower_low", "lower_high"),
     "upper": ("upper", "upper_low", "upper_high"),
 }
-"""Where a row has a mean and its interval: its own, and those at its bounds."""
+"""Fields of a row's mean and interval: as measured, and at its bounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Total:
     """A model's TOTAL in percent, unrounded, over the families in `included`.
 
-    None where an applicable family has nothing scored (it stands in `missing`), or where no family applies.
-    `left_out` are the families that were not applicable. `lower` and `upper` are the TOTAL at the families' bounds;
-    None where they make no difference.
+    None if an applicable family has nothing scored (listed in `missing`), or if no family applies. `left_out` are
+    the families that were not applicable. `lower` and `upper` are the TOTAL at the families' bounds; None if they
+    do not differ.
     """
 
     percent: float | None
@@ -101,22 +100,21 @@ class Total:
 
 
 def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Sum scores up into the summary table.
+    """Summarise scores into the summary table.
 
-    A row of `scores` is a metric's value for an item, a model and a repeat; of the result, a cell: one for each
-    suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, where '' means
-    all. A mean is taken over rows (TOTAL, which weighs families equally, is `totals`). `n_asked` counts all
-    rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`, whose value is 0 unless
-    the metric gave it one; so n_asked = n_scored + n_model_error + n_judge_failed + n_not_applicable. Where
-    nothing is scored, mean and interval are null. A mean is over questions: repeats enter by their mean.
+    A row of `scores` is a metric's value for an item, a model and a repeat; a row of the result is a cell: one for
+    each suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, with '' for
+    all. `n_asked` counts all rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`,
+    whose value is 0 unless the metric set it; so n_asked = n_scored + n_model_error + n_judge_failed +
+    n_not_applicable. If nothing is scored, mean and interval are null. Means are over questions: repeats enter by
+    their mean. TOTAL, which weighs families equally, is computed by `totals`.
 
-    A metric is yes/no when all its values are 0 or 1.
-    Intervals: `metrics.stats.intervals`; clusters are the templates of a family, the unit is the question, whose
-    repeats enter by their mean.
+    A metric is yes/no if all its values are 0 or 1. For intervals (`metrics.stats.intervals`) clusters are the
+    templates of a family, and the unit is the question.
 
     Raises:
-        InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no
-            value from 0 to 1.
+        InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no value
+            from 0 to 1.
     """
     rows = _rows(scores, items)
     ends = {"value": scored()}
@@ -149,8 +147,8 @@ def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
     """Compute each model's TOTAL in a suite from a summary table.
 
-    A family all of whose rows are not applicable is left out; one that was asked and has nothing scored makes
-    TOTAL None (SPEC 1: a composite is null when one of its components is).
+    A family without applicable rows is left out; a family that was asked but has nothing scored makes TOTAL None
+    (SPEC 1: a composite is null if one of its components is).
     """
     families = summary.filter(OF_FAMILIES, suite=suite, metric=metric)
     found: dict[str, Total] = {}
@@ -176,9 +174,9 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
 
 
 def rounded(value: float, places: int) -> float:
-    """Round to a number of decimals as on paper: halves away from zero, of the number as it is written.
+    """Round to a number of decimals as on paper: halves away from zero, on the decimal notation.
 
-    0.8225 is stored a little below itself, and a mean may be off in its last bit: the value is first read to
+    0.8225 is stored slightly below itself, and a mean may be off in its last bit, so the value is first rounded to
     twelve decimals.
     """
     written = Decimal(repr(round(value, 12)))
@@ -186,7 +184,7 @@ def rounded(value: float, places: int) -> float:
 
 
 def percent(share: float) -> str:
-    """Write a share of 1 as a percentage; without decimals where there are none."""
+    """Format a fraction as a percentage, without decimals if they are zero."""
     return f"{rounded(100 * share, 1):.1f}%".replace(".0%", "%")
 
 
@@ -197,7 +195,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 _Key = tuple[str, ...]
 _Questions = tuple[Floats, Floats, Codes]
-"""The means of a cell's questions, how many answers each has, and their templates."""
+"""The means of a cell's questions, the number of answers to each, and their templates."""
 _COUNTS = {
     "n_asked": pl.len(),
     "n_scored": pl.col("status").is_in(VALUED).sum(),
@@ -206,7 +204,7 @@ _COUNTS = {
 
 
 def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Give each row of the scores what its item says: its dimensions, and the number of its template."""
+    """Add each item's dimensions and the number of its template to the rows of scores."""
     known = items.select("item_id", pl.col(_DIMENSIONS).fill_null("")).join(
         placed(items).select("item_id", "cluster"), on="item_id"
     )
@@ -229,8 +227,8 @@ def _rows(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
-    """Return the mean of each question over its repeats, and how many these are, by the finest cells."""
-    # by value: a mean must not depend on the order in which replies came
+    """Return each question's mean over its repeats, and the number of repeats, by the finest cells."""
+    # sort by value: a mean must not depend on the order of responses
     valued = rows.filter(pl.col("worth").is_not_null()).sort("worth")
     means = valued.group_by("item_id", "model", "metric").agg(
         pl.col("worth").mean(), pl.col("cluster", *_DIMENSIONS).first(), answers=pl.len()
@@ -243,7 +241,7 @@ def _questions(rows: pl.DataFrame) -> dict[_Key, _Questions]:
 
 
 def _cells(leaves: Sequence[_Key]) -> dict[_Key, list[_Key]]:
-    """List the finest cells of each cell; what a roll-up covers is not listed by a finer cell of the same key."""
+    """List the finest cells of each cell; a roll-up takes precedence over a finer cell with the same key."""
     found: dict[_Key, list[_Key]] = {}
     for kept in ROLL_UPS:
         here: dict[_Key, list[_Key]] = {}
@@ -262,7 +260,7 @@ def _means(
     *,
     yes_no: bool,
 ) -> dict[str, float | None]:
-    """Return a cell's mean, and its bounds where some of its rows make a difference, each with its interval."""
+    """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
     lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
     shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] > 0}
     found: dict[str, float | None] = {}

@@ -1,7 +1,7 @@
-"""What twins show: whether a model does as well on renewed items as on their originals.
+"""Twins: whether a model does as well on renewed items as on their originals.
 
-Pairs of a twin and its original, or of two twins of one original; interval, test and decision are those of all
-comparisons (`metrics.analysis.pairs`), by Holm over the kinds.
+Pairs are a twin and its original, or two twins of one original; interval, test and decision are the same as in all
+comparisons (`metrics.analysis.pairs`), with Holm's correction over the kinds.
 
 Source: SPEC 17.
 """
@@ -22,9 +22,9 @@ from metrics.analysis.values import question_values
 from metrics.stats.intervals import Interval, MeanEstimate, mean_interval
 
 MARGIN = 0.05
-"""As good: within so much, in either direction."""
+"""Equivalence margin, in either direction."""
 FARTHEST = 1000
-"""Times the pairs at hand beyond which no number of pairs is named."""
+"""Maximum number of pairs reported as needed, as a multiple of the pairs available."""
 ORIGINAL = "original"
 _PLACEBO = "names"
 
@@ -33,11 +33,11 @@ TwinOutcome = Literal["falls", "rises", "same", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class TwinDifference:
-    """A model's mean on the twins of a kind less that on what they are compared with, in pairs.
+    """A model's paired difference: mean on the twins of a kind minus mean on what they are compared with.
 
-    `against` is the originals, or of `numbers` the placebo, `names`, where there is one. The interval is at the
-    level that Holm's correction leaves, as the outcome is: `falls` and `rises` where it excludes 0, `same` where it
-    lies within 5 points of 0, else `unknown`: then `needed` pairs would show 5 points, where that can be said.
+    `against` is the originals, or for `numbers` the placebo, `names`, if there is one. Interval and outcome are at
+    the Holm-corrected level: `falls` and `rises` if the interval excludes 0, `same` if it lies within 5 points of
+    0, else `unknown`: then `needed` pairs would show 5 points, if that can be computed.
     """
 
     kind: str
@@ -55,11 +55,12 @@ class TwinDifference:
 
 @dataclass(frozen=True, slots=True)
 class TwinResult:
-    """What the twins of a suite show of a model, by a metric.
+    """Results on the twins of a suite for a model, by a metric.
 
-    `robust` is the share of originals that are right in every twin too, of the `n_robust` that have every kind and
-    are scored in all; `n_lost` more are not, and of `n_cut` a reply was cut. `robust_bounds` are the shares of all
-    these were what is missing wrong, and were it and what was cut right; none where nothing is.
+    `robust` is the share of originals that are right in every twin too, among the `n_robust` that have every kind
+    and are scored in all; `n_lost` more are not, and `n_cut` had a truncated response. `robust_bounds` are the
+    shares over all of these with missing ones wrong, and with missing and truncated ones right; None if there are
+    none.
     """
 
     suite: str
@@ -76,7 +77,7 @@ class TwinResult:
 
 @dataclass(frozen=True)
 class RenewedScores:
-    """The scores of twins, each with its `kind` and its `original`, and what became of the originals."""
+    """The scores of twins, each with its `kind` and its `original`, and the originals' counts."""
 
     scores: pl.DataFrame = field(default_factory=pl.DataFrame)
     counts: Sequence[TwinCount] = ()
@@ -92,10 +93,10 @@ def twin_results(
     twins: pl.DataFrame,
     suites: Sequence[Suite],
 ) -> list[TwinResult]:
-    """Compare twins with their originals, for each suite, model and metric that says what is right.
+    """Compare twins with their originals, for each suite, model and metric of correctness.
 
-    A row of `scores` is a metric's value for an original, a model and a repeat, of `items` an original; of `twins`
-    the same for a twin, with its `kind` and its `original`, the item's id.
+    A row of `scores` is a metric's value for an original, a model and a repeat, a row of `items` an original;
+    `twins` is the same for twins, with their `kind` and their `original`, the item's id.
     """
     found = []
     for suite in suites:
@@ -114,7 +115,7 @@ def twin_results(
 
 
 def right_by(suite: Suite) -> Iterator[str]:
-    """Yield the metrics, or the parts of such, that say whether a suite's answers are right."""
+    """Yield the metrics, or metric parts, that decide whether a suite's answers are right."""
     for name in suite.scored_by:
         right = metric(name).right
         yield f"{name}.{right}" if right else name
@@ -135,7 +136,7 @@ def _shares(each: pl.DataFrame, *columns: str) -> tuple[MeanEstimate, ...]:
 
 
 def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
-    """Return one scores table of originals and twins: each kind is a model, each original's twins its repeats."""
+    """Return one scores table of originals and twins: kinds are the models, an original's twins its repeats."""
     kinds = after.with_columns(
         item_id="original",
         model="kind",
@@ -145,7 +146,7 @@ def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
 
 
 def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDifference]:
-    """Yield the paired difference of each kind that there is; `values` from `by_kind`, of one model and metric."""
+    """Yield the paired difference of each kind present; `values` from `by_kind`, for one model and metric."""
     there = {*values["model"].unique()}
     order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
     wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
@@ -155,7 +156,7 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
     for kind in TWIN_KINDS:
         if one := told.get(kind):
             outcome = _outcome(one)
-            # How many pairs would show 5 points, if the spread is as here.
+            # Number of pairs that would show 5 points with the observed spread.
             times = (one.detectable / MARGIN) ** 2 if one.detectable and outcome == "unknown" else 0.0
             yield TwinDifference(
                 kind=kind,
@@ -181,9 +182,9 @@ def _outcome(one: Comparison) -> TwinOutcome:
 
 
 def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Say of each original that has every kind whether it is right in all: 1, 0, or null where one is not scored.
+    """Return for each original that has every kind whether all are right: 1, 0, or null if one is not scored.
 
-    `lower` and `upper` say the same at the bounds of what is missing or was cut.
+    `lower` and `upper` are the same at the bounds of missing and truncated responses.
     """
     found = question_values(values, items)
     right = (pl.col(name) == 1 for name in ("value", "lower", "upper"))
@@ -198,7 +199,7 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:
-    """Join the counts of batches."""
+    """Add up the counts of batches."""
     joined = Counter[tuple[str, str, str]]()
     for one in listed:
         joined[one.suite, one.kind, one.reason] += one.n
@@ -206,7 +207,7 @@ def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:
 
 
 def shares(listed: Sequence[TwinCount]) -> Mapping[tuple[str, str], tuple[int, int]]:
-    """Return, by suite and kind, how many originals have a twin, of how many."""
+    """Return the number of originals with a twin, and of all originals, by suite and kind."""
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for one in listed:
         made, every = found.get((one.suite, one.kind), (0, 0))

@@ -1,8 +1,7 @@
-"""The value of each question: a model's value on a question, for each metric, whatever asked it how often.
+"""The value of each question: a model's value for each metric, over all rows of the question.
 
-The unit of all statistics is the question. A question that stands in the data several times is one request, with
-one remembered reply: its rows tell no more than one of them (`observations`). Repeats are asked for on purpose and
-enter by their mean.
+The question is the unit of all statistics. A question repeated in the data is one request with one cached response:
+its rows carry no more information than one of them (`observations`). Deliberate repeats enter by their mean.
 
 Source: SPEC 9, 10, 15.
 """
@@ -22,13 +21,13 @@ _ROW = ("item_id", "model", "repeat", "metric")
 
 End = Literal["value", "lower", "upper"]
 ENDS: tuple[End, ...] = ("value", "lower", "upper")
-"""What counts: the questions' values, or the least or most that they could be."""
+"""Which values are used: the questions' values, or their lower or upper bounds."""
 
 
 def placed(items: pl.DataFrame) -> pl.DataFrame:
-    """Give each item its suite, family and the number of its template in its family (-1: it has none).
+    """Add to each item its suite, family and the number of its template in its family (-1: none).
 
-    A row of `items` is an item; of the result: item_id, suite, family, cluster.
+    A row of `items` is an item; a row of the result: item_id, suite, family, cluster.
     """
     filled = items.unique("item_id").select("item_id", pl.col(TEMPLATE).fill_null(""))
     there = filled.select(TEMPLATE).filter(pl.col("template") != "").unique().sort(TEMPLATE)
@@ -38,20 +37,20 @@ def placed(items: pl.DataFrame) -> pl.DataFrame:
 
 
 def few_templates(items: pl.DataFrame) -> tuple[str, ...]:
-    """List the suites whose questions share a few templates, too few to tell how templates differ."""
+    """List the suites whose questions share too few templates to estimate how templates differ."""
     suites = placed(items).group_by("suite")
     few = (str(name) for (name,), own in suites if units_of(own.height, own["cluster"].to_numpy()).fixed_templates)
     return tuple(sorted(few))
 
 
 def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each question, model and metric, but where the metric does not apply.
+    """Return a row for each question, model and metric that applies.
 
     A row of `scores` is a metric's value for an item, a model and a repeat. Columns: suite, family, cluster,
-    item_id, model, metric; `value`, the mean over the repeats that are scored (null: none is), `answers`, how many
-    these are of `asked`; `lower` and `upper`, between which the mean over all repeats lies, whatever failed or was
-    cut; `plain`, whether each answer is 0 or 1; `cause`, why the first repeat that failed did; `n_cut` and
-    `n_lost`, how many were cut, or failed. Metrics are taken to lie within 0 and 1.
+    item_id, model, metric; `value`, the mean over the scored repeats (null: none), `answers`, the number of these
+    among `asked`; `lower` and `upper`, bounds of the mean over all repeats given failures and truncation; `plain`,
+    whether each answer is 0 or 1; `cause`, why the first failed repeat failed; `n_cut` and `n_lost`, the numbers
+    truncated and failed. Metrics are assumed to lie within 0 and 1.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -88,9 +87,9 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def composites(values: pl.DataFrame) -> pl.DataFrame:
-    """Join the metrics of each question into one value: their mean, null where one that applies is not scored.
+    """Combine the metrics of each question into their mean, null if an applicable metric is not scored.
 
-    Rows and columns as in `question_values`, but metric.
+    Rows and columns as in `question_values`, without metric.
     """
     whole = pl.col("value").null_count() == 0
     return values.group_by("suite", "family", "cluster", "item_id", "model", maintain_order=True).agg(
@@ -103,7 +102,7 @@ def composites(values: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedQuestions:
-    """A suite in whose data questions repeat: its rows, and how many of them repeat an earlier one."""
+    """A suite whose data repeat questions: its number of rows, and of rows that repeat an earlier one."""
 
     suite: str
     n_rows: int
@@ -112,7 +111,7 @@ class RepeatedQuestions:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Scores and items with one row for each question; `doubled` are the suites that had more."""
+    """Scores and items with one row per question; `doubled` are the suites that had more."""
 
     scores: pl.DataFrame
     items: pl.DataFrame
@@ -120,10 +119,10 @@ class Observations:
 
 
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
-    """Join the rows of equal questions into one observation each, under the id of the first of their items.
+    """Merge the rows of equal questions into one observation each, under the id of the first of their items.
 
-    Its value is the mean of what is scored of them (they differ where different answers are expected); its status
-    is that of the first row that is scored, else of the first that failed.
+    Its value is the mean of the scored rows (they differ if the expected answers do); its status is that of the
+    first scored row, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
     if "text_digest" not in drawn.columns:

@@ -1,4 +1,4 @@
-"""Does a run pass: each model's scores against the thresholds, suite by suite and as a whole."""
+"""The pass/fail verdict of a run: each model's scores against the thresholds, by suite and overall."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -19,24 +19,24 @@ from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
 
 SUBMITTED = "submitted"
-"""How the reason begins of a suite whose requests wait in batches at a server."""
+"""Start of the reason for a suite whose requests wait in batches at a server."""
 _AGAIN = {
     (True, False): "ask them again with --only-failed",
     (False, True): "ask them again with more tokens",
     (True, True): "ask the failed ones again with --only-failed, the cut ones with more tokens",
 }
-"""How to get what is missing, what was cut, and both."""
+"""How to recover missing responses, truncated responses, and both."""
 _SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult(SuiteScore):
-    """A model's score in a suite, and its outcome at the threshold; `reason` says why where that needs saying.
+    """A model's score in a suite, and its outcome at the threshold; `reason` explains it where needed.
 
-    Without a threshold the outcome is `none`: the score is measured, and nothing judges it.
-    `n_deciding`: with so many scored rows the interval would exclude the threshold, if mean and spread stayed the
-    same; None where no number would, or where no score decides the suite. Of judges `judges_left_out` do not count
-    (why, by judge and metric), and `judges_unmeasured` count though their errors have not been measured.
+    Without a threshold the outcome is `none`: the score is measured but not judged. With `n_deciding` scored rows
+    the interval would exclude the threshold, if mean and spread stayed the same; None if no number would, or if no
+    score decides the suite. `judges_left_out` do not count (with reasons, by judge and metric); `judges_unmeasured`
+    count though their errors have not been measured.
     """
 
     threshold: float | None = None
@@ -51,8 +51,8 @@ class SuiteResult(SuiteScore):
 class ModelResult(ModelScore):
     """A model's weighted score over its suites, and its outcome at the overall threshold.
 
-    Where only one suite weighs anything there is no overall score: the model's is that suite's, and so is its
-    outcome; `threshold` is None.
+    If only one suite has weight there is no overall score: score and outcome are that suite's, and `threshold` is
+    None.
     """
 
     suites: tuple[SuiteResult, ...]
@@ -63,7 +63,7 @@ class ModelResult(ModelScore):
 
     @property
     def verdict(self) -> GateOutcome:
-        """The worst outcome of the suites and the whole: what the exit code goes by."""
+        """The worst outcome of the suites and the overall score, which decides the exit code."""
         return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,11 +73,11 @@ class ModelResult(ModelScore):
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """The verdict on a run. With gate `off` everything reads as with `point`, and only an error has an exit code.
+    """The verdict on a run. With gate `off` everything reads as with `point`, but only an error has an exit code.
 
-    `undecided` says what an undecided gate counts as: itself, or a pass. `changes` are the suites' outcomes
-    against a baseline, where the run fails on a regression; they count whatever the gate. `waiting` requests are in
-    batches at servers: what they will bring decides nothing yet, whatever the gate.
+    `undecided` says how an undecided gate counts: as itself, or as a pass. `changes` are the suites' outcomes
+    against a baseline, if the run fails on a regression; they count whatever the gate. `waiting` requests are in
+    batches at servers: outcomes that depend on them stay undecided, whatever the gate.
     """
 
     gate: Gate
@@ -122,14 +122,15 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     3. Less than `MIN_COVERAGE` of its applicable rows is scored: error.
     4. Its score is withheld: undecided (`none` without a threshold).
     5. It has no threshold: none.
-    6. The outcome would change were all that is missing wrong, or that and every cut reply right: undecided.
-    7. It was asked until it was decided: its sequence decides, whatever the gate.
-    8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Undecided too
-       if the score corrected by its judges' exam comes to another outcome.
+    6. The outcome would change if all missing responses were wrong, or these and every truncated one right:
+       undecided.
+    7. It was asked until decided: its sequence decides, whatever the gate.
+    8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Also undecided
+       if the score corrected by its judges' exam has another outcome.
 
-    Two things override what the rules say (`_suite`): a suite gated on twins goes through them again with the share
-    of originals that are right in all of them, unless it ended in an error or was withheld; and one whose requests
-    wait in batches is undecided while rows are not scored. The rules of a model's overall score are `_overall`'s.
+    `_suite` overrides the rules in two cases: a suite gated on twins goes through them again with the share of
+    originals that are right in all of them, unless it ended in an error or was withheld; and a suite whose requests
+    wait in batches is undecided while rows are not scored. The rules of a model's overall score are in `_overall`.
     """
     models = tuple(_model(model, policy, results) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
@@ -137,7 +138,7 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
 
 
 class _Finding(NamedTuple):
-    """What a rule says: the outcome, its reason, and how many scored rows would decide."""
+    """The result of a rule: the outcome, its reason, and how many scored rows would decide."""
 
     outcome: GateOutcome
     reason: str = ""
@@ -163,7 +164,7 @@ def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> S
 
 
 def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
-    """Yield what each rule of `verdict_of` that applies says of a suite, in their order: the first one decides."""
+    """Yield the finding of each rule of `verdict_of` that applies to a suite, in order: the first one decides."""
     withheld = _Finding("none" if suite.threshold is None else "undecided", suite.withheld)
     if suite.withheld and not suite.measured and (suite.answered or 0.0) >= MIN_COVERAGE:
         yield withheld
@@ -186,7 +187,7 @@ def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
 
 
 def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> _Finding:
-    """Decide a suite as its score would, by the share of originals that are right in all twins."""
+    """Decide a suite by the share of originals that are right in all twins, as by its score."""
     if twins is None or not (whole := twins.n_robust + twins.n_lost):
         return _Finding("error", "gated on twins, and no original has one of every kind")
     (lower, upper) = twins.robust_bounds or (MeanEstimate(None, Interval()),) * 2
@@ -211,7 +212,7 @@ def _open(stopping: ConfidenceSequence) -> str:
 
 
 def _compared(result: SuiteResult | ModelResult, gate: Gate, n: int) -> _Finding:
-    """Compare a score, and what it would be if its judges err here as on their exam's texts, with its threshold."""
+    """Compare a score, raw and corrected for its judges' errors, with its threshold."""
     if result.score is None or result.threshold is None:
         return _Finding("none")
     own, corrected = Estimated(result.score, result.interval), None
@@ -222,12 +223,12 @@ def _compared(result: SuiteResult | ModelResult, gate: Gate, n: int) -> _Finding
 
 
 def _changes_at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> bool:
-    """Say whether a score comes to another outcome at a bound of what is missing or cut."""
+    """Return whether a score has another outcome at a bound of missing or truncated responses."""
     return bool(_at_bounds(result, gate) - {outcome_at(result.score, result.interval, result.threshold, gate)})
 
 
 def _contradicted(outcome: GateOutcome, result: SuiteResult | ModelResult) -> bool:
-    """Say whether a sequence decided and a bound of what is missing or cut is on the threshold's other side."""
+    """Return whether a sequence decided but a bound of missing or truncated responses is on the other side."""
     return {"pass": "fail", "fail": "pass"}.get(outcome) in _at_bounds(result, "point")
 
 
@@ -237,7 +238,7 @@ def _at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> set[GateOutcome
 
 
 def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) -> str:
-    """Say on which replies of its suites an outcome depends, and how to get them."""
+    """Describe the responses on which a suite's outcome depends, and how to recover them."""
     low = result.score if result.lower is None else result.lower
     high = result.score if result.upper is None else result.upper
     missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
@@ -247,14 +248,14 @@ def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[Suit
 
 
 def _missing(suites: Sequence[SuiteScore]) -> str:
-    """Say what was asked and is not scored."""
+    """Describe what was asked and is not scored."""
     n = sum(suite.n_failed + suite.n_unread for suite in suites)
     told = lost(one for suite in suites for one in suite.failures)
     return told or (f"rows that are not scored ({n})" if n else "")
 
 
 def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
-    """Give a model's whole its outcome: that of the only suite that weighs anything, else by `_overall`."""
+    """Set a model's overall outcome: that of the only suite with weight, else by `_overall`."""
     suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
     known: dict[str, Any] = {one.name: getattr(score, one.name) for one in fields(ModelScore)} | {"suites": suites}
     model, weighing = ModelResult(**known), [suite for suite in suites if suite.weight]
@@ -270,7 +271,7 @@ def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
 
 
 def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
-    """Decide a whole by, in this order: its suites' errors, waiting requests, suites withheld, its own score."""
+    """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
     wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
     submitted = [suite.suite for suite in model.suites if suite.reason.startswith(f"{SUBMITTED}:")]
     withheld = [suite.suite for suite in model.suites if suite.withheld]
@@ -280,7 +281,7 @@ def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) ->
         return _Finding("none")
     if submitted or (withheld and len(ends := _ends(model, gate)) > 1):
         return _Finding("undecided", f"it depends on {', '.join(submitted or withheld)}, which is undecided")
-    if withheld:  # it comes out the same whatever their scores were
+    if withheld:  # the outcome is the same whatever the withheld scores
         return _Finding(ends.pop())
     sequence = model.interval.method == "sequence"
     found = _compared(model, "interval" if sequence else gate, sum(suite.n_scored for suite in weighing))
@@ -291,7 +292,7 @@ def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) ->
 
 
 def _ends(model: ModelResult, gate: Gate) -> set[GateOutcome]:
-    """Return what the whole would be if the scores of withheld suites were 0, and if they were 1."""
+    """Return the overall score with the scores of withheld suites at 0, and at 1."""
     found: set[GateOutcome] = set()
     for value, bound in ((0.0, put_in(model.suites, "lower")), (1.0, put_in(model.suites, "upper"))):
         fixed = Interval(value, value, "combined")

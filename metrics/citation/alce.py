@@ -1,9 +1,9 @@
-"""ALCE's citation recall and precision, with a judge in the place of its NLI model.
+"""ALCE's citation recall and precision, with a judge instead of its NLI model.
 
-A sentence is recalled when the union of the passages that it cites entails it; one that cites a passage that does
-not exist, or none, is not. A citation is precise when its sentence is recalled, and either it entails the sentence
-alone or the others together do not. The values need calls of their own (a sentence is not a clause, a union is
-not a passage), so they are computed only with the option `alce`.
+A sentence is recalled if the union of its cited passages entails it; one that cites no passage, or one that does
+not exist, is not. A citation is precise if its sentence is recalled, and either it entails the sentence alone or
+the others together do not. The values need extra calls (a sentence is not a clause, a union is not a passage), so
+they are computed only with the option `alce`.
 
 Source: Gao et al. 2023, Enabling large language models to generate text with citations, section 4.
 """
@@ -18,7 +18,7 @@ Passages = Sequence[Mapping[str, str]]
 
 
 def shown(passage: Mapping[str, str]) -> str:
-    """Return a passage as a judge sees it: its title, if it has one, above its text."""
+    """Return a passage as shown to a judge: its title, if any, above its text."""
     return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
 
 
@@ -41,7 +41,7 @@ def _question(key: str, answer: CitedAnswer, index: int, passages: Passages, num
 
 
 def questions(answer: CitedAnswer, passages: Passages, found: Found, most: int) -> Iterator[Question]:
-    """Ask, of each cited sentence, about the union of its passages and, of several, about each alone."""
+    """Return questions on each cited sentence: the union of its passages, and each alone if there are several."""
     asked = 0
     for index, numbers in cited(answer).items():
         if not numbers or not all(1 <= number <= len(passages) for number in numbers) or asked >= most:
@@ -59,7 +59,7 @@ def _entails(found: Found, key: str, step: str = "alce") -> bool:
 
 
 def rest_questions(answer: CitedAnswer, passages: Passages, found: Found, most: int) -> Iterator[Question]:
-    """Ask whether the others entail a recalled sentence without the citation that does not entail it alone."""
+    """Return questions on whether the others entail a recalled sentence without a citation that alone does not."""
     for index, numbers in cited(answer).items():
         if len(numbers) > 1 and _entails(found, f"{index}"):
             for number in numbers:

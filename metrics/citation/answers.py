@@ -1,4 +1,4 @@
-"""Take a cited answer apart: its sentences, its citations with the claim that each one backs, and its sources."""
+"""Parser for cited answers: sentences, citations with the claims they support, and sources."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from metrics.citation.markers import LARGEST, Mark, common, marks, points, round
 from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources, trim_url
 
 CLAIM_WORDS = 4
-"""Words that a sentence needs to be a claim that wants a citation, and a clause to stand for its sentence."""
+"""Minimum number of words of a sentence that needs a citation, and of a clause that is a claim."""
 
 _TIED, _TIED_SIGNS, _SAME = 100, 1000, 80
 _BETWEEN = pattern(r"[\s,;，、；]*+")
@@ -28,14 +28,14 @@ _SOURCE_NAMES = frozenset(
     источник ссылка тут здесь вики википедия статья сайт 来源 來源 链接 鏈接 出处 维基百科 維基百科""".split()  # noqa: SIM905 - words read as words
 )
 _TITLE = pattern(r"^\W*\d*\W*$| [-–—|·] |\w\.\w")
-"""What only the name of a source has: no letters, a dash or bar between two parts, a dot as in a host."""
+"""Features of a source's name: no letters, a dash or bar between two parts, a dot as in a host."""
 
 _QUESTION = pattern(r"[?？][\"'”’»)*_]{0,4}+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence without its markers. `counted`: it is a claim that wants a citation; `cited`: it has one."""
+    """A sentence without its markers. `counted`: it is a claim that needs a citation; `cited`: it has one."""
 
     text: str
     counted: bool
@@ -44,7 +44,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One marker's number, the claim that it backs, the index of its sentence, and the marker as written."""
+    """One marker's number, the claim that it supports, the index of its sentence, and the marker as written."""
 
     number: int
     claim: str
@@ -64,12 +64,12 @@ class CitedAnswer:
 
 @dataclass(slots=True)
 class _Group:
-    """Markers that stand together: where they stand in the text without markers, and their numbers."""
+    """Adjacent markers: their position in the text without markers, and their numbers."""
 
     position: int
     numbers: dict[int, str]
     said: int = 0
-    """Characters that the marker takes in the text, where it is part of its sentence's grammar."""
+    """Length of the marker in the text, if it is part of its sentence's grammar."""
 
 
 def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource]]:
@@ -84,7 +84,7 @@ def _unwrap(response: str, n_passages: int) -> tuple[str, dict[int, ListedSource
 
 
 def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int) -> tuple[str, list[_Group]]:
-    """Take the markers out of the body, and say where they stood; links become sources of their own.
+    """Remove the markers from the body and return their positions; links become separate sources.
 
     A marker that is part of its sentence's grammar stays in the text.
     """
@@ -114,7 +114,7 @@ def _strip_markers(body: str, sources: dict[int, ListedSource], n_passages: int)
 def _cited(found: list[Mark], sources: dict[int, ListedSource], n_passages: int) -> Iterator[dict[int, str]]:
     """Yield the numbers that each marker or link cites, each with the marker as written.
 
-    A URL without a number gets its source's, or one above all numbers that the answer uses.
+    A URL without a number gets its source's, or one above all numbers in the answer.
     """
     linked = {source.url: source.number for source in sources.values() if source.url}
     used = [n for mark in found for n in mark.numbers if n < LARGEST // 1000]
@@ -135,8 +135,8 @@ def _cited(found: list[Mark], sources: dict[int, ListedSource], n_passages: int)
 def _keep(body: str, before: str, end: int) -> str:
     """Return the text before a marker as it reads without the marker.
 
-    A marker that opens a line leads its sentence: its line break stays. One that stands alone on its line belongs
-    to what stands above.
+    A marker at the start of a line belongs to the sentence after it, so its line break stays. A marker alone on its
+    line belongs to the text above.
     """
     bare = before.rstrip()
     gap = before[len(bare) :]
@@ -147,9 +147,9 @@ def _keep(body: str, before: str, end: int) -> str:
 
 
 def _is_part(mark: Mark, body: str) -> bool:
-    """Tell whether a mark is a link whose label is part of its sentence, not only the name of its source.
+    """Return whether a mark is a link whose label is part of its sentence, not only the name of its source.
 
-    In doubt it is: a name too many in a claim does less harm than a word that it lacks.
+    If in doubt it is: an extra name in a claim does less harm than a missing word.
     """
     if not mark.link:
         return False
@@ -166,9 +166,9 @@ def _is_part(mark: Mark, body: str) -> bool:
 
 
 def _place(groups: Iterable[_Group], text: str) -> Iterator[tuple[tuple[int, int], list[_Group]]]:
-    """Yield each sentence's span with its groups: those that it ends or holds, at a line's start that it opens.
+    """Yield each sentence's span with its groups: inside it, at its end, or opening it at a line's start.
 
-    What a sentence cites that only points is its predecessor's.
+    Citations of a sentence that only points to a source go to the sentence before it.
     """
     spans = list(split_sentences(text))
     placed: list[list[_Group]] = [[] for _ in spans]
@@ -190,24 +190,24 @@ def _place(groups: Iterable[_Group], text: str) -> Iterator[tuple[tuple[int, int
 
 
 def _claim(clause: str, whole: str) -> str:
-    """Return the clause that a group ends, or its sentence where the clause is too short to be a claim."""
+    """Return the clause that a group ends, or its sentence if the clause is too short to be a claim."""
     clause = clause.lstrip(_LEADING).rstrip(_TRAILING).removesuffix("(").rstrip()
     return clause if count_words(clause) >= CLAIM_WORDS else whole
 
 
-@lru_cache(maxsize=1024)  # the answers of a batch, which several steps read in turn
+@lru_cache(maxsize=1024)  # several steps parse the answers of a batch in turn
 def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
-    """Take a model's answer apart.
+    """Parse a model's answer.
 
-    Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1:0†source】`,
-    `［1］`, `[Passage 1: Title]`, `[1, p. 12]`, `[1](url)`, `(Document 1)`, `（文档1）`, `¹`, also in brackets
-    or bold, before or after the full stop, and the rarer forms of `metrics.citation.markers.common`; a number that
-    points nowhere stays a citation. `According to Document 10` and its kin are read up to `n_passages`, and
-    stay in the text; their claim is the sentence. What a sentence cites that only points (`See Document 5.`)
-    is cited by the one before it. A link without a number, Markdown's or bare, is a citation of a source of
-    its own, numbered above all others and above `n_passages`; a label that is part of its sentence stays in
-    the text. Any other claim is the clause that the marker ends, its sentence where the clause has fewer
-    than four words. Linear in the text's length.
+    Markers: `[1]`, `[1, 2]`, `[1 and 2]`, `[1][3]`, `[1-3]`, `[1]–[3]`, `[0]`, `[^1]`, `【1:0†source】`, `［1］`,
+    `[Passage 1: Title]`, `[1, p. 12]`, `[1](url)`, `(Document 1)`, `（文档1）`, `¹`, also in brackets or bold, on
+    either side of the full stop, and the rarer forms of `metrics.citation.markers.common`; a number that points
+    nowhere is still a citation. `According to Document 10` and similar are read up to `n_passages`, and stay in the
+    text; their claim is the sentence. Citations of a sentence that only points to a source (`See Document 5.`) go
+    to the one before it. A link without a number, Markdown's or bare, is a citation of a separate source, numbered
+    above all others and above `n_passages`; a label that is part of its sentence stays in the text. Any other claim
+    is the clause that the marker ends, or its sentence if the clause has fewer than four words. Linear in the
+    text's length.
 
     Source: SPEC 4; peers' traps (ALCE loses 2 in `[1, 2]` and reads `[0]` as the last document).
     """
@@ -235,7 +235,7 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
 
 
 def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, ListedSource]) -> CitedAnswer:
-    """Build an answer whose JSON ties claims to sources, in the place of markers; a claim cites its sentence."""
+    """Build an answer from JSON that ties claims to sources instead of markers; a claim cites its sentence."""
     tied: list[Citation] = []
     cited: set[int] = set()
     for source in list(sources.values())[:_TIED]:

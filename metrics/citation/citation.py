@@ -1,4 +1,4 @@
-"""Score a cited answer: do its citations support its claims, are its sources real, and is the answer right."""
+"""Citation metric: whether citations support their claims, sources are real, and the answer is right."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ _SUPPOSED = 3
 
 
 def parse(sample: Sample) -> CitedAnswer:
-    """Take the sample's response apart (`metrics.citation.answers.parse_answer`)."""
+    """Parse the sample's response (`metrics.citation.answers.parse_answer`)."""
     return parse_answer(str(sample.get("response") or ""), _passages.count(sample))
 
 
@@ -34,8 +34,8 @@ def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> di
     """Verify the source of one citation by rule: `verdict`, `reason`, `span`.
 
     In mode `passages`: by number and quote. In mode `closed_book`: by the sample's `evidence`, a mapping of
-    citation numbers to such a verdict, which whoever checks URLs fills in; without it UNCERTAIN, and a number
-    under which the answer lists no source is LIKELY_FABRICATED.
+    citation numbers to verdicts from the URL checker; without it UNCERTAIN, and LIKELY_FABRICATED for a number
+    without a listed source.
     """
     source = parse(sample).sources.get(citation.number)
     if options["mode"] == "passages":
@@ -51,10 +51,10 @@ def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> di
 
 
 def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what a judge compares a claim with: its kind and text.
+    """Return the kind and text with which a judge compares a claim.
 
-    `passage`: the cited passage; `fetched`: the span that was fetched; `quote`: what the answer quotes; `answer`:
-    the whole answer, for want of anything else (the seed's way); '' where the number points nowhere.
+    `passage`: the cited passage; `fetched`: the fetched span; `quote`: the answer's quote; `answer`: the whole
+    answer, if there is nothing else (as in the seed); '' if the number points nowhere.
     """
     answer = parse(sample)
     if options["mode"] == "passages":
@@ -72,7 +72,7 @@ def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> t
 
 
 def _context(answer: CitedAnswer, citation: Citation) -> str:
-    """Return the answer around a claim, so that its pronouns can be read."""
+    """Return the answer around a claim, to resolve its pronouns."""
     if len(answer.text) <= _CONTEXT or citation.sentence < 0:
         return answer.text[:_CONTEXT]
     near = answer.sentences[max(0, citation.sentence - 3) : citation.sentence + 1]
@@ -80,7 +80,7 @@ def _context(answer: CitedAnswer, citation: Citation) -> str:
 
 
 def support_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask about each citation that points anywhere, up to `max_citations` of them."""
+    """Return a support question for each citation of an existing source, up to `max_citations`."""
     answer = parse(sample)
     for index, citation in enumerate(answer.citations[: options["max_citations"]]):
         kind, text = content(sample, citation, options)
@@ -96,7 +96,7 @@ def _gold(sample: Sample) -> tuple[list[str], str]:
 
 
 def correctness_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-    """Ask about the whole answer, where there is an answer and a gold answer."""
+    """Return the correctness question, if there are an answer and a gold answer."""
     short, long = _gold(sample)
     text = parse(sample).text
     if text and (short or long):
@@ -139,7 +139,7 @@ def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict
 
 
 def interpretability(values: Sequence[float], n_uncited: int) -> float:
-    """Return the mean of the citations' values, each uncited sentence counted as one more 0; none: 0.
+    """Return the mean of the citations' values, with a 0 for each uncited sentence; 0 for no values.
 
     Source: SPEC 4.
     """
@@ -205,7 +205,7 @@ def _support_step(name: str, rows: Callable[..., Iterable[Question]]) -> Step:
 
 
 def stand_in(sample: Sample) -> str:
-    """Return a response to count judges' calls with: the gold answer's sentences, each with a citation."""
+    """Return a placeholder response for counting judge calls: the gold answer's sentences, each with a citation."""
     told = str(sample.get("long_answer") or sample.get("answer") or "")
     said = [part for part in told.split(". ") if part][:_SUPPOSED]
     text = " ".join(f"{part.rstrip('.')} [{n}]." for n, part in enumerate(said, 1))
@@ -220,7 +220,7 @@ def _each(column: str, missing: str = "") -> Callable[[Mapping[str, Any]], list[
 
 
 class Options(Frozen):
-    """How answers are read and weighed."""
+    """Options of the citation metric."""
 
     mode: Literal["passages", "closed_book"] = Field("passages", description="as the items were loaded")
     network: bool = Field(default=False, description="fetch cited pages (http and https, public addresses only)")

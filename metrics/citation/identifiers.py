@@ -1,4 +1,4 @@
-"""Read DOIs, arXiv ids and ISBNs, and check their forms and checksums."""
+"""Parser for DOIs, arXiv ids and ISBNs, with checks of form and checksum."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _ISBN = re.compile(r"\bISBN(?:-?1[03])?[ :№]{0,3}(?P<id>[0-9][0-9 ‐‑–-]{
 _ISBN_MADE_UP = frozenset({"9783161484100", "316148410X", "9780000000002", "0000000000", "9781234567897"})
 _TRAILING = ".,;:)]}'\"»”*_"
 _FIVE_DIGITS = 15
-"""The year (of 20..) from which arXiv's numbers have five digits."""
+"""The year (of 20..) from which arXiv numbers have five digits."""
 
 
 def _doi_flaw(text: str) -> str:
@@ -45,7 +45,7 @@ def _arxiv_flaw(text: str) -> str:
 
 
 def isbn_is_sound(isbn: str) -> bool:
-    """Tell whether an ISBN of 10 or 13 signs, without separators, has the right check digit.
+    """Return whether an ISBN of 10 or 13 characters, without separators, has the right check digit.
 
     Source: ISO 2108.
     """
@@ -77,5 +77,5 @@ def identifiers(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def page_of(kind: str, identifier: str) -> str:
-    """Return the URL under which an identifier's page stands; '' for an ISBN, which has none."""
+    """Return the URL of an identifier's page; '' for an ISBN, which has none."""
     return {"doi": f"https://doi.org/{identifier}", "arxiv": f"https://arxiv.org/abs/{identifier}"}.get(kind, "")

@@ -1,4 +1,4 @@
-"""Citation markers in English, Russian and Chinese: bracketed, superscript, or said (`Document 3 states`)."""
+"""Citation markers in English, Russian and Chinese: bracketed, superscript, or in words (`Document 3 states`)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -85,7 +85,7 @@ _SUPER = pattern(
     r"|\^(?P<caret>[1-9][0-9]{0,2}(?:,[ ]?[1-9][0-9]{0,2}){0,20}+)\^"
 )
 _MATH = pattern(r"[0-9]+")
-"""The numbers of a superscript in a formula's dollars."""
+"""The numbers of a superscript in LaTeX dollars."""
 _RAISED_WORD = pattern(r"(?P<word>[^\W\d_]+)[\"'”’»*_)]{0,3}$|(?P<year>(?<![0-9])(?:1[0-9]|20)[0-9]{2})$")
 _FORMULA = pattern(
     r"(?:[=+×·]\s?[0-9]{0,9}[a-zA-Z\u0370-\u03ff]{1,2}|(?<![\u0370-\u03ff])[\u0370-\u03ff][a-zA-Z]?|[\u3400-\u9fff][a-z])$"
@@ -199,24 +199,24 @@ _LONGEST_POINTER = 120
 _WORDS = pattern(r"[^\W\d_]+")
 
 WIDEST = 50
-"""Numbers in a range `[a-b]`; of a wider one, or one that runs backwards, only the two ends are taken."""
+"""Maximum size of a range `[a-b]`; for a wider or descending one only the two ends are taken."""
 
 LARGEST = 10**9
 
 _BEFORE, _LONGEST = 48, 20
-"""Characters before a marker in which its introduction stands; numbers that one said marker lists."""
+"""Characters searched before a marker for its introduction; maximum numbers in a marker in words."""
 
 _POWERS = frozenset({"2", "3"})
 _CLOSING = 1000
-"""Characters at the end of an answer in which a list of nothing but numbers stands."""
+"""Characters at the end of an answer searched for a list of only numbers."""
 
 _OPENING = 24
-"""Characters that an introduction such as `As stated in` takes before a marker."""
+"""Maximum length in characters of an introduction such as `As stated in` before a marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A marker: where it stands, as written, and what it cites.
+    """A marker: its position, its text, and what it cites.
 
     `said`: it is part of its sentence's grammar. `name`, `link`: a Markdown link's, which has no numbers.
     """
@@ -232,7 +232,7 @@ class Mark:
 
 
 def _numbers(marker: str) -> tuple[int, ...]:
-    """Return the numbers of a marker's inside such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
+    """Return the numbers inside a marker, such as `1`, `1, 2`, `1-3`; a wide range gives its ends."""
     numbers: list[int] = []
     for found in _RANGE.finditer(marker):
         low = min(int(found[1][:10]), LARGEST)
@@ -246,11 +246,11 @@ def _as_marker(text: str) -> str:
 
 
 def common(body: str, n_passages: int = 0) -> str:
-    r"""Return a body whose markers are written as `[1]`, where it has them in a rarer form.
+    r"""Return a body with rarer forms of markers rewritten as `[1]`.
 
-    Markdown's `\[1\]`, `[^1^]`, `[1](#1)`, `<cite>1</cite>`, `{1}` where a sentence or clause ends,
-    `(Document [1]: "…"; Document [2])`, whose quotations hold no numbers of it; and a closing `Sources: [1], [3]`,
-    which names only numbers, where the body has no markers of its own that it sums up.
+    Markdown's `\[1\]`, `[^1^]`, `[1](#1)`, `<cite>1</cite>`, `{1}` at the end of a sentence or clause, `(Document
+    [1]: "…"; Document [2])`, ignoring numbers in the quotations; and a closing `Sources: [1], [3]` with only
+    numbers, if the body has no markers for it to summarise.
     """
     if "\\[" in body:
         body = _ESCAPED.sub(r"[\1]", body)
@@ -272,9 +272,9 @@ def common(body: str, n_passages: int = 0) -> str:
 
 
 def rounded(body: str, n_passages: int) -> str:
-    """Return a body without other markers whose numbers in round brackets are markers: each ends a clause.
+    """Return a body without other markers, with each number in round brackets that ends a clause as a marker.
 
-    Or it follows one that ends; an enumeration (`(1) gold, (2) iron`) does not.
+    A number may also follow another marker; an enumeration (`(1) gold, (2) iron`) has none.
     """
     for one in _ENCLOSED.finditer(body):
         before = body[max(0, one.start() - 40) : one.start()].rstrip(" ")
@@ -286,7 +286,7 @@ def rounded(body: str, n_passages: int) -> str:
 
 
 def points(sentence: str) -> bool:
-    """Tell whether a sentence that cites says nothing itself: `This is stated in Document 5.`, `См. 2`."""
+    """Return whether a citing sentence only points to a source: `This is stated in Document 5.`, `См. 2`."""
     return len(sentence) <= _LONGEST_POINTER and all(
         word in _POINTING or word.startswith(_POINTING_STEMS) or _POINTING_ZH.issuperset(word)
         for word in _WORDS.findall(sentence.lower())
@@ -294,16 +294,16 @@ def points(sentence: str) -> bool:
 
 
 def unwrap(body: str) -> str:
-    """Return a body whose markers have lost what only wraps them: brackets, bold, a range's second brackets."""
+    """Return a body with the wrapping of markers removed: brackets, bold, a range's second brackets."""
     plain = _BOLD.sub(r"\1\2", body) if "*" in body else body
     return _SPREAD.sub(r"[\1\2\3]", _WRAPPED.sub(lambda m: m[m.lastindex or 0], plain))
 
 
 def marks(body: str, n_passages: int = 0) -> list[Mark]:
-    """Return the markers and Markdown links of an unwrapped body, in order, none within another.
+    """Return the markers and Markdown links of an unwrapped body, in order, without nesting.
 
     A number that is no citation stays text: an exponent (`m²`), a bare number in round brackets (`World War (2)`),
-    a named thing of something else (`Document 3 of the treaty`), a year. Linear in the body's length.
+    part of another name (`Document 3 of the treaty`), a year. Linear in the body's length.
     """
     found = [*_said(body, n_passages), *_bracketed(body), *_raised(body, n_passages), *_links(body)]
     kept: list[Mark] = []
@@ -328,11 +328,11 @@ def _bracketed(body: str) -> Iterator[Mark]:
 
 
 _OPENS = frozenset({"", ".", "!", "?", "。", "\n", ",", "，"})
-"""Before a marker that opens its sentence."""
+"""Text before a marker that opens its sentence."""
 
 
 def _links(body: str) -> Iterator[Mark]:
-    """Find links and bare URLs, with the brackets that hold them; said where the sentence goes on after a URL."""
+    """Find links and bare URLs, with enclosing brackets; `said` if the sentence continues after a URL."""
     for found in LINK.finditer(body):
         yield Mark(*found.span(), found[0], name=found["label"], link=found["link"])
     for found in _ADDRESS.finditer(body) if "://" in body or "www." in body else ():
@@ -346,7 +346,7 @@ def _links(body: str) -> Iterator[Mark]:
 
 
 def _raised(body: str, n_passages: int) -> Iterator[Mark]:
-    """Find superscripts that stand where notes do: after a word, a year or a stop; not powers, units, isotopes."""
+    """Find superscript notes, after a word, a year or a stop; not powers, units, isotopes."""
     for found in _SUPER.finditer(body) if any(sign in body for sign in "¹²³⁴⁵⁶⁷⁸⁹^<") else ():
         before = body[max(0, found.start() - 40) : found.start()].rstrip(" ")
         if _CALCULATED.match(body, found.end()) and not _cjk(body[found.end() : found.end() + 1]):
@@ -365,9 +365,9 @@ def _cjk(sign: str) -> bool:
 
 
 def _is_noted(before: str, *, power: bool) -> bool:
-    """Say whether a note may stand after what ends in this: a word that is no unit and no variable, or a year.
+    """Return whether a note may follow this text: it ends in a word that is no unit and no variable, or in a year.
 
-    A unit has notes too, but where they may be its `power`.
+    A unit can have notes too, unless they may be its `power`.
     """
     found = _RAISED_WORD.search(before)
     if found is None or _FORMULA.search(before):
@@ -381,7 +381,7 @@ def _is_noted(before: str, *, power: bool) -> bool:
 
 
 def _said(body: str, n_passages: int) -> Iterator[Mark]:
-    """Find what is said in the sentence: `According to Document 10`, `Document 3 states`."""
+    """Find citations in words: `According to Document 10`, `Document 3 states`."""
     end = 0
     for core in _CORE.finditer(body):
         start = core.start()
@@ -389,7 +389,7 @@ def _said(body: str, n_passages: int) -> Iterator[Mark]:
             continue
         numbers, end = _listed(body, core)
         if body[end : end + 2] in {": ", "： "} and body[start - 1 : start] in {"", "\n"}:
-            yield Mark(start, end + 1, body[start:end], numbers)  # it leads its line, as `[3] …` does
+            yield Mark(start, end + 1, body[start:end], numbers)  # it opens its line, as `[3] …` does
             continue
         after = _TITLED.match(body, end)
         stated = _STATED.match(body, after.end() if after else end)
@@ -402,7 +402,7 @@ def _said(body: str, n_passages: int) -> Iterator[Mark]:
 
 
 def _listed(body: str, core: re.Match[str]) -> tuple[tuple[int, ...], int]:
-    """Return the numbers that a said marker lists, and where it ends: `Documents 1, 3 and 5`."""
+    """Return the numbers that a marker in words lists, and where it ends: `Documents 1, 3 and 5`."""
     numbers, end, at = _numbers(core[0]), core.end(), core.end()
     waiting: tuple[int, ...] = ()
     for _ in range(_LONGEST):
@@ -419,10 +419,10 @@ def _listed(body: str, core: re.Match[str]) -> tuple[tuple[int, ...], int]:
 
 
 def split_said(text: str, span: tuple[int, int], said: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the claim of each marker that is said in the sentence at `span`: what stands with it, itself included.
+    """Return the claim of each marker in words in the sentence at `span`, the marker included.
 
-    One: its whole sentence. Several: where the first opens the sentence, each with what follows it up to the next
-    one's clause; else each with what stands before it.
+    One marker: its whole sentence. Several: if the first opens the sentence, each with the text up to the next
+    one's clause; else each with the text before it.
     """
     cuts = [right for _, right in said[:-1]]
     if said[0][0] - span[0] <= _OPENING:

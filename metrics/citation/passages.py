@@ -1,4 +1,4 @@
-"""Verify a citation against the passages that the model was given, by rule."""
+"""Rule-based check of citations against the passages given to the model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from metrics.citation.quotes import LONGEST_QUOTE, clean, find_quote
 
 
 def count(sample: Mapping[str, Any]) -> int:
-    """Return how many passages the sample has."""
+    """Return the sample's number of passages."""
     return len(_given(sample))
 
 
@@ -26,9 +26,9 @@ def _given(sample: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> dict[str, Any]:
-    """Verify one citation: its number is in range, and its quote, if it has one, is in the passage.
+    """Verify one citation: its number is in range, and its quote, if any, is in the passage.
 
-    A quote that is only the passage's title is none. `span` is the text found.
+    A quote of only the passage's title is ignored. `span` is the text found.
     """
     if not 1 <= number <= len(passages):
         return {"verdict": "LIKELY_FABRICATED", "reason": "no such passage", "span": ""}

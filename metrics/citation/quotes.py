@@ -1,4 +1,4 @@
-"""Find in a text a quote, as it stands or nearly so, or what says a claim, in bounded time whatever both hold."""
+"""Search of a text for a quote (exact or approximate), or for a claim, in bounded time for any input."""
 
 import re
 import unicodedata
@@ -12,18 +12,18 @@ from data.patterns import pattern
 from data.sentences import split_sentences
 
 LONGEST_QUOTE = 4000
-"""Signs of a quote; a longer one is none."""
+"""Maximum length of a quote in characters; longer ones are ignored."""
 
 LONGEST_TEXT = 500_000
-"""Signs of a text that are read."""
+"""Maximum number of characters of a text that are read."""
 
 LONGEST_SPAN = 2000
 
 _WORK = 2**31
-"""Most work that one comparison may be (a text's length by the square of a piece's) before places are sought."""
+"""Maximum cost of one comparison (text length times the square of piece length) before candidates are used."""
 
 _SEED, _PLACES, _INEXACT = 8, 3, 4
-"""Signs of a long piece's seeds; places where that one is compared; pieces of a quote that may be inexact."""
+"""Seed length of a long piece; number of places compared for it; maximum number of inexact pieces of a quote."""
 
 _ELLIPSIS = re.compile(r"[ \t]*+(?:\[[ \t]?(?:…|\.\.\.)[ \t]?\]|…|\.\.\.)[ \t]*+")
 _SIGNS = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "–": "-", "—": "-",
@@ -31,12 +31,12 @@ _SIGNS = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"'
 
 
 def clean(text: str) -> str:
-    """Return the text with one space for white space, plain quotes and dashes."""
+    """Return the text with white space collapsed, and with plain quotes and dashes."""
     return " ".join(text.translate(_SIGNS).split())
 
 
 def pieces(quote: str) -> list[str]:
-    """Return what a quote consists of: itself, or what stands between its `…`."""
+    """Return the pieces of a quote: the whole, or the parts between `…`."""
     return [piece for piece in _ELLIPSIS.split(clean(quote).strip("\"' .")) if piece.strip()]
 
 
@@ -44,10 +44,10 @@ def pieces(quote: str) -> list[str]:
 def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
     """Return how well a quote matches a text, 0–100, and the span that it matches; (0, '') below `at_least`.
 
-    rapidfuzz's partial ratio, after case, white space, quotes and dashes are normalised. A quote with `…` in it is
-    matched piece by piece, the worst piece counts. A piece longer than the text is compared whole, so that a text
-    inside an invented one does not match. A long piece is compared where most of its runs of eight signs stand, so
-    that the time stays linear in the text.
+    The score is rapidfuzz's partial ratio, with case, white space, quotes and dashes normalised. A quote with `…`
+    is matched piece by piece, and the worst piece counts. A piece longer than the text is compared whole, so that a
+    text inside an invented piece does not match. A long piece is compared where most of its eight-character runs
+    are, to keep the time linear in the text.
     """
     page = clean(text[:LONGEST_TEXT])
     folded = page.lower()
@@ -86,7 +86,7 @@ def _compare(piece: str, window: str, at_least: float) -> tuple[float, str]:
 
 
 def _places(piece: str, folded: str, slack: int) -> list[int]:
-    """Return where in the text a piece may begin: where its runs of signs point to most often."""
+    """Return candidate starts of a piece in the text: the positions most often implied by its seeds."""
     seeds: dict[str, int] = {}
     for at in range(len(piece) - _SEED + 1):
         seeds.setdefault(piece[at : at + _SEED], at)
@@ -98,7 +98,7 @@ def _places(piece: str, folded: str, slack: int) -> list[int]:
 
 
 WINDOW = 3
-"""Sentences that a claim's span has at most."""
+"""Maximum number of sentences in a claim's span."""
 
 _MOST_SENTENCES, _MOST_TOKENS, _STEM, _SHORTEST = 50_000, 64, 5, 3
 _TOKEN = pattern(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++|[0-9]++(?:[.,][0-9]++)*+|[^\W\d_]++")
@@ -110,7 +110,7 @@ _COMMON = frozenset(
 
 
 def tokens(text: str) -> Iterator[str]:
-    """Yield what a text says, word by word: words by their first five letters, numbers, pairs of ideographs."""
+    """Yield the tokens of a text: words cut to their first five letters, numbers, pairs of ideographs."""
     for found in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
         word = found[0]
         if _CJK.match(word):
@@ -124,8 +124,8 @@ def tokens(text: str) -> Iterator[str]:
 def find_claims(claims: Sequence[str], text: str) -> list[tuple[float, str]]:
     """Return for each claim how much of it one span of the page says, 0–100, and that span: one to three sentences.
 
-    The share of the claim's words (by their stems) and numbers that stand in the span; 0 where a number of the
-    claim does not. A claim of fewer than three such words is none. Linear in the page's length.
+    The value is the share of the claim's words (by their stems) and numbers in the span; 0 if a number of the claim
+    is missing. A claim of fewer than three such words is ignored. Linear in the page's length.
 
     Source: ours.
     """
@@ -167,7 +167,7 @@ def _mask(listed: Iterable[str], places: Mapping[str, int]) -> int:
 
 
 def _best(masks: Sequence[int]) -> tuple[int, int, int]:
-    """Return the words that the best window of sentences has, its first and its last; the shortest such window."""
+    """Return the words in the best window of sentences, its first and its last; the shortest such window."""
     best = (0, 0, 0)
     for width in range(WINDOW):
         for first in range(len(masks) - width):

@@ -1,4 +1,4 @@
-"""Read the list of sources that closes a cited answer, in the layouts that models use."""
+"""Parser for the source list at the end of a cited answer, in the layouts that models use."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,10 +10,10 @@ from data.sentences import count_words
 
 MOST_SOURCES = 1000
 MOST_SIGNS = 2000
-"""Signs kept of one source's entry, title or URL."""
+"""Maximum length in characters of a source's entry, title or URL."""
 
 QUOTE_WORDS = 5
-"""Words that make an unlabelled text in quotation marks a quoted passage rather than a title."""
+"""Minimum number of words for an unlabelled quotation to be a quoted passage rather than a title."""
 
 HEADINGS = (
     "sources?(?: cited| used)?|references?|citations?|bibliography|works cited|footnotes?|"
@@ -51,7 +51,7 @@ _EDGES = " \t\n.,;:，。；：|–—-*_()[]<>\"“”«»'>"
 
 @dataclass(frozen=True, slots=True)
 class ListedSource:
-    """One entry of an answer's list of sources; `text` is the entry as it stands, `claim` what JSON ties to it."""
+    """One entry of an answer's source list; `text` is the entry as written, `claim` the claim JSON ties to it."""
 
     number: int
     title: str = ""
@@ -62,7 +62,7 @@ class ListedSource:
 
 
 def trim_url(url: str) -> str:
-    """Cut the punctuation of the sentence around it from the end of a URL."""
+    """Remove trailing sentence punctuation from a URL."""
     url = url[:MOST_SIGNS].rstrip(".,;:!?'*_")
     while url.endswith((")", "]")) and url.count(url[-1]) > url.count({")": "(", "]": "["}[url[-1]]):
         url = url[:-1].rstrip(".,;:!?'*_")
@@ -70,10 +70,10 @@ def trim_url(url: str) -> str:
 
 
 def split_sources(text: str) -> tuple[str, str]:
-    """Split an answer into its body and its list of sources ('' where it has none).
+    """Split an answer into its body and its list of sources ('' if it has none).
 
-    The list begins at a heading (Sources, References, Источники, 来源, …) that an entry follows, or it is the
-    answer's last lines where each is `[n] …` with a URL, or a footnote `[^n]: …`.
+    The list begins at a heading (Sources, References, Источники, 来源, …) followed by an entry, or consists of the
+    answer's last lines if each is `[n] …` with a URL, or a footnote `[^n]: …`.
     """
     for heading in _HEADING.finditer(text):
         rest = heading["rest"].strip()
@@ -101,7 +101,7 @@ def _number(entry: re.Match[str]) -> int | None:
 
 
 def _entries(text: str) -> Iterator[tuple[int, str]]:
-    """Yield (number, text) of each entry; lines without a number go on with the entry before."""
+    """Yield (number, text) of each entry; lines without a number continue the previous entry."""
     number, kept, count = 0, list[str](), 0
     for line in _INNER_ENTRY.sub("\n", text).split("\n"):
         entry = _ENTRY.match(line)
@@ -125,12 +125,12 @@ def _entries(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _starts(body: str) -> bool:
-    """Tell whether an entry without a number names a source of its own: by a link or URL."""
+    """Return whether an entry without a number names a new source, with a link or URL."""
     return bool(_URL.search(body[:MOST_SIGNS]))
 
 
 def read_sources(text: str) -> dict[int, ListedSource]:
-    """Read a list of sources, by number; of a number given twice the first entry stands."""
+    """Parse a list of sources, by number; the first entry of a duplicate number is kept."""
     found: dict[int, ListedSource] = {}
     for number, entry in _entries(text):
         found.setdefault(number, read_entry(number, entry[: 8 * MOST_SIGNS]))
@@ -138,7 +138,7 @@ def read_sources(text: str) -> dict[int, ListedSource]:
 
 
 def read_entry(number: int, entry: str) -> ListedSource:
-    """Read one entry: title, URL and quoted passage, each '' where it has none."""
+    """Parse one entry: title, URL and quoted passage, each '' if missing."""
     link, plain = LINK.search(entry), _URL.search(entry)
     url = trim_url(link["link"]) if link else trim_url(plain[0]) if plain else ""
     at = link.start() if link else plain.start() if plain else len(entry)
@@ -153,9 +153,9 @@ def read_entry(number: int, entry: str) -> ListedSource:
 
 
 def _quote(entry: str, url_at: int) -> tuple[str, int]:
-    """Return the quoted passage and where it begins: labelled, a block quote, or a text in quotation marks.
+    """Return the quoted passage and its start: labelled, a block quote, or a text in quotation marks.
 
-    A text in quotation marks that opens the entry and stands before a URL is its title.
+    A text in quotation marks that opens the entry before a URL is its title.
     """
     if labelled := _LABELLED.search(entry):
         return labelled["quote"].strip().strip('"“”«»「」'), labelled.start()
@@ -179,7 +179,7 @@ _JSON_NUMBERS = ("number", "id", "index", "n", "ref", "citation", "marker")
 
 
 def read_json_sources(listed: Any) -> dict[int, ListedSource]:
-    """Read the sources of an answer given as JSON: a list of objects or texts, or an object by number."""
+    """Parse the sources of a JSON answer: a list of objects or texts, or an object by number."""
     pairs = (
         listed.items() if isinstance(listed, Mapping) else enumerate(listed, 1) if isinstance(listed, list) else ()
     )

@@ -1,7 +1,7 @@
-"""Verify the sources that an answer cites by rule: URLs, identifiers, duplicates, and what a fetched page says.
+"""Rule-based check of an answer's sources: URLs, identifiers, duplicates, and the text of fetched pages.
 
-Rules alone make a source at best UNCERTAIN; whoever fetches pages (only where the configuration allows it) gets
-the verdicts on what came back from here as well.
+Rules alone make a source at best UNCERTAIN; code that fetches pages (only if the configuration allows it) gets the
+verdicts on the results from here as well.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from metrics.citation.urls import Finding, SourceVerdict, Url, read_url
 
 QUOTE_MATCH = 90.0
 CLAIM_MATCH = 75.0
-"""How much of a claim a page must say for the page to count as its source where nothing is quoted, 0–100."""
+"""Minimum share of a claim, 0–100, on a page that counts as its source without a quote."""
 
 LEAST_TEXT = 200
-"""Signs of text below which a page is taken for one that shows nothing without scripts."""
+"""Minimum length of a page's text in characters; shorter pages probably need scripts."""
 
 UNCHECKED = Finding("UNCERTAIN", "not checked: network is off")
 
@@ -39,7 +39,7 @@ _REASONS: Mapping[SourceVerdict, tuple[str, ...]] = {
 OUTCOMES = {reason: verdict for verdict, reasons in _REASONS.items() for reason in reasons}
 """Every way in which a fetch can end without a page, and its verdict.
 
-A page that is not there, or is not public, is LIKELY_FABRICATED; one that may be there, unseen, is UNCERTAIN.
+A missing or non-public page is LIKELY_FABRICATED; one that may exist, unseen, is UNCERTAIN.
 
 Source: SPEC 4; a private address is no public source (ours).
 """
@@ -51,7 +51,7 @@ def judge_outcome(reason: str) -> Finding:
 
 
 def judge_status(status: int) -> Finding | None:
-    """Judge an HTTP status that is no redirect; None where it comes with a page (200, 203).
+    """Judge a non-redirect HTTP status; None if it comes with a page (200, 203).
 
     Source: SPEC 4.
     """
@@ -67,11 +67,11 @@ def judge_status(status: int) -> Finding | None:
 
 
 def locate(source: ListedSource) -> Url | Finding:
-    """Return the URL under which a source can be looked up: its own, or its DOI's or arXiv id's page.
+    """Return the URL for looking a source up: its own, or its DOI's or arXiv id's page.
 
-    A finding where it has none: LIKELY_FABRICATED where the URL or an identifier beside it is impossible,
-    UNCERTAIN where it names a book (a sound ISBN) or nothing that can be looked up. A URL of another port or of a
-    scheme that pages are served by (ftp) is UNCERTAIN: it is never fetched.
+    Return a finding if there is none: LIKELY_FABRICATED if the URL or an identifier is impossible, UNCERTAIN if the
+    source is a book (a sound ISBN) or nothing that can be looked up. A URL with another port or with another
+    page-serving scheme (ftp) is UNCERTAIN: it is never fetched.
     """
     told = f"{source.url}\n{source.title}\n{source.text}"
     named = list(identifiers(told))
@@ -92,10 +92,10 @@ def judge_source(source: ListedSource) -> Finding:
 
 
 def check_answer(sources: Mapping[int, ListedSource]) -> dict[int, dict[str, Any]]:
-    """Judge an answer's sources by rule: number -> `verdict`, `reason`, `span`, as metrics.citation reads them.
+    """Judge an answer's sources by rule: number -> `verdict`, `reason`, `span`, as used by metrics.citation.
 
-    A source that stands twice (the same URL under two numbers, or the same title where there is none) keeps its
-    first number's verdict; the reason says so.
+    A duplicate source (the same URL under two numbers, or the same title without a URL) keeps its first number's
+    verdict; the reason says so.
     """
     first: dict[str, int] = {}
     found: dict[int, dict[str, Any]] = {}
@@ -108,7 +108,7 @@ def check_answer(sources: Mapping[int, ListedSource]) -> dict[int, dict[str, Any
 
 
 def identity(source: ListedSource) -> str:
-    """Return what two entries share when they are one source: the URL's normal form, or the title."""
+    """Return the key that entries of the same source share: the URL's normal form, or the title."""
     where = locate(source)
     if isinstance(where, Url):
         target = where.target.rstrip("/")
@@ -119,9 +119,9 @@ def identity(source: ListedSource) -> str:
 def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title: str = "") -> Finding:
     """Judge a source by the text of its page; the finding keeps the span.
 
-    A quote: VERIFIED where it matches at 90 or more, LIKELY_FABRICATED where it does not, UNCERTAIN where the page
-    has hardly any text. No quote (or one that is only the title): the spans that say most of the claims; VERIFIED
-    where each claim that has words enough is said at 75 or more, UNCERTAIN else. The judge compares span and claim.
+    With a quote: VERIFIED if it matches at 90 or more, LIKELY_FABRICATED if it does not, UNCERTAIN if the page has
+    hardly any text. Without one (or with only the title): the best spans for the claims; VERIFIED if each claim
+    with enough words is said at 75 or more, else UNCERTAIN. The judge compares span and claim.
 
     Source: SPEC 4; the threshold of claims is ours.
     """
@@ -142,4 +142,4 @@ def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title:
 
 
 _CLAIMS = 4
-"""Claims of one source that are looked for on its page."""
+"""Maximum number of claims searched for on one source's page."""

@@ -1,4 +1,4 @@
-"""Read a URL strictly, in one way only, and say what is wrong with it; tell public addresses from all others."""
+"""Strict, unambiguous URL parser that reports what is wrong with a URL, and a check for public addresses."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ _IPV4 = tuple(
     )
 )  # fmt: skip
 _GLOBAL = IPv6Network("2000::/3")
-"""All that is in use of IPv6: what lies outside is loopback, mapped, compatible, NAT64, local or multicast."""
+"""All allocated IPv6 space: the rest is loopback, mapped, compatible, NAT64, local or multicast."""
 
 _IPV6 = tuple(
     IPv6Network(block)
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{0,16}|[0-9]{1,24}")
 
 
 LONGEST = 2000
-"""Signs of a URL; a longer one is none."""
+"""Maximum length of a URL in characters."""
 
 PORTS = {"http": 80, "https": 443}
 _SPLIT = pattern(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?")
@@ -69,7 +69,7 @@ _SAFE = "%:@!$&'()*+,;=~-._/"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is found of a source: a verdict, a short reason, the span that bears it out and its match, 0–100."""
+    """A finding on a source: a verdict, a short reason, the supporting span and its match, 0–100."""
 
     verdict: SourceVerdict
     reason: str
@@ -79,7 +79,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Url:
-    """A URL of http or https, in ASCII: `host` is a name without trailing dot, or an address without brackets.
+    """An http or https URL, in ASCII: `host` is a name without trailing dot, or an address without brackets.
 
     `target` is path and query, percent-encoded; `site` is the registrable domain (or the address).
     """
@@ -93,18 +93,18 @@ class Url:
 
     @property
     def authority(self) -> str:
-        """The host, in brackets where IPv6, and the port where it is not the scheme's own."""
+        """The host, in brackets for IPv6, with the port if it is not the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def text(self) -> str:
-        """The URL in its one normal form, without fragment."""
+        """The URL in its normal form, without fragment."""
         return f"{self.scheme}://{self.authority}{self.target}"
 
     @property
     def at_home(self) -> bool:
-        """Whether this is a site's home page, in whatever language."""
+        """Whether this is a site's home page, in any language."""
         return bool(_HOME.fullmatch(self.target))
 
 
@@ -115,7 +115,7 @@ _HOME = pattern(
 
 
 class _RefusedError(Exception):
-    """A URL names no page that may be fetched: `LIKELY_FABRICATED`, or another finding."""
+    """A URL that names no fetchable page: `LIKELY_FABRICATED`, or another finding."""
 
     def __init__(self, reason: str, verdict: SourceVerdict = "LIKELY_FABRICATED") -> None:
         super().__init__(reason)
@@ -123,10 +123,10 @@ class _RefusedError(Exception):
 
 
 def read_url(text: str) -> Url | Finding:
-    """Read a cited URL; return what is wrong with it where it names no page that may be fetched.
+    """Parse a cited URL; return what is wrong with it if it names no page that may be fetched.
 
-    `www.…` and a bare domain are read as http. There is one reading only: signs that parsers disagree about (a
-    backslash, white space, control signs, user-info, a percent sign in the host) are refused, not mended.
+    `www.…` and a bare domain are read as http. There is only one reading: characters that parsers disagree about (a
+    backslash, white space, control characters, user-info, a percent sign in the host) are refused, not repaired.
     """
     try:
         return _read(text.strip(" "))
@@ -173,7 +173,7 @@ def _located(scheme: str, host: str, port: int, path: str, query: str | None) ->
 
 
 def _read_host(text: str) -> str:
-    """Read a host: a public address in its plain form, or a name under a public suffix, as ASCII (IDNA)."""
+    """Parse a host: a public address in its plain form, or a name under a public suffix, as ASCII (IDNA)."""
     host = text[1:-1]
     plain = read_address(host) if text.startswith("[") else None
     if text.startswith("[") and not isinstance(plain, IPv6Address):
@@ -182,7 +182,7 @@ def _read_host(text: str) -> str:
         raise _RefusedError("a percent sign in the host")
     if plain is None:
         host = _to_ascii(text)
-        # A host whose last label is a number is an IPv4 address to resolvers (the WHATWG URL standard).
+        # Resolvers treat a host with a numeric last label as an IPv4 address (the WHATWG URL standard).
         if not _NUMBER.fullmatch(host.rpartition(".")[2]):
             return _judge_name(host, idn=not text.isascii() or "xn--" in host)
         plain = read_address(text.removesuffix("."))
@@ -231,10 +231,10 @@ def _judge_name(host: str, *, idn: bool) -> str:
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether an address is one of the public internet.
+    """Return whether an address is on the public internet.
 
     False for private, loopback, link-local, shared, multicast, reserved and documentation addresses, and for IPv6
-    that carries another address in it (mapped, compatible, NAT64, 6to4, Teredo, ISATAP).
+    addresses that embed another address (mapped, compatible, NAT64, 6to4, Teredo, ISATAP).
 
     Source: IANA's special-purpose address registries (RFC 6890 and its updates).
     """
@@ -245,7 +245,7 @@ def is_public(address: Address) -> bool:
 
 
 def read_address(text: str) -> Address | None:
-    """Read an address in its plain form (no zone, no octal, no short form); None where it is none."""
+    """Parse an address in its plain form (no zone, no octal, no short form); None if it is not one."""
     try:
         return None if "%" in text else ip_address(text)
     except ValueError:
@@ -253,7 +253,7 @@ def read_address(text: str) -> Address | None:
 
 
 def read_disguised(host: str) -> IPv4Address | None:
-    """Read an IPv4 address as the C library does: decimal, octal or hexadecimal, one to four parts."""
+    """Parse an IPv4 address as the C library does: decimal, octal or hexadecimal, one to four parts."""
     parts = host.removesuffix(".").split(".")
     if len(parts) > 4 or not all(_NUMBER.fullmatch(part) for part in parts):  # noqa: PLR2004 - bytes of an address
         return None
@@ -278,9 +278,9 @@ def _suffixes() -> Any:
 
 
 def site_of(host: str) -> str:
-    """Return the registrable domain of a host name; '' where it ends in no public suffix.
+    """Return the registrable domain of a host name; '' if it has no public suffix.
 
-    A suffix of two labels or more may be a site itself (gov.uk is).
+    A suffix of two or more labels may itself be a site (gov.uk is).
     """
     found = _suffixes().privatesuffix(host)
     return str(found or (host if "." in host and _suffixes().publicsuffix(host) else ""))

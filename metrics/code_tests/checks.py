@@ -1,4 +1,4 @@
-"""What an assertion says of a value, apart from the call that makes the value: only the call meets the program."""
+"""Assertions split into the call that makes a value and the check on it: only the call meets the program."""
 
 import ast
 import math
@@ -10,7 +10,7 @@ from typing import Any
 from data.values import equal
 
 BIGGEST = 1_000_000
-"""Of a text or list that a test repeats, its length; of a power, the bits of its result."""
+"""Maximum length of a text or list that a test repeats; maximum bits of a power's result."""
 
 _SUMS: Mapping[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -26,7 +26,7 @@ _FAILURES = (ValueError, TypeError, ArithmeticError, KeyError, RecursionError, M
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What must hold of a value: `how` it relates to `expected`, on its left where `left`, or must not."""
+    """A condition on a value: its relation `how` to `expected`, on its left if `left`, possibly negated."""
 
     how: str
     expected: Any = None
@@ -34,7 +34,7 @@ class Check:
     negated: bool = False
 
     def holds(self, value: Any) -> bool:
-        """Say whether it holds; a value of which it cannot be said does not pass."""
+        """Return whether the condition holds; a value that cannot be checked does not pass."""
         pair = (self.expected, value) if self.left else (value, self.expected)
         try:
             return bool(_RELATIONS[self.how](*pair)) != self.negated
@@ -43,7 +43,7 @@ class Check:
 
 
 Part = tuple[ast.expr, tuple[Check, ...]]
-"""An expression to evaluate beside the program, and what must hold of its value."""
+"""An expression to evaluate with the program, and the condition on its value."""
 
 
 def _is(value: Any, expected: Any) -> bool:
@@ -51,7 +51,7 @@ def _is(value: Any, expected: Any) -> bool:
 
 
 def as_json(value: Any) -> Any:
-    """Return a value with its tuples as lists: JSON, in which pairs are written, has no tuples."""
+    """Return a value with tuples as lists: pairs are written in JSON, which has no tuples."""
     if type(value) in {list, tuple}:
         return [as_json(one) for one in value]
     if type(value) is dict:
@@ -78,7 +78,7 @@ _RELATIONS: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def constant(node: ast.expr) -> Any:
-    """Return the value of an expression that holds nothing but literals, arithmetic and built-in containers.
+    """Return the value of an expression of only literals, arithmetic and built-in containers.
 
     Raises:
         ValueError: it holds anything else; or what Python raises for it.
@@ -115,7 +115,7 @@ def _sum(left: Any, right: Any, sign: type) -> Any:
 
 
 def is_constant(node: ast.expr) -> bool:
-    """Say whether an expression is one of which the value is known without the program."""
+    """Return whether an expression's value is known without the program."""
     try:
         constant(node)
     except (*_FAILURES, SyntaxError):
@@ -124,7 +124,7 @@ def is_constant(node: ast.expr) -> bool:
 
 
 def take_apart(node: ast.expr) -> list[Part] | None:
-    """Return what an assertion asks of which values; None where that cannot be told apart."""
+    """Return an assertion's expressions and conditions; None if they cannot be separated."""
     match node:
         case ast.BoolOp(ast.And(), values):
             parts = [take_apart(value) for value in values]
@@ -144,7 +144,7 @@ def take_apart(node: ast.expr) -> list[Part] | None:
 
 
 def _compared(node: ast.Compare) -> list[Part] | None:
-    """Take `call == literal`, either way round, or `0 <= call < 5`, apart: one operand is not known."""
+    """Split `call == literal`, in either order, or `0 <= call < 5`: one operand is unknown."""
     operands = [node.left, *node.comparators]
     unknown = [n for n, operand in enumerate(operands) if not is_constant(operand)]
     if len(unknown) != 1:
@@ -158,7 +158,7 @@ def _compared(node: ast.Compare) -> list[Part] | None:
 
 
 def _near(node: ast.Compare) -> list[Part] | None:
-    """Take `abs(call - literal) < literal` apart, either way round."""
+    """Split `abs(call - literal) < literal`, in either order."""
     if len(node.ops) != 1:
         return None
     low, high, sign = node.left, node.comparators[0], node.ops[0]

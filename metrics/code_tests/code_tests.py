@@ -1,7 +1,7 @@
 """Code tests: a row's tests of the program in a reply, run in the sandbox; the parent compares the values.
 
-An assertion such as `assert f(1) == 2` is taken apart: only `f(1)` meets the program, which never sees the 2. What
-cannot be taken apart runs whole beside the program, and counts when it ends without an exception.
+An assertion such as `assert f(1) == 2` is split: only `f(1)` meets the program, which never sees the 2. An
+assertion that cannot be split runs whole with the program, and passes if it ends without an exception.
 """
 
 import json
@@ -23,11 +23,11 @@ from metrics.code_tests.scripts import Test, entry_of, read_tests
 
 KEY = "reply"
 FAILED_SHOWN = 5
-"""Tests that did not pass, of which the details are kept."""
+"""Maximum number of failed tests with details."""
 
 
 class Options(Frozen):
-    """Where the tests stand, and what they test."""
+    """The columns of the tests, and what they test."""
 
     tests: str = Field(
         "tests", description="the column with assertions: a list of scripts, one script, or a `check(candidate)`"
@@ -43,14 +43,14 @@ class Options(Frozen):
 
 
 def needs(options: Mapping[str, Any]) -> list[str]:
-    """Return the columns that a row must have: those that are named; of the usual ones it has what it has."""
+    """Return the columns that a row must have: those that are configured; the default ones are optional."""
     usual = Options()
     columns = ("tests", "inputs", "outputs", "prompt_code", "setup")
     return [options[name] for name in columns if options[name] != getattr(usual, name)]
 
 
 def _listed(value: Any) -> list[Any]:
-    """Return a column's list; a text may be one, as JSON."""
+    """Return a column's list, which may be JSON text."""
     if isinstance(value, str):
         try:
             read = json.loads(value)
@@ -67,7 +67,7 @@ def _texts(sample: Sample, column: str) -> tuple[str, ...]:
 
 
 def entry(sample: Sample, options: Mapping[str, Any]) -> str:
-    """Return the tested function's name; '' where a whole program is tested."""
+    """Return the tested function's name; '' if a whole program is tested."""
     named = options["entry"]
     name = sample.get(named) if named and sample.get(named) else named
     if not isinstance(name, str) or not name.isidentifier():
@@ -87,7 +87,7 @@ def _pair(number: int, given: Any, expected: Any, name: str) -> Test:
 
 
 def row_tests(sample: Sample, options: Mapping[str, Any]) -> tuple[Test, ...]:
-    """Return a row's tests: of its scripts, then of its pairs."""
+    """Return a row's tests: those of its scripts, then those of its pairs."""
     name = entry(sample, options)
     scripts = _texts(sample, options["tests"])
     inputs, outputs = (_listed(sample.get(options[column])) for column in ("inputs", "outputs"))
@@ -97,7 +97,7 @@ def row_tests(sample: Sample, options: Mapping[str, Any]) -> tuple[Test, ...]:
 
 
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
-    """Return the reply's program with its tests as calls; nothing where there is no code or no test."""
+    """Return the reply's program with its tests as calls; nothing without code or tests."""
     said, name = str(sample.get("response") or ""), entry(sample, options)
     listed = row_tests(sample, options)
     if not listed or not reply(sample):
@@ -115,7 +115,7 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
 
 
 def _wrong(test: Test, found: Outcome, name: str) -> str:
-    """Return what is wrong with a test's outcome, as a class of mistake; empty where it passes."""
+    """Return the kind of mistake in a test's outcome; '' if it passes."""
     if found.kind == "exception":
         return _raised(test, found, name)
     if found.kind != "value":
@@ -146,7 +146,7 @@ def _got(found: Outcome) -> str:
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
-    Tests that the program's time did not suffice for, because an earlier one took it, do not pass.
+    Tests without time left, because an earlier one used up the program's time, do not pass.
 
     Source: SPEC 14; HumanEval (Chen et al. 2021) and MBPP (Austin et al. 2021) for the forms of tests.
     """

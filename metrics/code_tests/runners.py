@@ -1,6 +1,6 @@
-"""What runs beside a reply's program in the sandbox: tests of its functions, or itself over a standard input.
+"""Code that runs with a reply's program in the sandbox: tests of its functions, or itself over a standard input.
 
-A test reaches the sandbox when it is its turn, so that a program does not see the later ones.
+A test reaches the sandbox only at its turn, so that a program does not see later ones.
 """
 
 CALLED = "basic_control_test"
@@ -54,5 +54,5 @@ def {CALLED}_main(text):
 
 
 def stdin_program(source: str) -> str:
-    """Return a program that runs another as a whole, again for each text that its standard input holds."""
+    """Return a program that runs another as a whole, once for each text as its standard input."""
     return f"{CALLED}_source = {source!r}\n{_MAIN}{RUNNER}"

@@ -1,4 +1,4 @@
-"""Test scripts of Python as single tests, each with what runs beside the program and what is compared outside."""
+"""Python test scripts split into single tests, each with the code to run and the values to compare outside."""
 
 import ast
 import builtins
@@ -16,9 +16,9 @@ _BOUND_TO_A_FUNCTION = (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.No
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One test: statements to run first, expressions to evaluate after them, and what must hold of each value.
+    """One test: statements to run first, expressions to evaluate after them, and the condition on each value.
 
-    Without expressions it passes when the statements end without an exception. Tests of one `script` share their
+    Without expressions it passes if the statements end without an exception. Tests of one `script` share their
     names.
     """
 
@@ -31,10 +31,10 @@ class Test:
 
 @lru_cache(maxsize=256)
 def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
-    """Return the tests of scripts, in order; none of what is not Python. A script of statements only is one test.
+    """Return the tests of scripts, in order; none for invalid Python. A script of statements only is one test.
 
     A script may be assertions, a function `check(candidate)` that makes them, or functions `test_…()`. A script
-    that tests nothing belongs to what comes after it.
+    without tests is prepended to the next.
     """
     found: list[Test] = []
     before: list[ast.stmt] = []
@@ -54,7 +54,7 @@ def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
 
 
 def entry_of(scripts: Iterable[str]) -> str:
-    """Return the name of the function that scripts call and do not define themselves; '' where there is none."""
+    """Return the name of the function that scripts call without defining it; '' if there is none."""
     for script in scripts:
         try:
             tree = ast.parse(script)
@@ -74,7 +74,7 @@ def _is_check(call: ast.Call) -> bool:
 
 
 def _defined(tree: ast.Module) -> set[str]:
-    """Return every name that a script binds itself."""
+    """Return every name that a script binds."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -94,7 +94,7 @@ def _source(body: Sequence[ast.stmt]) -> str:
 
 
 class _Reader:
-    """The reading of one script."""
+    """The parsing state of one script."""
 
     def __init__(self, number: int, entry: str) -> None:
         self.number = number
@@ -121,7 +121,7 @@ class _Reader:
         return self.tests
 
     def _block(self, node: ast.FunctionDef) -> None:
-        """Read a function that is made of tests: its body, or where that needs the function, a call of it."""
+        """Read a function made of tests: its body, or if that needs the function, a call of it."""
         given = [argument.arg for argument in node.args.args[:1]]
         if any(isinstance(inner, _BOUND_TO_A_FUNCTION) for inner in _own(node.body)):
             call = f"{node.name}({self.entry if given else ''})"
@@ -155,13 +155,13 @@ class _Reader:
         self.pending = []
 
     def _helped(self, node: ast.stmt) -> bool:
-        """Say whether a statement calls a function of the script that makes assertions."""
+        """Return whether a statement calls a function of the script that makes assertions."""
         calls = (call.func for call in _calls([node])) if isinstance(node, (ast.Expr, *_BLOCKS)) else ()
         return any(isinstance(called, ast.Name) and called.id in self.helpers for called in calls)
 
 
 def _is_block(node: ast.FunctionDef) -> bool:
-    """Say whether a function is one that holds tests: `check(candidate)`, or `test_…()` without arguments."""
+    """Return whether a function holds tests: `check(candidate)`, or `test_…()` without arguments."""
     arguments = len(node.args.args) - len(node.args.defaults)
     if node.name == "check":
         return arguments == 1
@@ -181,7 +181,7 @@ def _calls(body: Iterable[ast.stmt]) -> list[ast.Call]:
 
 
 def _own(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
-    """Yield the nodes of a function's body that are no part of functions inside."""
+    """Yield the nodes of a function's body, without those of nested functions."""
     waiting = list(body)
     while waiting:
         node = waiting.pop()

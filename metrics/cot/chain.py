@@ -1,4 +1,4 @@
-"""A chain of thought, read: its steps, their calculations, and its final answer."""
+"""Parser for chains of thought: steps, their calculations, and the final answer."""
 
 import re
 from collections.abc import Sequence
@@ -16,20 +16,23 @@ from metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
 from metrics.cot.notation import normalise, plain, says, spoken, undashed
 
 LONGEST = 500
-"""Characters of an annotation, and of one side of an equation in the text, that are read."""
+"""Maximum length in characters of an annotation, and of one side of an equation in the text."""
 
 LONGEST_LINE = 4_000
-"""Characters of a line in which equations are looked for."""
+"""Maximum length in characters of a line searched for equations."""
 
 MOST_EQUATIONS = 2_000
-"""Calculations in a chain after which its text is no longer searched for equations."""
+"""Number of calculations after which a chain's text is no longer searched for equations."""
 
 ALIKE = 64
-"""Different numbers of a chain that share a hash. Sets of such numbers take the square of their count to build, and
-it is no secret how numbers are hashed: a calculation that brings more of them is not counted."""
+"""Maximum number of distinct numbers of a chain with the same hash.
+
+Building a set of such numbers takes quadratic time, and number hashes are predictable: a calculation that exceeds
+the limit is not counted.
+"""
 
 BINARY = 10**FLOAT_DIGITS
-"""What a result is divided by to give the largest difference that is a calculator's binary rounding."""
+"""A result divided by this is the largest difference attributed to a calculator's binary rounding."""
 
 SMALL = 2**61 - 1
 """Whole numbers below this are their own hash."""
@@ -39,9 +42,9 @@ class Calculation(NamedTuple):
     """One calculation of a chain.
 
     `text` is as written. `expected` is the exact value of the left side, `found` the value given for it (None:
-    cannot be read, which is never `right`). `operands` are the numbers of the left side (and of the middle of
-    `a = b = c`), `results` the values that the result makes known. `hashed` are those of all these numbers that are
-    not their own hash. Two calculations of the same `key` are identical.
+    unreadable, which is never `right`). `operands` are the numbers of the left side (and of the middle of `a = b =
+    c`), `results` the values made known by the result. `hashed` are those of all these numbers that are not their
+    own hash. Two calculations with the same `key` are identical.
     """
 
     text: str
@@ -57,7 +60,7 @@ class Calculation(NamedTuple):
 
 
 class ChainStep(NamedTuple):
-    """A line (or sentence) of a chain: its calculations, and the text before them (all of it without any)."""
+    """A line (or sentence) of a chain: its calculations, and the text before them (all of it if there are none)."""
 
     text: str
     before: str
@@ -68,8 +71,8 @@ class ChainStep(NamedTuple):
 class Chain:
     """A chain of thought. `calculations` holds each one once, in order; `places` their steps, from 1.
 
-    `answered` is the step of the answer's line: the last one where that calculates or no marker stands, else the
-    one after it. A chain is equal to itself alone, so that what is computed from a reference is looked up at once.
+    `answered` is the step of the answer's line: the last step if that line calculates or there is no marker, else
+    the one after it. Chains compare by identity, so that values computed from a reference are cheap to cache.
     """
 
     steps: tuple[ChainStep, ...]
@@ -91,16 +94,15 @@ _UNDECIDABLE = re.compile(
 
 
 def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
-    """Read a chain: a response to a question, or a GSM8K answer.
+    """Parse a chain: a response to a question, or a GSM8K answer.
 
-    Steps are the non-empty lines before the final answer's marker, box or cue, with the text before it on its own
-    line where that calculates; all lines where none stands (but a text that is only a number has none); the lines
-    after it where the reply states its answer first; and sentences where a reply has one line. A calculation is an
-    annotation `<<expression=result>>`, or an equation in the text that has an operator on its left side; what an
-    annotation repeats of the text before it is one calculation. An empty annotation is nothing; one that cannot be
-    read (letters, brackets that do not match, no result) is a calculation that is wrong. In a line with a
-    logarithm,
-    a congruence or a base nothing is decidable. Of a reply that was `cut`, only what it has said is its answer.
+    Steps are the non-empty lines before the final answer's marker, box or cue, including the text before it on its
+    line if that calculates. Without a marker all lines are steps (none if the text is only a number); if the reply
+    states its answer first, the lines after it; in a reply of one line, the sentences. A calculation is an
+    annotation `<<expression=result>>`, or an equation in the text with an operator on its left side; an annotation
+    and the text it repeats are one calculation. An empty annotation is ignored; an unreadable one (letters,
+    unbalanced brackets, no result) is a wrong calculation. Nothing is decidable in a line with a logarithm, a
+    congruence or a base. In a truncated reply (`cut`) only an explicit answer counts.
 
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
@@ -116,14 +118,14 @@ def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
 
 
 _OPENING = 2
-"""Lines without a calculation that may stand before an answer which is stated first."""
+"""Maximum number of lines without a calculation before an answer that is stated first."""
 
 
 def _parts(text: str, anchor: int | None) -> tuple[list[str], list[str], bool]:
-    """Split a reply into the parts before its answer's marker, and those after it: lines; of one line, sentences.
+    """Split a reply into the parts before and after its answer's marker: lines, or sentences of a single line.
 
-    The third says whether the last part before it is what stands before the marker on its own line (of one
-    paragraph, in its own sentence): that is a step only if it calculates.
+    The third value says whether the last part before it is the text before the marker on the same line (in a single
+    paragraph, the same sentence): that is a step only if it calculates.
     """
     running = "\n" not in text.strip()
     if anchor is None:
@@ -158,7 +160,7 @@ def _collected(parts: Sequence[str], found: AnswerSearch, *, lead: bool = False)
             lead = False
             break
         weight += sum([len(calculation.hashed) for calculation in step.calculations])
-        if weight > ALIKE:  # fewer numbers than that need no look
+        if weight > ALIKE:  # too few numbers to need the check
             kept = tuple([one for one in step.calculations if not one.hashed or _scattered(one, hashed)])
             step = step._replace(calculations=kept)
         steps.append(step)
@@ -171,7 +173,7 @@ def _collected(parts: Sequence[str], found: AnswerSearch, *, lead: bool = False)
 
 
 def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
-    """Say whether a calculation's numbers do not all fall on one hash with those before; note them down."""
+    """Record a calculation's numbers; return whether they stay within the limit of equal hashes."""
     for value in calculation.hashed:
         alike = hashed.setdefault(hash(value), set())
         if len(alike) <= ALIKE:
@@ -182,7 +184,7 @@ def _scattered(calculation: Calculation, hashed: dict[int, set[str]]) -> bool:
 
 
 def _step(line: str, last: str, *, look: bool) -> ChainStep:
-    """Read a line; `last` is the one before it."""
+    """Parse a line; `last` is the previous one."""
     annotations = [*_ANNOTATION.finditer(line)] if "<<" in line else []
     if not annotations:
         made, before = _equations(line, last) if look else ((), line)
@@ -221,9 +223,9 @@ _OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
 
 
 def _repeats(line: str, match: re.Match[str]) -> int:
-    """Return where the equals sign stands by which an annotation repeats the text before it; -1 where it does not.
+    """Return the index of the equals sign where an annotation repeats the text before it; -1 if it does not.
 
-    It does not where the text gives another result than the annotation.
+    It does not if the text gives another result than the annotation.
     """
     start, end = match.span()
     meant = match[1].rpartition("=")[2].strip()
@@ -234,7 +236,7 @@ def _repeats(line: str, match: re.Match[str]) -> int:
     if line[start - 1 : start] == "=" and line.startswith(meant, end):
         stop = end + len(meant)
         if line[stop : stop + 1] in _AFTER or (line[stop] in _STOPS and line[stop + 1 : stop + 2] in _AFTER):
-            return start - 1  # the usual case, at once
+            return start - 1  # fast path for the usual case
     awaits = _AWAITS.search(line, max(0, start - _SIGN), match.start())
     if awaits is None:
         return -1
@@ -249,14 +251,14 @@ def _repeats(line: str, match: re.Match[str]) -> int:
 
 
 def _alike(one: Exact | None, other: Exact | None) -> bool:
-    """Say whether two results are the same, but for a calculator's binary rounding: 16.83, 16.830000000000002."""
+    """Return whether two results agree up to a calculator's binary rounding: 16.83, 16.830000000000002."""
     if one is None or other is None:
         return one is other
     return one == other or abs(Fraction(one) - other) * BINARY <= abs(Fraction(other))
 
 
 def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]:
-    """Read the equations of a text without annotations, and what stands before the first of them."""
+    """Parse the equations of a text without annotations, and the text before the first of them."""
     equal = "=" in line or (not line.isascii() and any(sign in line for sign in "＝≈")) or "approx" in line
     said = says(line, equal=equal)
     if not said and not equal and not (last and _BREAKS_OFF.search(last[-_END:])):
@@ -270,7 +272,7 @@ def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]
 
 @lru_cache(maxsize=1 << 14)
 def _equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
-    """Read the equations of a line, and what stands before them; `said`: it may hold operations in words."""
+    """Parse the equations of a line, and the text before them; `said`: it may hold operations in words."""
     if _UNDECIDABLE.search(line):
         return (), line
     text = plain(spoken(line) if said else line)
@@ -280,7 +282,7 @@ def _equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
 
 
 def _tail(line: str, last: str) -> str:
-    """Return the last side of the line before, where an equation goes on over the end of that line."""
+    """Return the last side of the previous line if an equation continues over the line end."""
     if "<<" in last:
         return ""
     cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
@@ -294,7 +296,7 @@ def _tail(line: str, last: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def annotated(inside: str) -> Calculation:
-    """Read an annotation: the text between `<<` and `>>`."""
+    """Parse an annotation: the text between `<<` and `>>`."""
     found = tokens(undashed(normalise(inside)))
     sides: list[list[Token]] = [[]]
     for token in found:
@@ -339,10 +341,10 @@ _CURRENCY = re.compile(r"\s*[$€£¥₽]?\s*")
 
 
 def annotate(text: str) -> str:
-    """Write beside each equation what it calculates: `8 boxes * 24 = 192` as `8 boxes * 24 = <<8*24=192>>192`.
+    """Annotate each equation with its calculation: `8 boxes * 24 = 192` as `8 boxes * 24 = <<8*24=192>>192`.
 
-    An equation that is not read, is wrong, or comes to more than a number stays as it is, as does a text that has
-    annotations: what stands outside of them was left out on purpose, or by mistake.
+    An equation that is unreadable, wrong, or gives more than a number stays as it is, and so does a text that
+    already has annotations: unannotated equations in it were left so on purpose, or by mistake.
 
     Source: SPEC 3 (what an equation is), SPEC 17.
     """

@@ -1,4 +1,4 @@
-"""Chain of thought: is a model's reasoning sound, not only its answer."""
+"""Chain of thought metric: whether a model's reasoning is sound, not only its answer."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,10 +20,10 @@ from metrics.cot.expressions import Exact, shown
 from metrics.cot.first_error import REASONS, as_details, first_error
 
 LISTED = 200
-"""Calculations that are listed in an item's details; all of them are counted."""
+"""Maximum number of calculations listed in an item's details; all of them are counted."""
 
 LATEST_STEP = 8
-"""Steps from this one on are counted together where reports say at which the first wrong calculation stands."""
+"""Reports count this and all later steps together as the place of the first wrong calculation."""
 
 SOUNDNESS: Mapping[float | None, str] = {1.0: "sound", 0.0: "unsound", None: "not checkable"}
 
@@ -50,7 +50,7 @@ def steps_ratio(response: Chain, reference: Chain) -> float | None:
     steps, expected = len(response.steps), len(reference.steps)
     if not expected:
         return None
-    if 5 * steps < 4 * expected:  # whole numbers: the bounds are met exactly
+    if 5 * steps < 4 * expected:  # integer arithmetic keeps the bounds exact
         return max(0.2, steps / (0.8 * expected))
     if 5 * steps > 6 * expected:
         return max(0.5, 1.2 * expected / steps)
@@ -58,7 +58,7 @@ def steps_ratio(response: Chain, reference: Chain) -> float | None:
 
 
 def jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
-    """Return the Jaccard similarity of two sets, in [0, 1]; of two empty sets, 1.0."""
+    """Return the Jaccard similarity of two sets, in [0, 1]; 1.0 for two empty sets."""
     shared = len(one & other)
     union = len(one) + len(other) - shared
     return shared / union if union else 1.0
@@ -67,8 +67,7 @@ def jaccard(one: frozenset[Any], other: frozenset[Any]) -> float:
 def steps_similarity(response: Chain, reference: Chain) -> float | None:
     """L3: 0.4 J(operators) + 0.4 J(numbers) + 0.2 J(words); None without steps in the reference.
 
-    Operators and numbers are those of the calculations; words stand before the first calculation of each step
-    that has one.
+    Operators and numbers are those of the calculations; words are those before the first calculation of a step.
 
     Source: SPEC 3 (seed 004).
     """
@@ -82,7 +81,7 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 def sets(chain: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]]:
-    """Return the operators (`+ - * /`), the numbers and the words, of 2 letters or more, of a chain."""
+    """Return the operators (`+ - * /`), the numbers, and the words (of 2 or more letters) of a chain."""
     text = " ".join([step.before for step in chain.steps if step.calculations]).lower().replace("’", "'")
     return (
         frozenset().union(*[calculation.operators for calculation in chain.calculations]),
@@ -92,9 +91,9 @@ def sets(chain: Chain) -> tuple[frozenset[str], frozenset[Exact], frozenset[str]
 
 
 class Support(NamedTuple):
-    """Where the operands of a calculation come from: `question`, `constant`, a calculation's number, or ''.
+    """Source of a calculation's operands: `question`, `constant`, a calculation's number, or ''.
 
-    `coherent`: every one is known.
+    `coherent`: every operand has a source.
     """
 
     origins: tuple[str, ...]
@@ -104,9 +103,9 @@ class Support(NamedTuple):
 def supports(chain: Chain, given: Mapping[Exact, str], constants: Sequence[Exact] = ()) -> list[Support]:
     """Trace the operands of each calculation, in order.
 
-    An operand is known as a number of the question, a known constant, or the result that an earlier coherent
-    calculation shows (right or wrong); the result of a calculation that is not coherent stays unknown, so that a
-    number from nowhere does not become known by being restated.
+    An operand is known if it is a number of the question, a known constant, or the result shown by an earlier
+    coherent calculation (right or wrong); the result of an incoherent calculation stays unknown, so that restating
+    a number without a source does not make it known.
 
     Source: SPEC 3 (seed 004).
     """
@@ -132,12 +131,12 @@ def accuracy(chain: Chain) -> float | None:
 
 
 def coherence(traced: Sequence[Support]) -> float | None:
-    """Return the share of calculations all of whose operands are known; None without calculations.
+    """Return the share of calculations with only known operands; None without calculations.
 
-    The reference answers of GSM8K's test set themselves have 0.844 here, not 1.0 (mean of the 1313 that calculate;
-    711 of their 4521 calculations fall short). Some 350 of these use a number that neither the question nor any
-    calculation gives: units of measure and time (with 7, 12, 24, 60, 100 and 365 as `known_constants` the mean is
-    0.898), 0.01 for a percent, 2 for a way there and back, and steps done in the head. The others build on them.
+    The reference answers of GSM8K's test set have 0.844, not 1.0 (mean of the 1313 that calculate; 711 of their
+    4521 calculations fall short). Some 350 of these use a number that neither the question nor any calculation
+    gives: units of measure and time (with 7, 12, 24, 60, 100 and 365 as `known_constants` the mean is 0.898), 0.01
+    for a percent, 2 for a round trip, and steps done in the head. The others build on them.
 
     Source: SPEC 3 (seed 004).
     """
@@ -145,10 +144,10 @@ def coherence(traced: Sequence[Support]) -> float | None:
 
 
 def soundness(response: Chain, reference: Chain, right: float | None, known: float | None) -> float | None:
-    """L4: 0.75 accuracy + 0.25 coherence: the shares of calculations that are `right`, and all `known` of operands.
+    """L4: 0.75 accuracy + 0.25 coherence, from the shares of calculations that are `right` and all `known`.
 
-    0.0 when the response has no calculations and the reference has; None when neither has, or the reference has
-    no steps.
+    0.0 if the response has no calculations but the reference has; None if neither has, or the reference has no
+    steps.
 
     Source: SPEC 3 (seed 004).
     """
@@ -158,10 +157,10 @@ def soundness(response: Chain, reference: Chain, right: float | None, known: flo
 
 
 def sound(response: Chain, reference: Chain, right_answer: float | None, right: float | None) -> float | None:
-    """Return 1.0 where the answer is right and no calculation wrong, else 0.0; None where that cannot be told.
+    """Return 1.0 if the answer is right and no calculation is wrong, else 0.0; None if undecidable.
 
-    It cannot without an answer in the reference, and not where the answer is right, the reference calculates, and
-    nothing in the chain is decidable: such a chain is not checkable. `right` is the share of right calculations.
+    It is undecidable without an answer in the reference, and if the answer is right and the reference calculates
+    but nothing in the chain can be checked. `right` is the share of right calculations.
 
     Source: ours (SPEC 3).
     """
@@ -173,14 +172,14 @@ def sound(response: Chain, reference: Chain, right_answer: float | None, right: 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Score a chain of thought: the weighted sum of the four levels.
 
-    sample: `question`, `reference` (a GSM8K answer; only `#### n` where there is no reasoning), `response`. A
-    level that is not applicable leaves the sum, whose weights are renormalised. A response without an answer has
-    status `no_answer`, L1 0.0, and the other levels all the same.
+    sample: `question`, `reference` (a GSM8K answer; only `#### n` without reasoning), `response`. The sum leaves
+    out levels that are not applicable, with the weights renormalised. A response without an answer has status
+    `no_answer` and L1 0.0; the other levels are computed as usual.
 
-    Parts: `l1` … `l4`; `accuracy` and `coherence`, which L4 is made of; `right_answer_invalid_chain`, 1.0 where
-    the answer is right and a calculation is wrong; `sound` (of ours, beside the seed's score), 1.0 where the answer
-    is right and the chain holds, None where it is not checkable. `first_error` in the details is the first wrong
-    step (`metrics.cot.first_error`), None where there is none; the reason names its kind.
+    Parts: `l1` … `l4`; `accuracy` and `coherence`, the components of L4; `right_answer_invalid_chain`, 1.0 if the
+    answer is right and a calculation is wrong; `sound` (ours, not in the seed's score), 1.0 if the answer is right
+    and the chain holds, None if it cannot be checked. `first_error` in the details is the first wrong step
+    (`metrics.cot.first_error`), None if there is none; the reason names its kind.
 
     Source: SPEC 3 (seed 004).
     """
@@ -225,7 +224,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 
 def weighted(levels: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
-    """Return the weighted mean of the levels that are applicable, in [0, 1]; None if they weigh nothing.
+    """Return the weighted mean of the applicable levels, in [0, 1]; None if they have no weight.
 
     Source: SPEC 1 and 3.
     """
@@ -292,7 +291,7 @@ class Weights(Frozen):
 
 
 class Options(Frozen):
-    """How chains are weighed."""
+    """Options of the chain of thought metric."""
 
     weights: Weights = Weights()
     known_constants: tuple[Number, ...] = Field(
@@ -301,7 +300,7 @@ class Options(Frozen):
 
 
 def _crossed(details: Mapping[str, Any]) -> tuple[str, str]:
-    """Name a response's cell: is its answer right, does its chain hold."""
+    """Name a response's cell: whether its answer is right, and whether its chain holds."""
     answer = "none" if details.get("answer") is None else "right" if details.get("right") else "wrong"
     chain = "invalid" if details.get("first_wrong_step") else "valid" if details.get("n_calculations") else "bare"
     return answer, chain

@@ -1,5 +1,5 @@
 # ruff: noqa: SIM905 - word lists read best as running text
-"""The equations in a line of plain text: each equality whose left side calculates, if it is decidable."""
+"""Equations in a line of plain text: each decidable equality whose left side calculates."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ _LABELS = frozenset(
     "step day week month year part case stage phase line item шаг день неделя месяц этап пункт часть "
     "步骤 第 步 方案 情况".split()
 )
-"""What is numbered, so that a dash or a colon after its number is punctuation: `Step 1 - 5 + 3 = 8`."""
+"""Nouns before a number after which a dash or colon is punctuation: `Step 1 - 5 + 3 = 8`."""
 
 _ORDERED = ("年级", "班", "号", "等奖", "楼")
-"""What a number only names where it stands before: 5 年级."""
+"""Nouns that make the number before them a name: 5 年级."""
 
 _VAGUE = frozenset(
     "about approximately around roughly nearly almost exactly just only usd us eur rs rub cny rmb aud cad gbp "
@@ -63,7 +63,7 @@ _BACK = 5
 
 
 class Equation(NamedTuple):
-    """An equality: its sides' tokens, units left out, where it begins in the text, and what recomputing it gave."""
+    """An equality: its sides' tokens without units, its start in the text, and the result of recomputing it."""
 
     left: Sequence[Token]
     sign: Token
@@ -72,12 +72,12 @@ class Equation(NamedTuple):
 
     @property
     def tokens(self) -> list[Token]:
-        """All tokens, the equals sign among them."""
+        """All tokens, including the equals sign."""
         return [*self.left, self.sign, *self.right]
 
 
 class _Left(NamedTuple):
-    """A left side, and other ones that a dash may set off (`Day 1 - 5 + 3 = 8`); `loose`: more may belong to it."""
+    """A left side, and alternatives after a dash (`Day 1 - 5 + 3 = 8`); `loose`: more may belong to it."""
 
     side: list[Token]
     others: Sequence[list[Token]] = ()
@@ -87,11 +87,11 @@ class _Left(NamedTuple):
 def equations(text: str) -> Iterator[Equation]:
     """Yield the equations of a line of plain text, in order.
 
-    In `a = b = c` each equality whose left side has an operator is one. A left side reaches back as far as the
-    tokens make an expression (words after a number are its unit). In `3 / 2 = 1.5 + 3 = 4.5` there are two:
-    where a right side is not the left one's value, but begins with it, it gives that number. What is not decidable
-    is no equation: an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 =
-    8`), a time of day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
+    In `a = b = c` each equality whose left side has an operator is one. A left side extends back as far as the
+    tokens form an expression (words after a number are its unit). `3 / 2 = 1.5 + 3 = 4.5` gives two: a right side
+    that differs from the left value but begins with it counts as that number. Undecidable equalities are left out:
+    an unknown in letters or words (`2x + 8 = 22`, `21 - 3 = 2 * Sally's books`, `half of 10 + 3 = 8`), a time of
+    day, a label (`Part 1 + Part 2`), a part of something (`1/2 dozen = 6`), a question.
     """
     found = joined(tokens(text))
     for at, sign in enumerate(found):
@@ -114,12 +114,12 @@ def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
     if wrong is None or wrong.verdict.right:
         return wrong
     if left.loose or loose or _unsaid(wrong) or _names_a_part(found, wrong):
-        return None  # it is wrong only if it is complete
+        return None  # only a complete equality can be wrong
     return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, end) else wrong
 
 
 def _recomputed(left: _Left, sign: Token, right: Sequence[Token]) -> Equation | None:
-    """Recompute an equality in the ways it may be read, until it is right in one of them."""
+    """Recompute an equality in each of its readings, until one is right."""
     leading = _leading(right)
     ends = [right] if len(leading) == len(right) else [right, leading]
     if [token.text for token in right[1:4:2]] == ["/", "*"]:
@@ -136,13 +136,13 @@ def _recomputed(left: _Left, sign: Token, right: Sequence[Token]) -> Equation | 
 
 
 def _unsaid(equation: Equation) -> bool:
-    """Say whether a result in two units (`1 hour 15 minutes`) is one of numbers that do not all name theirs."""
+    """Return whether a result in two units (`1 hour 15 minutes`) is from numbers some of which lack a unit."""
     compound = any(token.kind == "open" and token.mark for token in equation.right)
     return compound and not all(unit(token.mark) for token in equation.left if token.kind == "number")
 
 
 def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
-    """Say whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
+    """Return whether a left side is one fraction of something: `1/2 dozen = 6`, `3/5 of the rest = (3/5) * 700`."""
     numeric = [token for token in equation.left if token.kind == "number"]
     if {"/"} != {token.text for token in equation.left if token.kind == "operator"} or len(numeric) != _PAIR:
         return False
@@ -158,7 +158,7 @@ _PAIR = 2
 
 
 def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
-    """Say whether a result is cut or rounded up on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`."""
+    """Return whether a result is rounded on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`."""
     expected, given = equation.verdict.expected, equation.verdict.found
     if expected is None or given is None or len(equation.right) > 1:
         return False
@@ -178,7 +178,7 @@ _VARIABLES = frozenset("ху")
 
 
 def _variable(found: Sequence[Token], at: int) -> bool:
-    """Say whether a word is a variable: one letter that touches a number, a bracket, or an operation."""
+    """Return whether a word is a variable: one letter next to a number, a bracket, or an operation."""
     token = found[at]
     letter = token.text
     if len(letter) != 1 or not (
@@ -199,13 +199,13 @@ def _variable(found: Sequence[Token], at: int) -> bool:
 
 
 class _UndecidableError(Exception):
-    """A side of an equation holds what is no number: a variable, an unknown in words, a label."""
+    """A side of an equation contains something other than a number: a variable, an unknown in words, a label."""
 
 
 def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
     """Return the expression that ends before the token at `at`, without units; None if there is none.
 
-    A number before another one that only belongs to a name (`10 2-legged animals`) counts in its stead.
+    A number that belongs to a name (`10 2-legged animals`) is replaced by the number before it.
     """
     left, first = _backwards(found, at)
     label = _label(found, first, at)
@@ -218,7 +218,7 @@ def _leftwards(found: Sequence[Token], at: int) -> _Left | None:
 
 
 def _label(found: Sequence[Token], first: int, at: int) -> str:
-    """Say whether the number at `first` names something that a number before it counts: `-`, perhaps `?`, or ''."""
+    """Return how the number at `first` labels what the number before it counts: `-`, perhaps `?`, or ''."""
     if not 0 < first < at - 1 or found[first].kind != "number" or found[first + 1].kind != "word":
         return ""
     counted = [token.kind for token in found[max(0, first - 2) : first]]
@@ -228,7 +228,7 @@ def _label(found: Sequence[Token], first: int, at: int) -> str:
 
 
 def _backwards(found: Sequence[Token], at: int) -> tuple[_Left | None, int]:
-    """Read an expression backwards from the token at `at`; return it, and where it begins."""
+    """Parse an expression backwards from the token at `at`; return it with its start."""
     side: list[Token] = []
     named: list[str] = []
     unit = ""
@@ -272,7 +272,7 @@ def _counted(found: Sequence[Token], at: int, token: Token, named: list[str]) ->
 
 
 def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> int:
-    """Return where an expression, read backwards as far as `side`, goes on before a word; -1 where it does not."""
+    """Return where an expression parsed backwards to `side` continues before a word; -1 if it does not."""
     if _variable(found, at):
         raise _UndecidableError
     if side and side[-1].kind in {"number", "open"}:
@@ -285,7 +285,7 @@ def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: 
 
 
 def _ends(found: Sequence[Token], at: int, side: Sequence[Token], words: int) -> bool:
-    """Say whether an expression, read backwards as far as `side`, does not reach over the token at `at`."""
+    """Return whether an expression parsed backwards to `side` ends after the token at `at`."""
     token = found[at]
     nearest = side[-1].kind if side else "equals"
     if token.kind == "close" and nearest == "number":
@@ -296,7 +296,7 @@ def _ends(found: Sequence[Token], at: int, side: Sequence[Token], words: int) ->
 
 
 def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
-    """Say whether a closing bracket ends a step's number: `(1) 5 * 3`, `(a) 5 * 3`, `Step 1) 5 * 3`."""
+    """Return whether a closing bracket ends a step's number: `(1) 5 * 3`, `(a) 5 * 3`, `Step 1) 5 * 3`."""
     if at < 2:  # noqa: PLR2004 - the number, and what stands before it
         return False
     label = found[at - 2]
@@ -308,7 +308,7 @@ _NAME_WORDS = 4
 
 
 def _plus(found: Sequence[Token], at: int) -> int:
-    """Return where a plus stands before words that name the next number (`7 + Cynthia's 8`); -1 where none does."""
+    """Return the index of a plus before words that name the next number (`7 + Cynthia's 8`); -1 if none."""
     for place in range(at - 1, max(0, at - _NAME_WORDS) - 1, -1):
         if found[place].text == "+":
             return place
@@ -318,14 +318,14 @@ def _plus(found: Sequence[Token], at: int) -> int:
 
 
 def _juxtaposed(token: Token, after: str, words: int) -> bool:
-    """Say whether a token cannot stand before the next: two numbers in a row, an operator before a unit."""
+    """Return whether a token cannot precede the next: two numbers in a row, an operator before a unit."""
     if token.kind in {"number", "close", "percent"}:
         return after == "number" or (after == "open" and words > 0)
     return words > 0 or after in {"close", "equals"}
 
 
 def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | None:
-    """Say how an expression begins, before which the token at `place` stands."""
+    """Return how an expression begins after the token at `place`."""
     before = found[place] if place >= 0 else None
     loose = False
     if side and side[0].text == "-":
@@ -357,7 +357,7 @@ _RANGE = ["number", "operator", "number"]
 
 
 def _balanced(side: list[Token]) -> list[Token]:
-    """Cut off what stands before an open bracket at the left end; return nothing if the rest is no expression."""
+    """Cut off what precedes an unbalanced bracket at the left end; return nothing if the rest is no expression."""
     opened: list[int] = []
     depth = 0
     for at, token in enumerate(side):
@@ -376,7 +376,7 @@ def _balanced(side: list[Token]) -> list[Token]:
 
 
 def _readable(side: Sequence[Token]) -> bool:
-    """Say whether operands and operators take turns; a division by zero may be read."""
+    """Return whether operands and operators alternate; division by zero is readable."""
     pairs = [(one.kind, other.kind) for one, other in pairwise(side) if other.text != "√"]
     return ("operator", "operator") not in pairs and (not side or side[-1].kind != "operator")
 
@@ -415,7 +415,7 @@ def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> tuple
 
 
 def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:
-    """Say whether a right side may go on after a word: it is a unit, or vague (`= about 5`)."""
+    """Return whether a right side may continue after a word: it is a unit, or vague (`= about 5`)."""
     word = found[at].text
     last = side[-1].kind if side else "equals"
     if word not in units and _variable(found, at):
@@ -426,7 +426,7 @@ def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: froze
 
 
 def _manifold(found: Sequence[Token], at: int) -> bool:
-    """Say whether a number counts how many times an unknown there is: `= 2 times the price`; not `a week`."""
+    """Return whether a number multiplies an unknown: `= 2 times the price`; not `a week`."""
     follows = found[at + 1] if at + 1 < len(found) else None
     named = follows is not None and follows.kind == "word" and (follows.text[0].isupper() or follows.text in _NAMED)
     return named and found[at].text == "times"
@@ -436,7 +436,7 @@ _NAMED = frozenset({"the", "his", "her", "their", "its", "what"})
 
 
 def _leading(side: Sequence[Token]) -> Sequence[Token]:
-    """Return the number that an expression begins with, sign and percent sign included; all of it if none."""
+    """Return the number at the start of an expression, with sign and percent sign; all of it if there is none."""
     first = 1 if side[0].text == "-" else 0
     if len(side) <= first or side[first].kind != "number":
         return side
@@ -445,16 +445,16 @@ def _leading(side: Sequence[Token]) -> Sequence[Token]:
 
 
 def _splits(word: str) -> bool:
-    """Say whether a word after a number is no unit, but begins or joins a clause: `6 days would be -25000`."""
+    """Return whether a word after a number is no unit, but begins or joins a clause: `6 days would be -25000`."""
     lowered = word.lower()
     return lowered in _SPLITTING or (word >= _HAN and word.endswith(_SPLITTING_HAN))
 
 
 def _operates(found: Sequence[Token], at: int) -> bool:
-    """Say whether the word at `at`, before an expression, makes it say more than its digits: `half of 10 + 3 = 8`.
+    """Return whether the word at `at` changes the value of the expression after it: `half of 10 + 3 = 8`.
 
-    A word of operation does where it has something to operate on: a number, a part (`half of`), an operation's verb
-    (`multiply it by`), or the function whose bracket it touches. It does not in `a total of 65 * 170 = 10,550`.
+    An operation word does if it has an operand: a number, a part (`half of`), an operation's verb (`multiply it
+    by`), or the function whose bracket it touches. It does not in `a total of 65 * 170 = 10,550`.
     """
     token = found[at]
     if token.text >= _HAN:
@@ -472,7 +472,7 @@ def _operates(found: Sequence[Token], at: int) -> bool:
 
 
 def _of_part(words: Sequence[str], before: Token | None) -> bool:
-    """Say whether words (nearest first) speak of a part: `half of the`, `20% of the`."""
+    """Return whether words (nearest first) describe a part: `half of the`, `20% of the`."""
     for k, word in enumerate(words):
         if word in _SPLITTING:
             return False

@@ -1,4 +1,4 @@
-"""Arithmetic as a chain of thought writes it: tokens, and exact values. Parsed, never evaluated by Python."""
+"""Arithmetic in chains of thought: tokens, and exact values. Parsed, never evaluated by Python."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,22 +9,21 @@ from typing import Literal, NamedTuple
 from data.numerals import MOST_DIGITS, exact
 
 Exact = int | Fraction
-"""An exact number: an int where it is whole (they hash and compare alike, and ints are fast)."""
+"""An exact number: an int if it is whole (they hash and compare equal, and ints are fast)."""
 
 Kind = Literal["number", "operator", "open", "close", "equals", "percent", "word", "break"]
 
 MOST_TOKENS = 300
-"""An expression with more tokens is not read."""
+"""Maximum number of tokens of an expression."""
 
 DEEPEST = 50
-"""Brackets nested more deeply are not read."""
+"""Maximum depth of brackets."""
 
 
 class Token(NamedTuple):
-    """A token, where it begins and ends in the text it was read from, and the value of a number.
+    """A token, its start and end in the source text, and the value of a number.
 
-    `mark` is the unit after a number, the dash that a minus is written as, or the hyphen before a word
-    (`10-year`).
+    `mark` is the unit after a number, the dash used as a minus, or the hyphen before a word (`10-year`).
     """
 
     kind: Kind
@@ -36,9 +35,9 @@ class Token(NamedTuple):
 
 
 class Operand(NamedTuple):
-    """A number of an expression as it is written, and the values that it may be known by.
+    """A number of an expression as written, and the values that it may represent.
 
-    `20%` may be known as 20 or 0.2, the 5 of `-5` as 5 or -5, and both numbers of `1/3` as 1/3.
+    `20%` may be 20 or 0.2, the 5 of `-5` may be 5 or -5, and both numbers of `1/3` may be 1/3.
     """
 
     text: str
@@ -68,8 +67,8 @@ _NUMERIC = frozenset({"number", "close", "percent"})
 def tokens(text: str) -> list[Token]:
     """Split a normalised text into tokens; currency signs and white space are dropped.
 
-    A lone `x` between numbers is a multiplication, and so are `times`, and `of` after a percentage or a fraction;
-    a colon between numbers is a division. A dash between numbers is a minus, elsewhere a break.
+    A lone `x` between numbers is a multiplication, and so are `times`, and `of` after a percentage or a fraction; a
+    colon between numbers is a division. A dash between numbers is a minus, elsewhere a break.
     """
     found: list[Token] = []
     unsettled = False
@@ -93,7 +92,7 @@ _MINUSES = frozenset({"-", "–", "—"})
 
 
 def _settled(found: Sequence[Token]) -> Iterator[Token]:
-    """Say of each word, colon and dash what it is, and drop the second half of units such as km/h."""
+    """Resolve the kind of each word, colon and dash, and drop the second half of units such as km/h."""
     skipped = hyphened = False
     for at, token in enumerate(found):
         if skipped:
@@ -125,19 +124,19 @@ def _settled(found: Sequence[Token]) -> Iterator[Token]:
 
 
 def _even(found: Sequence[Token], at: int) -> bool:
-    """Say whether a token has a space on both sides, or on none."""
+    """Return whether a token has a space on both sides, or on none."""
     return (found[at - 1].end == found[at].start) == (found[at].end == found[at + 1].start)
 
 
 def _hyphen(found: Sequence[Token], at: int, before: Kind) -> bool:
-    """Say whether a dash joins a word: `sit-ups`, `16-ounce`; not `16-x`."""
+    """Return whether a dash joins a word: `sit-ups`, `16-ounce`; not `16-x`."""
     touches = before in {"word", "number"} and found[at - 1].end == found[at].start
     word = found[at + 1]
     return touches and found[at].end == word.start and (before == "word" or len(word.text) > 1)
 
 
 def _per(found: Sequence[Token], at: int, before: Kind) -> bool:
-    """Say whether a slash before a word belongs to a unit: `km/h`, `$2/egg`; not `12 / x`."""
+    """Return whether a slash before a word belongs to a unit: `km/h`, `$2/egg`; not `12 / x`."""
     word = found[at + 1].text
     touches = found[at - 1].end == found[at].start
     named = len(word) > 1 or word >= "\u2e80"
@@ -147,7 +146,7 @@ def _per(found: Sequence[Token], at: int, before: Kind) -> bool:
 
 
 def _word(found: Sequence[Token], at: int, before: Kind, after: Kind) -> Token:
-    """Return what a word stands for: an operation, a percent sign, or itself."""
+    """Return the meaning of a word: an operation, a percent sign, or the word itself."""
     token = found[at]
     lowered = token.text.lower()
     if after in {"number", "open"}:
@@ -176,7 +175,7 @@ def _part(found: Sequence[Token], at: int) -> bool:
 
 
 def number(text: str) -> Exact | None:
-    """Return the value of a number token; None if it is longer than is read, or not one number (`1.2.3`)."""
+    """Return the value of a number token; None if it is too long, or not one number (`1.2.3`)."""
     text = text.rstrip(".…")
     if text.isdigit():
         return int(text) if len(text) <= MOST_DIGITS else None
@@ -195,7 +194,7 @@ def _whole(value: Fraction) -> Exact:
 
 
 def decimals(text: str) -> int:
-    """Return how many decimals a number token shows."""
+    """Return the number of decimals of a number token."""
     text = text.rstrip(".…")
     if text.isdigit():
         return 0
@@ -209,12 +208,12 @@ Base = Literal["", "running", "first"]
 
 
 def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base: Base = "") -> Exact | None:
-    """Return the exact value of an expression of `+ - * / ^ √`, brackets and percents; None if it is none.
+    """Return the exact value of an expression of `+ - * / ^ √`, brackets and percents; None if invalid.
 
-    A percent sign multiplies by `percent`. A percentage that is added or taken away is one of nothing (`base` ''),
-    of what stands before it (`running`), or of the first term (`first`).
-    Units (words after a number) are skipped. A power beyond some 4000 bits, a root that is not rational, a division
-    by zero, more than 300 tokens or brackets deeper than 50 make no expression.
+    A percent sign multiplies by `percent`. An added or subtracted percentage is a percentage of nothing (`base`
+    ''), of the value before it (`running`), or of the first term (`first`). Units (words after a number) are
+    skipped. Powers beyond some 4000 bits, irrational roots, division by zero, more than 300 tokens and brackets
+    deeper than 50 are invalid.
     """
     if len(found) == 1:
         return found[0].value
@@ -229,7 +228,7 @@ def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base:
 
 
 def _units(found: Sequence[Token]) -> bool:
-    """Say whether there are words, all of them units; a word before a number is none, and nothing can be read."""
+    """Return whether there are words, all of them units; a word before a number is not, and is unreadable."""
     words = False
     for at, token in enumerate(found):
         if token.kind == "word":
@@ -244,7 +243,7 @@ class _UnreadableError(Exception):
 
 
 class _Parser:
-    """A recursive descent over sum, product and factor, with exact arithmetic."""
+    """A recursive-descent parser over sum, product and factor, with exact arithmetic."""
 
     def __init__(self, found: Sequence[Token], percent: Exact, base: Base) -> None:
         self.found = found
@@ -253,7 +252,7 @@ class _Parser:
         self.at = 0
 
     def _next(self, *texts: str) -> str:
-        """Take the next token if it is an operator among these; the empty string if not."""
+        """Take the next token if it is one of these operators; else return the empty string."""
         if self.at < len(self.found) and (text := self.found[self.at].text) in texts:
             self.at += 1
             return text
@@ -272,7 +271,7 @@ class _Parser:
         return value
 
     def _share(self, start: int) -> bool:
-        """Say whether the term read from `start` is one percentage, and nothing else."""
+        """Return whether the term read from `start` is a single percentage."""
         return self.at == start + 2 and self.found[self.at - 1].kind == "percent"
 
     def _product(self, depth: int) -> Exact:
@@ -326,7 +325,7 @@ def _power(base: Exact, exponent: Exact) -> Exact:
 
 
 def _root(value: Exact) -> Exact:
-    """Return the square root where it is rational."""
+    """Return the square root if it is rational."""
     square = Fraction(value)
     if square < 0:
         raise _UnreadableError
@@ -337,7 +336,7 @@ def _root(value: Exact) -> Exact:
 
 
 def divide(over: Exact, under: Exact) -> Exact:
-    """Divide exactly; an int where the quotient is whole.
+    """Divide exactly; an int if the quotient is whole.
 
     Raises:
         ZeroDivisionError: the divisor is 0.
@@ -349,7 +348,7 @@ def divide(over: Exact, under: Exact) -> Exact:
 
 
 def operands(found: Sequence[Token]) -> list[Operand]:
-    """Return the numbers of an expression, each with the values that it may be known by."""
+    """Return the numbers of an expression, each with the values that it may represent."""
     read: list[Operand] = []
     mixed = not _OTHERWISE_KNOWN.isdisjoint([token.text for token in found])
     for at, token in enumerate(found):
@@ -364,11 +363,11 @@ def operands(found: Sequence[Token]) -> list[Operand]:
 
 
 _OTHERWISE_KNOWN = frozenset("/-%")
-"""Signs by which a number may be known by another value than its own."""
+"""Signs that give a number another possible value."""
 
 
 def _others(found: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
-    """Yield what else a number may be known by: its fraction in lowest terms, its negative, its percent."""
+    """Yield a number's other possible values: its fraction in lowest terms, its negative, its percentage."""
     for left in (at, at - 2):
         if left >= 0 and left + 2 < len(found) and found[left + 1].text == "/":
             over, under = found[left].value, found[left + 2].value
@@ -381,7 +380,7 @@ def _others(found: Sequence[Token], at: int, value: Exact) -> Iterator[Exact]:
 
 
 def operators(found: Sequence[Token]) -> frozenset[str]:
-    """Return the operations of an expression, signs of numbers not counted."""
+    """Return the operations of an expression, without signs of numbers."""
     if len(found) == 1:
         return frozenset()
     signs: set[str] = set()
@@ -395,8 +394,8 @@ def operators(found: Sequence[Token]) -> frozenset[str]:
 
 
 def shown(value: Exact) -> str:
-    """Write an exact number down: as a decimal where it is finite and short, else as a fraction."""
-    if value.denominator == 1 and abs(value.numerator) < 10**15:  # the usual case, at once
+    """Format an exact number: as a decimal if it is finite and short, else as a fraction."""
+    if value.denominator == 1 and abs(value.numerator) < 10**15:  # fast path for the usual case
         return str(value.numerator)
     fraction = Fraction(value)
     if max(fraction.numerator.bit_length(), fraction.denominator.bit_length()) > 3000:  # noqa: PLR2004 - some 900 digits

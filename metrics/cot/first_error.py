@@ -1,4 +1,4 @@
-"""The first wrong step of a chain, found by the reference's calculations: which, of what kind, and beside which."""
+"""The first wrong step of a chain, found by comparison with the reference's calculations."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -23,10 +23,10 @@ REASONS: Mapping[Kind, str] = {
     "stopped early": "stopped early",
     "misread final": "final answer misread",
 }
-"""What a score's reason says of each kind; reports count typical errors by it."""
+"""Text of each kind in a score's reason; reports count typical errors by it."""
 
 MOST = 200
-"""Calculations of a chain that are compared with the reference's; a longer chain is not looked at further."""
+"""Maximum number of a chain's calculations compared with the reference; later ones are ignored."""
 
 _PAIRED = 2
 _FEWEST_TERMS = 3
@@ -38,9 +38,9 @@ _HUNDRED = 100
 class FirstError(NamedTuple):
     """The first wrong step.
 
-    `step` from 1 (the answer's line counts as one after the last where it calculates nothing), the rule that found
-    it, its kind, the calculation that is wrong ('' on the answer's line), and the reference's one beside it ('' for
-    a slip, which `expected` corrects).
+    `step` from 1 (the answer's line counts as one after the last if it calculates nothing), the rule that found it,
+    its kind, the wrong calculation ('' on the answer's line), and the matching reference calculation ('' for a
+    slip, which `expected` corrects).
     """
 
     step: int
@@ -52,15 +52,15 @@ class FirstError(NamedTuple):
 
 
 def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, right: bool) -> FirstError | None:
-    """Return the first wrong step of a chain; None where there is none, or nothing to compare it with.
+    """Return the first wrong step of a chain; None if there is none, or nothing to compare it with.
 
     `given` are the numbers of the question.
 
-    First the step with a wrong calculation. Where the answer is wrong, then the first calculation whose value the
-    reference does not come to, neither at the end of a calculation nor on the way through one; it is compared with
-    the reference's calculation that stood to be done. Where each value is one of the reference's, the line of the
-    answer: the chain stopped early, or its end was misread. A chain with a right answer and no wrong calculation
-    has none.
+    A step with a wrong calculation comes first. Otherwise, if the answer is wrong, it is the first calculation
+    whose value the reference never reaches, neither as a result nor as an intermediate value; it is compared with
+    the reference calculation due next. If all values are the reference's, it is the answer's line: the chain
+    stopped early, or took the wrong value as its answer. A chain with a right answer and no wrong calculation has
+    none.
 
     Source: SPEC 3.
     """
@@ -84,7 +84,7 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
 
 
 def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact]]) -> list[bool]:
-    """Say of each calculation whether it follows the reference: by itself, or as a way to a later one that does."""
+    """Return for each calculation whether it follows the reference: itself, or as a step to a later one."""
     sources: dict[Exact, frozenset[Exact]] = {}
     followed: list[bool] = []
     for one in made:
@@ -103,7 +103,7 @@ def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact
 
 
 def _known(operand: Operand, support: Collection[Exact], sources: Mapping[Exact, frozenset[Exact]]) -> bool:
-    """Say whether an operand is one that the reference's value is made of, or made of such ones in the chain."""
+    """Return whether an operand is among those of the reference's value, or made from such in the chain."""
     if operand.value in support or any(_formed(value, support) for value in operand.known_by):
         return True
     below = sources.get(operand.value)
@@ -114,7 +114,7 @@ _ALWAYS = frozenset({1, _HUNDRED})
 
 
 def _formed(value: Exact, support: Collection[Exact]) -> bool:
-    """Say whether a value is always known, or known in percent, as the rest of the whole, or as an inverse."""
+    """Return whether a value is known by itself, as a percentage, as the rest of the whole, or as an inverse."""
     return (
         value in _ALWAYS
         or value * _HUNDRED in support
@@ -126,7 +126,7 @@ def _formed(value: Exact, support: Collection[Exact]) -> bool:
 
 
 class _Meant(NamedTuple):
-    """What a reference comes to, and what each value is made of; its calculations' results, and their operands."""
+    """The reference's values with their operands, and its calculations' results with theirs."""
 
     values: dict[Exact, frozenset[Exact]]
     results: frozenset[Exact]
@@ -135,7 +135,7 @@ class _Meant(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _meant(reference: Chain) -> _Meant:
-    """Return what the reference comes to, at ends and on the way, and what each value is made of."""
+    """Return the reference's results and intermediate values, each with its operands."""
     meant: dict[Exact, frozenset[Exact]] = {}
     for made in reference.calculations:
         own = frozenset(value for operand in made.operands for value in operand.known_by)
@@ -148,7 +148,7 @@ def _meant(reference: Chain) -> _Meant:
 
 
 def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> frozenset[Exact] | None:
-    """Return what the reference's value that a calculation comes to is made of; None where it comes to none."""
+    """Return the operands of the reference's value that a calculation reaches; None if it reaches none."""
     forms = [*made.results]
     if "%" in made.text or "/100" in made.text or ".0" in made.text:
         forms += [form for value in made.results for form in (value * _HUNDRED, divide(value, _HUNDRED))]
@@ -156,13 +156,13 @@ def _support(made: Calculation, meant: Mapping[Exact, frozenset[Exact]]) -> froz
 
 
 def _waiting(reference: Chain, done: Collection[Exact]) -> list[Calculation]:
-    """Return the reference's calculations that stand to be done."""
+    """Return the reference calculations that are due next."""
     return [one for one in reference.calculations if not any(value in done for value in one.results)]
 
 
 @lru_cache(maxsize=4096)
 def _partial(side: str) -> frozenset[Exact]:
-    """Return the values on the way through an expression: of its parts, and of its terms in any order."""
+    """Return the intermediate values of an expression: of its parts, and of its terms in any order."""
     found = tokens(side) if not side.strip().isdigit() else ()
     values: set[Exact] = set()
     if not _LEAST_TOKENS <= len(found) <= _MOST_TOKENS:
@@ -185,7 +185,7 @@ _ENDS = frozenset({"number", "close", "percent"})
 
 
 def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
-    """Return the signed terms (or factors) of an expression that is one sum (or one product); else nothing."""
+    """Return the signed terms (or factors) of an expression that is a single sum (or product); else nothing."""
     parts: list[tuple[str, list[Token]]] = [(signs[0], [])]
     depth = 0
     for token in found:
@@ -205,7 +205,7 @@ def _terms(found: Sequence[Token], signs: tuple[str, str]) -> list[Exact]:
 
 
 def _matching_calculation(made: Calculation, reference: Chain, done: Collection[Exact]) -> Calculation:
-    """Return the calculation of the reference that one is most like, among those that are not done yet."""
+    """Return the most similar reference calculation among those not done yet."""
     waiting = _waiting(reference, done) or reference.calculations
     numbers = [operand.value for operand in made.operands]
 
@@ -217,7 +217,7 @@ def _matching_calculation(made: Calculation, reference: Chain, done: Collection[
 
 
 def _without(numbers: Sequence[Exact], one: Calculation) -> list[Exact]:
-    """Return the numbers that are not operands of a calculation, each as often as it has too few of them."""
+    """Return the numbers missing from a calculation's operands, with multiplicity."""
     rest = [*numbers]
     for operand in one.operands:
         if operand.value in rest:
@@ -226,7 +226,7 @@ def _without(numbers: Sequence[Exact], one: Calculation) -> list[Exact]:
 
 
 def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collection[Exact]) -> Kind:
-    """Say what happened in a calculation: `beside` is the reference's, `known` what the chain may build on."""
+    """Return the kind of error: `beside` is the reference's calculation, `known` the values available so far."""
     results = meant.results
     given = {*known, *(meant.operands - results)}
     if any(operand.known_by and given.isdisjoint(operand.known_by) for operand in made.operands):
@@ -238,7 +238,7 @@ def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collecti
 
 
 def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
-    """Place the error on the answer's line: the reference's value was not come to, or not taken as the answer."""
+    """Place the error on the answer's line: the reference's value was not reached, or not taken as the answer."""
     last = reference.calculations[-1]
     wanted = last.results if reference.answer is None else [reference.answer.value]
     if any(value in done for value in wanted):
@@ -259,7 +259,7 @@ _PAIR = re.compile(r"([0-9.,]+%?)([-+*/])([0-9.,]+%?)(?==|\Z)")
 
 
 def as_details(found: FirstError, response: Chain) -> dict[str, Any]:
-    """Return a first wrong step as a score's details hold it: JSON, with a sentence for people by language."""
+    """Return a first wrong step as JSON for a score's details, with a readable sentence by language."""
     line = response.steps[found.step - 1].text if found.step <= len(response.steps) else ""
     answer = "" if response.answer is None else response.answer.text[:_LONGEST]
     en, ru = _sentences(found, answer)
@@ -291,5 +291,5 @@ def _sentences(found: FirstError, answer: str) -> tuple[str, str]:
 
 
 def _written(text: str) -> str:
-    """Write a calculation as people do: `12 × 5 = 60`."""
+    """Format a calculation for people: `12 × 5 = 60`."""
     return " ".join(text.translate(_SPACED).split())[:_LONGEST]

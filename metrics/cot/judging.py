@@ -1,4 +1,4 @@
-"""Recompute a calculation: in what ways it may be read, and whether its sides agree in one of them."""
+"""Check of a calculation: its possible readings, and whether its sides agree in one of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -9,21 +9,21 @@ from data.measures import dimensions, unit
 from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
 
 FLOAT_DIGITS = 14
-"""Digits of a result that are compared with a chain: a calculator's later ones are binary rounding."""
+"""Significant digits compared with a chain's result: later digits of a calculator are binary rounding."""
 
 SIDES = 8
-"""Equations in a row (`a = b = c`) are read as one annotation up to so many sides."""
+"""Maximum number of sides of an annotation with chained equations (`a = b = c`)."""
 
 _PERCENT = Fraction(1, 100)
 _MOST_ROUNDED = 6
-_LONG = 40  # tokens, beyond which units are not changed
+_LONG = 40  # maximum number of tokens for converting units
 _THOUSANDS = 3
 
 Sides = Sequence[Sequence[Token]]
 
 
 class CalculationCheck(NamedTuple):
-    """The value that is expected, the value that is given, and whether the sides agree."""
+    """The expected value, the given value, and whether the sides agree."""
 
     expected: Exact | None
     found: Exact | None
@@ -31,11 +31,11 @@ class CalculationCheck(NamedTuple):
 
 
 def judge(sides: Sides) -> CalculationCheck:
-    """Recompute a calculation of two sides or more.
+    """Recompute a calculation of two or more sides.
 
-    A percent sign is a hundredth, and `x - 20%` is x reduced by a fifth; `100-20%=80%` is right too, where all of
-    them are read as plain numbers. Where the sides do not agree as they stand, units of one measure are changed
-    into one another (`2 hours + 10 = 130`), and `1,125` and `1.200` are read the other way.
+    A percent sign is a hundredth, and `x - 20%` is x reduced by a fifth; `100-20%=80%` is right too, with all of
+    them read as plain numbers. If the sides do not agree as written, units of one measure are converted (`2 hours +
+    10 = 130`), and `1,125` and `1.200` are read the other way.
 
     Source: SPEC 3; the readings beyond `x - 20%` are ours.
     """
@@ -63,9 +63,9 @@ def _otherwise(sides: Sides, *, percents: bool) -> bool:
 
 
 def _converts(sides: Sides) -> bool:
-    """Say whether a unit that is written nowhere may be meant, ten, a hundred … times another one.
+    """Return whether an unwritten unit may be meant, ten, a hundred … times another one.
 
-    In `2 km + 500 = 2500` and in `3 * 50 cents = 1.50`; but `26 * 2 = 520 years` is a slip, not decades.
+    True for `2 km + 500 = 2500` and `3 * 50 cents = 1.50`; but `26 * 2 = 520 years` is a slip, not decades.
     """
     first, last = evaluate(sides[0]), evaluate(sides[-1])
     if first is None or last is None or abs(Fraction(last)) < abs(Fraction(first)):
@@ -75,7 +75,7 @@ def _converts(sides: Sides) -> bool:
 
 
 def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
-    """Yield the sides with other values for their numbers: decimals for thousands, units changed."""
+    """Yield the sides with alternative values for their numbers: decimals for thousands, converted units."""
     if any(_ambiguous(token) for side in sides for token in side):
         yield [[_regrouped(token) if _ambiguous(token) else token for token in side] for side in sides]
     units = frozenset(name for side in sides for at in range(len(side)) if (name := _unit(side, at)))
@@ -86,7 +86,7 @@ def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
 
 
 def _ambiguous(token: Token) -> bool:
-    """Say whether a number may be thousands or a decimal: `1,125`, `1.200`."""
+    """Return whether a number may be thousands or a decimal: `1,125`, `1.200`."""
     whole, point, part = token.text.replace(",", ".").partition(".")
     return token.kind == "number" and bool(point) and len(part) == _THOUSANDS and 0 < len(whole) <= _THOUSANDS
 
@@ -100,7 +100,7 @@ def _regrouped(token: Token) -> Token:
 
 
 def _unit(side: Sequence[Token], at: int) -> str:
-    """Return the unit of the number at `at` that can be changed; the empty string if it has none."""
+    """Return the convertible unit of the number at `at`; '' if it has none."""
     token = side[at]
     if token.kind != "number":
         return ""
@@ -109,14 +109,14 @@ def _unit(side: Sequence[Token], at: int) -> str:
 
 
 def _scaled(side: Sequence[Token], at: int, sizes: Mapping[str, Fraction]) -> Token:
-    """Return the token at `at`, its value in the unit that `sizes` are told in."""
+    """Return the token at `at` with its value in the unit of `sizes`."""
     token = side[at]
     size = sizes.get(_unit(side, at))
     return token if size is None or token.value is None else token._replace(value=token.value * size)
 
 
 def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, strict: bool = False) -> bool:
-    """Say whether each side has the value of the first, rounded to the digits it shows; `strict`: to decimals."""
+    """Return whether each side equals the first, rounded to its shown digits; `strict`: to decimals."""
     first = values[0]
     for side, value in zip(sides[1:], values[1:], strict=True):
         if first is None or value is None:
@@ -131,7 +131,7 @@ def _agree(sides: Sides, values: Sequence[Exact | None], percent: Exact, *, stri
 
 
 def _rounding(side: Sequence[Token], value: Exact, percent: Exact) -> Fraction | None:
-    """Return by how much the rounded numbers of a side may shift its value; None where none of them is rounded."""
+    """Return how far a side's rounded numbers may shift its value; None if none is rounded."""
     numeric = [at for at, token in enumerate(side) if token.kind == "number"]
     if len(numeric) == 1 and not any(t.kind in {"operator", "open"} and t.text != "-" for t in side):
         token = side[numeric[0]]
@@ -152,7 +152,7 @@ def _rounding(side: Sequence[Token], value: Exact, percent: Exact) -> Fraction |
 
 
 def _half(token: Token) -> Fraction:
-    """Return half a unit of a number's last digit; a whole one where dots say that it goes on."""
+    """Return half a unit of a number's last digit; a whole unit if dots show that it continues."""
     cut = token.text.endswith(("…", "."))
     return Fraction(1, (1 if cut else 2) * 10 ** decimals(token.text))
 
@@ -161,11 +161,11 @@ _DIMENSIONS = dimensions()
 *_MEASURES, _COUNTING = (frozenset(sizes.values()) for sizes in _DIMENSIONS)
 _SIZES = (*_MEASURES, _COUNTING | {1})
 LETTERS = frozenset("mghslLt")
-"""Latin letters that are a unit where a space parts them from the number: `5 m`."""
+"""Latin letters that are a unit after a number and a space: `5 m`."""
 
 
 def _scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:
-    """Yield what each of these units is in one and the same unit, for every unit that most may be changed to."""
+    """Yield conversion factors of these units to a common unit, for every unit that most can be converted to."""
     most = max(len(units & dimension.keys()) for dimension in _DIMENSIONS)
     for dimension, sizes in zip(_DIMENSIONS, _SIZES, strict=True):
         shared = units & dimension.keys()
@@ -175,7 +175,7 @@ def _scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:
 
 
 def _tenfold(sizes: Mapping[str, Fraction]) -> bool:
-    """Say whether one unit of measure becomes another one, ten, a hundred … times as large or as small."""
+    """Return whether two units of a measure differ by ten, a hundred … times."""
     if len(sizes) != 1:
         return False
     ((word, size),) = sizes.items()
@@ -189,7 +189,7 @@ _AND = frozenset({"and", "и", "又", "零"})
 def joined(found: Sequence[Token]) -> Sequence[Token]:
     """Return the tokens with each quantity in two units as a sum in brackets: `1 hour 15 minutes`.
 
-    The brackets are marked, so that they can be told from written ones.
+    The brackets are marked to distinguish them from written ones.
     """
     kinds = [token.kind for token in found]
     if kinds.count("word") <= 1 or kinds.count("number") <= 1:
@@ -217,7 +217,7 @@ def joined(found: Sequence[Token]) -> Sequence[Token]:
 
 
 def _compound(found: Sequence[Token], at: int) -> int:
-    """Return how many tokens from `at` on are one quantity in two units, the second less than one of the first."""
+    """Return the number of tokens from `at` in a quantity of two units, the second less than one of the first."""
     length = 5 if at + 2 < len(found) and found[at + 2].text in _AND else 4
     parts = [*found[at : at + 2], *found[at + length - 2 : at + length]]
     if [token.kind for token in parts] != ["number", "word", "number", "word"]:

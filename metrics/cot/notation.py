@@ -1,4 +1,4 @@
-"""What a chain of thought writes its arithmetic in, made plain: LaTeX, Markdown, dashes, times of day, words."""
+"""Normalisation of arithmetic in chains of thought: LaTeX, Markdown, dashes, times of day, words."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from data.numerals import narrow
 from metrics.cot.expressions import evaluate, tokens
 
 UNKNOWN = "@"
-"""Stands for what is no number of the calculation: a time of day. No expression reaches over it."""
+"""Placeholder for a time of day, which is no number of a calculation. Expressions do not extend over it."""
 
 _SIGNS = str.maketrans({
     **dict.fromkeys("×·∙⋅•✕✖＊∗", "*"), **dict.fromkeys("÷∶⁄∕／", "/"), **dict.fromkeys("−‐‑－", "-"),
@@ -45,14 +45,14 @@ _AREA = re.compile(r"(?<=[^\W\d_])(?:\s?\^\s?[({]?[23][)}]?|[²³])")
 
 
 def normalise(text: str) -> str:
-    """Return the text with one sign for each operation, LaTeX commands as signs, and spaced dashes as they are."""
+    """Return the text with one sign per operation, LaTeX commands as signs, and spaced dashes unchanged."""
     if "{,}" in text:
         text = text.replace("{,}", ",")
     if "~" in text and ("\\" in text or not _HAN.search(text)):
         text = _TIE.sub(" ", text)
     if "\\" in text:
         text = _WORDS.sub(r" \1 ", text)
-        for _ in range(3):  # a fraction of fractions
+        for _ in range(3):  # nested fractions
             text = _FRACTION.sub(r"((\1)/(\2))", _MIXED.sub(r" \1/\2", text))
         for pattern, replacement in _LATEX:
             text = pattern.sub(replacement, text)
@@ -101,14 +101,14 @@ _ABBREVIATION = re.compile(
     r"|стр|кв)\.(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))"
 )
 _SHORTENED = re.compile(r"\.(?<=[^\W\d_]\.)(?=\s{0,3}(?:[^\W\d_]|[-+*/=)]))")
-"""The full stop of an abbreviation, found at once where there is none."""
+"""The full stop of an abbreviation, as a cheap test before the pattern."""
 _POINTED_UNIT = re.compile(r"(?<=[^\W\d_])\.(?=/[^\W\d_])")  # 22 р./м
 _PRICE = re.compile(r"(?<=[0-9])\s?[$€£¥₽]\s?(?=/\s?[^\W\d_])")  # 13 ₽/h
 _LEADING_PERCENT = re.compile(r"(?<=[\s=(])%(?=[0-9])")
 _CLOCK = re.compile(r"(?<![0-9:.,])([0-9]{1,2}):([0-5][0-9])(?::[0-5][0-9])?(?![0-9:])")
 _HALF_DAY = re.compile(r"(?<=[0-9])\s?(?:[ap]\.?m\b\.?)", re.IGNORECASE)
 _HALF_DAYS = re.compile(r"[mM](?<=[aApP.].)")
-"""What each half of a day holds, found at once where there is none."""
+"""Characters of each half of a time of day, as a cheap test before the pattern."""
 _LOOSE_COLON = re.compile(r"(?<! ):|:(?! )")  # in a text, only a colon between spaces divides
 _TIGHT_COLON = re.compile(r"(?<=[0-9)]):(?=[0-9(])")
 _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
@@ -123,7 +123,7 @@ _HOURS = 24
 
 
 def plain(line: str) -> str:
-    """Return a line of text in which equations are looked for."""
+    """Return a line of text normalised for finding equations."""
     if "**" in line:
         line = _POWER.sub(_raised, line)
     line = _unlisted(_unlisted(_BOLD.sub(" ", line)))
@@ -142,7 +142,7 @@ def plain(line: str) -> str:
 
 
 def _unmarked(text: str) -> str:
-    """Return a normalised line without what stands beside its numbers: prices, asides, abbreviations' dots."""
+    """Return a normalised line without additions to its numbers: prices, asides, abbreviations' dots."""
     if " and " in text:
         text = _AND_PART.sub(r" \1", text)
     if "$" in text and _CENTS.search(text):
@@ -160,13 +160,13 @@ def _unmarked(text: str) -> str:
 
 
 def _raised(match: re.Match[str]) -> str:
-    """Tell a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
+    """Distinguish a power from the end of bold type: `5**2`, `**Step 1)**5 * 2`."""
     opened = len(_BOLD.findall(_POWER.sub("", match.string[: match.start()]))) % 2
     return match[0] if opened else "^"
 
 
 def _unexplained(match: re.Match[str]) -> str:
-    """Take brackets off that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
+    """Remove brackets that explain the number before them: `72 (6 a month)`, `72 (6 * 12)`, `10% ($30)`."""
     inside = tokens(match["inside"])
     worded = any(token.kind == "word" and len(token.text) > 1 - (token.text >= _IDEOGRAPH) for token in inside)
     first = inside[0].kind == "number" if inside else False
@@ -183,10 +183,10 @@ def _unlisted(line: str) -> str:
 
 
 def _parted(match: re.Match[str]) -> str:
-    """Part two equations at a comma without a space; where it may be a decimal comma, if the first one is right.
+    """Separate two equations at a comma without a space; if it may be a decimal comma, only if the first is right.
 
-    In `11 / 2*6 = 5,5*6` it is one: what stands before it comes to 5.5, or to nothing. Chinese has none. Behind a
-    comma of its own, as in `1*6,6 = 6,6*2`, only a calculation counts as the first equation.
+    In `11 / 2*6 = 5,5*6` it is a decimal comma: the text before it gives 5.5, or nothing. Chinese has none. After
+    another comma, as in `1*6,6 = 6,6*2`, only a calculation counts as the first equation.
     """
     before = _SUM.search(match.string, max(0, match.start() - _LONGEST_SUM), match.start())
     whole, _, last = before[0].rpartition(",") if before else ("", "", "")
@@ -198,7 +198,7 @@ def _parted(match: re.Match[str]) -> str:
 
 
 def _colons(text: str) -> str:
-    """Set times of day aside; Russian divides with a colon, and leaves no space around it."""
+    """Mark times of day; a colon without spaces is a division in Russian."""
     russian = _CYRILLIC.search(text) is not None
 
     def told(match: re.Match[str]) -> str:
@@ -226,7 +226,7 @@ _FOREIGN = re.compile(
 
 
 def says(line: str, *, equal: bool) -> bool:
-    """Say whether a line may hold an operation, or what one comes to, in words; `equal`: it has an equals sign."""
+    """Return whether a line may hold an operation or equality in words; `equal`: it has an equals sign."""
     lowered = line.lower()
     if equal and _names_operation(lowered):
         return True
@@ -307,10 +307,10 @@ _BACK = 120
 
 
 def spoken(line: str) -> str:
-    """Return a line with operations in words as signs, where numbers stand beside them.
+    """Return a line with operations in words as signs, if they are next to numbers.
 
-    A word of equality (`is`, `равно`, `是`) becomes a sign where a number stands behind it, and an operation
-    before it in its clause; so `pages 10-15 are 6` and `that is 3 more` stay as they are.
+    A word of equality (`is`, `равно`, `是`) becomes a sign if a number follows and its clause has an operation
+    before it; so `pages 10-15 are 6` and `that is 3 more` stay as they are.
     """
     line = _PART.sub(_part, line)
     line = _MULTIPLE.sub(lambda m: f"{2 if m['times'].lower() in _TWICE else 3} * {m['number']}", line)
@@ -336,7 +336,7 @@ def _han_part(match: re.Match[str]) -> str:
 
 
 def _equality(line: str) -> Callable[[re.Match[str]], str]:
-    """Return what writes a word of equality in this line as a sign."""
+    """Return the replacement for words of equality in this line."""
 
     def told(match: re.Match[str]) -> str:
         clause = line[max(0, match.start() - _BACK) : match.start() + 1]

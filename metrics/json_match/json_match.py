@@ -1,4 +1,4 @@
-"""JSON: the reply holds a JSON value that fits a schema and equals, or holds, what is expected."""
+"""JSON metric: the reply holds a JSON value that fits a schema and equals, or contains, the expected one."""
 
 import json
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply
 
 
 class Options(Frozen):
-    """What the value must fit, and how it is compared."""
+    """The schema of the value, and how it is compared."""
 
     schema_: dict[str, Any] = Field(default_factory=dict, alias="schema", description="a JSON schema (2020-12)")
     compare: Literal["none", "equal", "subset"] = Field(
@@ -24,7 +24,7 @@ class Options(Frozen):
     @field_validator("schema_")
     @classmethod
     def _valid(cls, value: dict[str, Any]) -> dict[str, Any]:
-        # Here, not above: the library would be imported by whoever only looks which metrics there are.
+        # Imported here, so that listing the metrics does not import the library.
         from metrics.json_match.schemas import check
 
         check(value)
@@ -32,7 +32,7 @@ class Options(Frozen):
 
 
 def equal(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are equal; true is not 1, and 1 is 1.0, as JSON has it."""
+    """Return whether two JSON values are equal; true is not 1, but 1 is 1.0, as in JSON."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):
@@ -44,7 +44,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def holds(value: Any, part: Any) -> bool:
-    """Say whether a value holds all that another holds: an object its keys, a list its entries in any order."""
+    """Return whether a value contains another: an object its keys, a list its entries in any order."""
     if isinstance(value, Mapping) and isinstance(part, Mapping):
         return all(key in value and holds(value[key], wanted) for key, wanted in part.items())
     if isinstance(value, list) and isinstance(part, list):
@@ -53,7 +53,7 @@ def holds(value: Any, part: Any) -> bool:
 
 
 def _matched(value: list[Any], part: list[Any]) -> bool:
-    """Say whether each entry of a list holds one of another's, each its own: [1] does not hold [1, 1]."""
+    """Return whether distinct entries of a list contain each of another's: [1] does not contain [1, 1]."""
     taken: dict[int, int] = {}
     fits = [[n for n, one in enumerate(value) if holds(one, wanted)] for wanted in part]
 
@@ -70,7 +70,7 @@ def _matched(value: list[Any], part: list[Any]) -> bool:
 
 
 def _wanted(sample: Sample) -> list[Any]:
-    """Return the expected values: a text that is JSON is read."""
+    """Return the expected values, parsing JSON text."""
     found = []
     listed = [sample["answer"]] if isinstance(sample.get("answer"), list) else expected(sample)
     for answer in listed:
@@ -82,7 +82,7 @@ def _wanted(sample: Sample) -> list[Any]:
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-    """Return 1 if the reply's JSON fits the schema and compares, else 0; parts `valid` and `equal`.
+    """Return 1 if the reply's JSON fits the schema and matches, else 0; parts `valid` and `equal`.
 
     Source: SPEC 14.
     """

@@ -1,4 +1,4 @@
-"""JSON schemas (2020-12) that refer to nothing but themselves."""
+"""JSON schemas (2020-12) without external references."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 _NOWHERE: Registry[Any] = Registry()
-"""Where a schema looks for others: what it does not hold itself is nowhere, and never fetched."""
+"""The registry of a schema: external references are unresolvable, and never fetched."""
 
 
 def check(schema: dict[str, Any]) -> None:
-    """Refuse what is no schema, or refers to what it does not hold.
+    """Refuse an invalid schema, or one with external references.
 
     Raises:
         ValueError: says what is wrong.
@@ -29,7 +29,7 @@ def check(schema: dict[str, Any]) -> None:
 
 
 def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
-    """Yield the references of a schema, and of those within it, that lead nowhere."""
+    """Yield the unresolvable references of a schema and its subschemas."""
     named = part.contents if isinstance(part.contents, Mapping) else {}
     for reference in (named.get("$ref"), named.get("$dynamicRef")):
         try:
@@ -41,10 +41,10 @@ def _unresolved(part: Resource[Any], resolver: Any) -> Iterator[str]:
 
 
 def problem(schema: Mapping[str, Any], value: Any) -> dict[str, str] | None:
-    """Return what is the first thing wrong with a value, and where it stands in it.
+    """Return the first error in a value, and its location.
 
     Raises:
-        RecursionError: the schema's references go round in a circle.
+        RecursionError: the schema's references are circular.
     """
     found = next(iter(Draft202012Validator(schema, registry=_NOWHERE).iter_errors(value)), None)
     return found and {"problem": found.message[:200], "where": found.json_path[:200]}

@@ -1,4 +1,4 @@
-"""Agreement: of judges with each other, and of a model with itself when it is asked again."""
+"""Agreement between judges, and of a model with itself on repeats."""
 
 import json
 import math
@@ -17,7 +17,7 @@ _DRAWS = 2000
 
 @dataclass(frozen=True, slots=True)
 class JudgeFailures:
-    """How often a judge's call or reply failed: the share with its interval; None where it was not asked."""
+    """How often a judge's call or reply failed: the share with its interval; None if the judge was not asked."""
 
     judge: str
     n_asked: int
@@ -28,7 +28,7 @@ class JudgeFailures:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Krippendorff's alpha over `n_units` that several rated, and its 95 % interval; None where it is undefined."""
+    """Krippendorff's alpha over the `n_units` with several ratings, and its 95 % interval; None if undefined."""
 
     alpha: float | None
     interval: Interval
@@ -37,10 +37,10 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """Krippendorff's alpha over the units that several judges rated, and each judge's failures.
+    """Krippendorff's alpha over the units with several ratings, and each judge's failures.
 
-    `alpha`, with its 95 % `interval`, is None where it is undefined: no unit with two ratings, or no two different
-    ratings at all; its `scale` is that of intervals.
+    `alpha`, with its 95 % `interval`, is on the interval `scale`; None if no unit has two ratings, or all ratings
+    are equal.
     """
 
     scale: str
@@ -52,11 +52,10 @@ class JudgeAgreement:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """What asking k times tells about a yes/no metric of a model; means over the items asked at least k times.
+    """Statistics of k repeats for a yes/no metric of a model; means over the items with at least k answers.
 
-    `pass_at`: at least one of k answers is right; `pass_all` (pass^k): all of them are; `agreement`: two
-    answers to an item score the same. None where no item was asked (and scored) often enough; the intervals
-    are over items.
+    `pass_at`: at least one of k answers is right; `pass_all` (pass^k): all of them are; `agreement`: two answers to
+    an item score the same. None if no item has enough scored answers; the intervals are over items.
     """
 
     suite: str
@@ -70,19 +69,19 @@ class Repeats:
 
 
 def agreement(ratings: pl.DataFrame) -> Agreement:
-    """Compute Krippendorff's alpha of numbers: 1 agreement, 0 as by chance, below 0 disagreement.
+    """Compute Krippendorff's alpha of numbers: 1 agreement, 0 chance level, below 0 disagreement.
 
     A row of `ratings` is one rating, in any order: `unit` (what was rated) and `value` (null: none). Units with a
-    single rating do not count. None where alpha is undefined. Of yes and no it is that of names too. The 95 %
-    interval is that of a bootstrap over units with random weights, to which one unit is added that agrees no
-    better than chance: a few units on which all agree do not prove that all always do.
+    single rating do not count. None if alpha is undefined. For yes/no values it equals nominal alpha. The 95 %
+    interval is a bootstrap over units with random weights, with one unit of chance agreement added: full agreement
+    on a few units does not prove agreement on all.
 
     Source: Krippendorff 2011, of intervals; Rubin 1981 (the Bayesian bootstrap); the added unit ours.
     """
     given = ratings.select("unit", pl.col("value").cast(pl.Float64)).drop_nulls()
     rated = given.filter(pl.len().over("unit") > 1)
     units, n_ratings = rated["unit"].n_unique(), rated.height
-    at = pl.col("value") - rated["value"].mean()  # about the middle: sums of squares lose nothing
+    at = pl.col("value") - rated["value"].mean()  # centre first: sums of squares keep their precision
     by_unit = rated.with_columns(at=at).group_by("unit", maintain_order=True)
     grouped = by_unit.agg(n=pl.len(), total=pl.col("at").sum(), squares=(pl.col("at") ** 2).sum())
     size, totals, squares = (grouped[name].to_numpy().astype(float) for name in ("n", "total", "squares"))
@@ -96,7 +95,7 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
     extra = rng.gamma(1.0, size=_DRAWS)
     n = weights @ size
     expected = weights @ squares - (weights @ totals) ** 2 / n
-    # As large as the units are on the mean, and as unlike within as all ratings are.
+    # The added unit has the mean size, and the spread of all ratings.
     chance = extra * size.mean() * expected / n
     alphas = 1 - (weights @ unlike + chance) / np.maximum(expected * (1 + extra * size.mean() / n), _NOTHING)
     low, high = np.quantile(alphas, [0.025, 0.975]).tolist()
@@ -104,11 +103,11 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
 
 
 def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
-    """Read each judge's own score out of the details of a scores table, as rows for `judge_agreement`.
+    """Read each judge's own score from the details of a scores table, as rows for `judge_agreement`.
 
     Columns: metric, unit (item, model and repeat), judge, value (null: that judge failed). Judges for whom the
-    metric was not applicable are left out; so are scores that no judge was asked for (computed, or settled by a
-    shortcut): there all judges would agree, and none could fail.
+    metric was not applicable are left out, and so are scores that needed no judge (computed, or settled by a
+    shortcut): they would count as agreement without failures.
     """
     schema = {"metric": pl.String(), "unit": pl.String(), "judge": pl.String(), "value": pl.Float64()}
     rows = []
@@ -124,8 +123,8 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
 def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
     """Compute agreement and failures of judges.
 
-    A row of `ratings` is what one judge made of one unit: `unit`, `judge`, `value` (null: the call failed or
-    its reply could not be parsed). Give only what was asked: what was not applicable is not a failure.
+    A row of `ratings` is one judge's rating of one unit: `unit`, `judge`, `value` (null: the call failed or its
+    reply could not be parsed). Leave out what was not applicable, which is no failure.
 
     Raises:
         InputError: a judge rated a unit twice; average its ratings or rate one repeat.
@@ -147,7 +146,7 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
 
 
 def pass_at(n: int, c: int, k: int) -> float:
-    """Return the chance that at least one of k answers is right, drawn from n of which c are; n >= k.
+    """Return the probability that at least one of k answers is right, drawn from n of which c are; n >= k.
 
     Source: Chen et al. 2021 (pass@k).
     """
@@ -155,7 +154,7 @@ def pass_at(n: int, c: int, k: int) -> float:
 
 
 def pass_all(n: int, c: int, k: int) -> float:
-    """Return the chance that all of k answers are right, drawn from n of which c are; n >= k.
+    """Return the probability that all of k answers are right, drawn from n of which c are; n >= k.
 
     Source: Yao et al. 2024 (pass^k).
     """
@@ -165,9 +164,9 @@ def pass_all(n: int, c: int, k: int) -> float:
 def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, ...]:
     """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores.
 
-    A row is a metric's value for an item, a model and a repeat. Of an item with n scored repeats of which c are
-    right, pass@k = 1 - C(n - c, k) / C(n, k) and pass^k = C(c, k) / C(n, k): unbiased for any n >= k. Agreement
-    is the share of an item's pairs of repeats that score the same.
+    A row is a metric's value for an item, a model and a repeat. For an item with n scored repeats of which c are
+    right, pass@k = 1 - C(n - c, k) / C(n, k) and pass^k = C(c, k) / C(n, k): unbiased for any n >= k. Agreement is
+    the share of an item's pairs of repeats that score the same.
 
     Source: Chen et al. 2021 (pass@k); Yao et al. 2024 (pass^k).
 

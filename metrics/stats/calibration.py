@@ -1,9 +1,9 @@
-"""Correct what a judge with measured error rates says: shares of yes/no verdicts, means of ratings and verdicts.
+"""Correction for judges' measured error rates: shares of yes/no verdicts, means of ratings and verdicts.
 
-A judge that took an exam has a confusion table: how often it said what, where the truth was known. A share of
-its verdicts p is then corrected to (p + specificity - 1) / (sensitivity + specificity - 1); with more than two
-labels the table is inverted by maximum likelihood, which cannot leave [0, 1]. Intervals hold the uncertainty of the
-exam as well as that of the run. Which of them was settled by measurement (`tests.benchmarks.calibration`).
+A judge's exam gives a confusion table: how often it gave each verdict, by known truth. A share p of its verdicts is
+corrected to (p + specificity - 1) / (sensitivity + specificity - 1); with more than two labels the table is
+inverted by maximum likelihood, which cannot leave [0, 1]. Intervals include the uncertainty of both exam and run.
+The methods were chosen by measurement (`tests.benchmarks.calibration`).
 
 Source: Rogan & Gladen 1978; Lang & Reiczigel 2014 (the interval); ours (the least contrast of several labels).
 """
@@ -26,7 +26,7 @@ NOT_SHOWN = "its exam does not show that this judge can measure this"
 UNTESTED = "the exam asked nothing of one kind"
 
 SIDE = 2.241
-"""Normal quantile of the limits of a contrast: of 95 %, half for either side, since the data choose which it is."""
+"""Normal quantile for contrast limits: 95 % with half on either side, since the data choose the side."""
 
 _DRAWS = 2000
 _ROUNDS = 400
@@ -47,7 +47,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """K of n; 0 of nothing."""
+        """K of n; 0 for n = 0."""
         return self.k / self.n if self.n else 0.0
 
     @property
@@ -58,7 +58,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class MeanRate:
-    """The same of several judges, whose joined verdicts lie between 0 and 1: their mean over n questions."""
+    """The mean rate of several judges over n questions; their joint verdicts lie between 0 and 1."""
 
     share: float
     n: int
@@ -66,7 +66,7 @@ class MeanRate:
 
 @dataclass(frozen=True, slots=True)
 class ExamTable:
-    """What an exam heard of each truth: what `truths` and things `said` are worth, `counts` a row a truth."""
+    """An exam's verdicts by truth: worth of `truths` and of what was `said`; `counts` has a row per truth."""
 
     truths: tuple[float, ...]
     said: tuple[float, ...]
@@ -74,11 +74,11 @@ class ExamTable:
 
     @property
     def n(self) -> int:
-        """How many answers there are."""
+        """The number of answers."""
         return sum(map(sum, self.counts))
 
     def rates(self) -> tuple[MeanRate, MeanRate]:
-        """Return sensitivity and specificity where truths are worth 1 and 0: of several judges their mean ones."""
+        """Return sensitivity and specificity if truths are worth 1 and 0; for several judges their mean rates."""
         sums = {
             truth: (math.fsum(map(mul, row, self.said)), sum(row))
             for truth, row in zip(self.truths, self.counts, strict=True)
@@ -89,10 +89,10 @@ class ExamTable:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected mean in [0, 1] with its 95 % interval; None with the `reason` where there is none.
+    """A corrected mean in [0, 1] with its 95 % interval; None with the `reason` if undefined.
 
-    `informedness` is sensitivity + specificity - 1; of several labels the least difference that the judge makes
-    between a label, or a mixture of labels, and any mixture of the others. 1: no errors, 0: mere chance.
+    `informedness` is sensitivity + specificity - 1; for several labels the least difference that the judge makes
+    between a label, or a mixture of labels, and any mixture of the others. 1: no errors, 0: chance.
     """
 
     value: float | None
@@ -104,9 +104,9 @@ class Corrected:
 def corrected_share(
     share: float, n: float, sensitivity: Rate | MeanRate, specificity: Rate | MeanRate
 ) -> Corrected:
-    """Correct the share of a judge's verdicts that say yes, of n (effective) observations.
+    """Correct the share of a judge's yes verdicts, over n (effective) observations.
 
-    None where the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
+    None if the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
 
     Raises:
         ValueError: a share outside [0, 1], or no observation.
@@ -126,11 +126,11 @@ def corrected_share(
 
 
 Shares = tuple[Floats, Floats]
-"""Shares, and of how many observations each."""
+"""Shares, each with its number of observations."""
 
 
 def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tuple[Floats, Floats]:
-    """Compute the 95 % limits of corrected shares, element by element; NaN where the judge is worth nothing.
+    """Compute the 95 % limits of corrected shares, element by element; NaN for a judge without information.
 
     Source: Lang & Reiczigel 2014.
     """
@@ -156,10 +156,10 @@ def share_limits(said: Shares, sensitivity: Shares, specificity: Shares) -> tupl
 def corrected_mean(
     counts: Sequence[float], confusion: Sequence[Sequence[int]], values: Sequence[float]
 ) -> Corrected:
-    """Correct the mean of what a judge, or several joined, said, by what the exam heard of each truth.
+    """Correct the mean verdict of a judge, or of several joined, by the exam's confusion table.
 
-    `counts` are the run's (effective) numbers of each thing that can be said; `confusion` has a row for each true
-    label of the exam, worth one of `values` in [0, 1], and a column for each thing said.
+    `counts` are the run's (effective) numbers of each possible verdict; `confusion` has a row for each true label
+    of the exam, worth one of `values` in [0, 1], and a column for each verdict.
 
     Raises:
         ValueError: nothing was counted, or the shapes do not fit.
@@ -181,9 +181,9 @@ def corrected_mean(
 def mean_limits(
     counts: Floats, confusions: Floats, values: Floats, rng: np.random.Generator, draws: int = _DRAWS
 ) -> tuple[Floats, Floats]:
-    """Compute the 95 % limits of corrected means, a run and its exam each: percentiles over draws of both.
+    """Compute the 95 % limits of corrected means, for a run and its exam each: percentiles over draws of both.
 
-    What run and exam counted is drawn again from what could have made it (Dirichlet, half a count to every label).
+    The counts of run and exam are drawn from their posterior (Dirichlet, half a count for each label).
     """
     size = counts.shape[1]
     lows, highs = np.empty(len(counts)), np.empty(len(counts))
@@ -196,7 +196,7 @@ def mean_limits(
 
 
 def _likeliest(said: Floats, table: Floats) -> Floats:
-    """Return the true shares that make what was said likeliest, by expectation maximisation: always shares."""
+    """Return the maximum-likelihood true shares for the observed verdicts, by expectation maximisation."""
     said = said / said.sum(axis=-1, keepdims=True)
     table = np.broadcast_to(table, (*said.shape[:-1], *table.shape[-2:]))
     truth = np.full(table.shape[:-1], 1 / table.shape[-2])
@@ -210,10 +210,10 @@ def _likeliest(said: Floats, table: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """How far an exam shows a judge to tell truths apart, 0 (chance) to 1, with the lower end of its interval.
+    """How well an exam shows a judge to separate truths, 0 (chance) to 1, with the interval's lower end.
 
-    Of a yes/no step sensitivity + specificity - 1, which may be negative; of three labels or more the least
-    contrast. None where the exam has no answer of one kind.
+    For a yes/no step it is sensitivity + specificity - 1, which may be negative; for three or more labels the least
+    contrast. None if the exam has no answer of one kind.
     """
 
     value: float | None
@@ -221,14 +221,14 @@ class Contrast:
 
     @property
     def shown(self) -> bool:
-        """Whether such a judge counts (SPEC 16)."""
+        """Whether the contrast is high enough for the judge to count (SPEC 16)."""
         return self.value is not None and self.value >= UNUSABLE - 1e-9 and self.low is not None and self.low > 0
 
 
 def contrast(confusion: Sequence[Sequence[int]], sensitivity: Rate, specificity: Rate, *, of_two: bool) -> Contrast:
-    """Return what a judge is worth at a step: by its two rates, or by the whole table of its labels.
+    """Return a judge's contrast at a step: from its two rates, or from the whole table of its labels.
 
-    A judge of many labels that says better of the worst truth than of the best is worth less than nothing.
+    It is negative for a judge of many labels that rates the worst truth above the best.
     """
     if of_two:
         if not sensitivity.n or not specificity.n:
@@ -246,13 +246,13 @@ def contrast(confusion: Sequence[Sequence[int]], sensitivity: Rate, specificity:
 
 
 def least_contrast(table: Floats) -> Contrast:
-    """Return the least total variation between what is said of some labels, mixed at will, and of the others.
+    """Return the least total variation between verdicts on a mixture of some labels and a mixture of the others.
 
-    `table` counts what was said, a row for each true label. 0: some mixture of truths cannot be told from another,
-    so that nothing can be inverted. Of two labels it is |sensitivity + specificity - 1|. The lower end is the least
-    of those of all ways to part the labels: by Wilson's limits, recovered, of the shares that part them best.
+    `table` counts the verdicts, with a row for each true label. 0: some mixture of truths cannot be told from
+    another, so nothing can be inverted. For two labels it is |sensitivity + specificity - 1|. The lower end is the
+    least over all partitions of the labels: by Wilson's limits, recovered, of the shares that separate them best.
     """
-    from scipy.optimize import linprog  # half a second
+    from scipy.optimize import linprog  # slow import (half a second)
 
     size, width = table.shape
     counts = table.sum(axis=1)
@@ -260,7 +260,7 @@ def least_contrast(table: Floats) -> Contrast:
     value, lowest = 1.0, 1.0
     for chosen in range(1, 2 ** (size - 1)):
         here = np.array([chosen >> label & 1 for label in range(size)], bool)
-        # Mixture weights w, then slack |difference| for each thing said: minimise half the sum of the slack.
+        # Mixture weights w, then slack |difference| for each verdict: minimise half the sum of the slack.
         difference = np.where(here[:, None], rows, -rows).T
         bounds_above = np.block([[difference, -np.eye(width)], [-difference, -np.eye(width)]])
         mixed = np.zeros((2, size + width))
@@ -279,7 +279,7 @@ def least_contrast(table: Floats) -> Contrast:
 
 
 def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
-    """Return the 95 % interval of sensitivity + specificity - 1, from Wilson's of both; none of nothing.
+    """Return the 95 % interval of sensitivity + specificity - 1, from Wilson's of both; none for no data.
 
     Source: the method of variance estimates recovery, Donner & Zou 2012.
     """
@@ -293,13 +293,13 @@ def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
 
 
 def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:
-    """Bound the true mean, where what a judge says has a mean within `said`, whatever the share of each truth.
+    """Bound the true mean for a judge's mean within `said`, whatever the share of each truth.
 
-    What is said, on average, of each truth is bounded from the exam's answers, all of them together wrong with a
-    chance of `alpha` at most; truths that are settled without the judge may be mixed in. So it holds wherever
-    `said` does, at every look, and is never narrower.
+    The mean verdict on each truth is bounded from the exam's answers, with a joint error probability of at most
+    `alpha`; truths settled without the judge may be mixed in. So the bounds hold wherever `said` does, at every
+    look, and are never narrower.
     """
-    from scipy.optimize import linprog  # half a second
+    from scipy.optimize import linprog  # slow import (half a second)
 
     heard = np.asarray(exam.said, np.float64)
     limits = [_said_of(np.asarray(row), heard, alpha / len(exam.truths)) for row in exam.counts]
@@ -311,7 +311,7 @@ def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[fl
 
 
 def _said_of(row: Codes, worth: Floats, alpha: float) -> tuple[float, float]:
-    """Bound the mean of what is said of one truth, from how often the exam heard each label."""
+    """Bound the mean verdict on one truth, from the exam's counts of each label."""
     total = int(row.sum())
     if not total:
         return 0.0, 1.0
@@ -320,7 +320,7 @@ def _said_of(row: Codes, worth: Floats, alpha: float) -> tuple[float, float]:
 
 
 def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
-    """Compute Cohen's κ between the truth (rows) and what was said (columns); None where it is undefined."""
+    """Compute Cohen's κ between truth (rows) and verdict (columns); None if undefined."""
     table = np.asarray(confusion, float)
     total = float(table.sum())
     if not total:
@@ -331,10 +331,10 @@ def kappa(confusion: Sequence[Sequence[int]]) -> float | None:
 
 
 def kappa_limits(confusion: Sequence[Sequence[int]]) -> Interval:
-    """Return the 95 % interval of Cohen's κ: percentiles over tables that could have made this one.
+    """Return the 95 % interval of Cohen's κ: percentiles over tables drawn from the posterior.
 
-    Tables are drawn again (Dirichlet) with one count more, spread as by chance: a few questions without an error do
-    not prove that there is none.
+    The Dirichlet prior adds one count, spread as by chance: a few questions without an error do not prove that
+    there are none.
 
     Source: ours; the prior after Jeffreys.
     """

@@ -1,27 +1,27 @@
 """95 % intervals of means: of one sample, or of several strata together.
 
-One form for all values within bounds: Wilson's score interval with the number of yes/no answers that would tell as
-much (*effective n*). The unit is the question: repeats enter by their mean, and questions that share a template are
-one unit where at least `MIN_CLUSTERS` templates are shared. Effective n follows from how alike answers within a
-unit are (yes/no values), or from how little the units' values spread (other values), each taken as though one more
-unit (of grades half a one) had told it to be half: of few units, or few wrong answers, an estimate is too sure.
+All bounded values use one form: Wilson's score interval with the number of yes/no answers that would carry the same
+information (*effective n*). The unit is the question: repeats enter by their mean, and questions with the same
+template are one unit if at least `MIN_CLUSTERS` templates are shared. Effective n follows from how similar answers
+within a unit are (yes/no values), or from how little the units' values vary (other values), with one extra unit
+(half a unit for grades) at one half: estimates from few units, or few wrong answers, are overconfident.
 `tests.benchmarks.coverage` measures it.
 
-A mean over parts (TOTAL over its families, the overall score over its suites): each part tells as much as some
-effective number of yes/no answers, its own or what an interval that was made elsewhere implies. Of independent
-parts the score interval follows: the values that the score test does not refuse, each part's share being the
-likeliest under the value that is tested. Of one part it is Wilson's.
+For a mean over parts (TOTAL over its families, the overall score over its suites), each part has an effective
+number of yes/no answers, its own or the one implied by an interval made elsewhere. For independent parts the
+interval contains the values that the score test does not reject, each part's share being the likeliest under the
+tested value. For one part it is Wilson's.
 
-`Interval.method` says how an interval was made:
+`Interval.method` is how an interval was made:
 
-- `wilson`: as above. Of yes/no values that were asked once and share no template, Wilson's own.
+- `wilson`: as above. For yes/no values asked once without shared templates, Wilson's own.
 - `constant`: other values that do not vary. With 95 % confidence at most a share q of further values differ from
   those seen (Wilson's limit for 0 of n), and these may lie anywhere within the bounds.
-- `student`: of paired differences of five to nine clusters, Student's t over the units.
-- `stratified`, `combined`: of several means together.
-- `tango`, `sign-flip`: of paired differences (`metrics.stats.margins`).
-- `corrected`, `recovered`, `prediction-powered`, `posterior`: of judged means and their errors.
-- `bootstrap`: percentiles of resamples, of agreement and of labels.
+- `student`: paired differences of five to nine clusters, Student's t over the units.
+- `stratified`, `combined`: several means together.
+- `tango`, `sign-flip`: paired differences (`metrics.stats.margins`).
+- `corrected`, `recovered`, `prediction-powered`, `posterior`: judged means and their errors.
+- `bootstrap`: percentiles of resamples, for agreement and labels.
 - `sequence`: a confidence sequence, which holds at every look (`metrics.stats.sequential`).
 - `none`: no value: both ends are None.
 
@@ -60,19 +60,20 @@ Method = Literal[
 LEVEL = 0.95
 Z = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 MIN_CLUSTERS = 5
-"""Templates that several questions share, from which on they are the units."""
-_NOTHING = 1e-20  # a variance that is only rounding
+"""Number of shared templates from which templates are the units."""
+_NOTHING = 1e-20  # a variance below this is a rounding error
 _WHOLE = 1e-9
 _HALVINGS = 40
 _LEAST, _MOST = -4.0, 9.0
-"""Decimal exponents between which the multiplier is sought."""
+"""Range of decimal exponents in which the multiplier is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95 % interval; both ends are None where there is none. `units` is how many independent units it had.
+    """A 95 % interval over `units` independent units; both ends are None if undefined.
 
-    `fixed_templates`: a few templates are shared, too few to tell how templates differ: it holds over these only.
+    `fixed_templates`: too few templates are shared to estimate how templates differ; it holds for these templates
+    only.
     """
 
     low: float | None = None
@@ -84,14 +85,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """A mean (None: of nothing) and its interval."""
+    """A mean (None for no data) and its interval."""
 
     mean: float | None
     interval: Interval
 
 
 class PooledSample(NamedTuple):
-    """A sample as units: each one's number of questions, the sum of their means, and its independent answers.
+    """A sample by units: each one's number of questions, the sum of their means, and its independent answers.
 
     `items` counts the questions; `fixed_templates` as in `Interval`.
     """
@@ -109,7 +110,7 @@ class PooledSample(NamedTuple):
 
 
 class Units(NamedTuple):
-    """The unit of each question; `clustered` where templates are units. `fixed_templates` as in `Interval`."""
+    """The unit of each question; `clustered` if templates are units. `fixed_templates` as in `Interval`."""
 
     codes: Codes
     clustered: bool = False
@@ -117,10 +118,10 @@ class Units(NamedTuple):
 
 
 def units_of(n: int, clusters: Codes | None) -> Units:
-    """Say which of n questions are one unit; `clusters` is each one's template, negative where it has none.
+    """Assign n questions to units; `clusters` is each question's template, negative for none.
 
-    Templates of two questions or more are clusters: the units, together with the questions that stand alone, where
-    there are at least `MIN_CLUSTERS` of them.
+    Templates of two or more questions are clusters: with at least `MIN_CLUSTERS` of them, the units are the
+    clusters and the remaining questions.
     """
     each = np.arange(n)
     if clusters is None or not (named := clusters >= 0).any():
@@ -138,13 +139,13 @@ def units_of(n: int, clusters: Codes | None) -> Units:
 def pool(values: Floats, *, answers: Floats | None = None, clusters: Codes | None = None) -> PooledSample:
     """Make a sample of units (`units_of`) from questions' means, a question a row.
 
-    `answers` are how many independent answers each mean tells (`independent`; 1 unless given).
+    `answers` is the number of independent answers behind each mean (`independent`; 1 by default).
     """
     return united(values, answers, units_of(len(values), clusters))
 
 
 def united(values: Floats, answers: Floats | None, units: Units) -> PooledSample:
-    """Make a sample of units from questions' means, as `pool` does, of units that are known."""
+    """Make a sample from questions' means, as `pool` does, with known units."""
     ones = np.ones(len(values))
     answers = ones if answers is None else answers
     if not units.clustered:
@@ -160,16 +161,15 @@ def summed(codes: Codes, column: Floats) -> Floats:
 
 
 def grouped(totals: Floats, sizes: Floats) -> PooledSample:
-    """Make a sample of units that hold several rows each: the rows' number and their sum."""
+    """Make a sample of units with several rows each, from the number of rows and their sum."""
     return PooledSample(sizes, totals, sizes, len(totals))
 
 
 def independent(means: Floats, answers: Floats, strata: Codes | None = None) -> Floats:
-    """Compute how many independent yes/no answers each question's mean tells, between 1 and its `answers`.
+    """Compute the number of independent yes/no answers behind each question's mean, from 1 to its `answers`.
 
-    A question a row: the mean of its answers, and their number. How alike a question's answers are is one number
-    for all questions, within `strata` where given. Where no question was ever answered in two ways, asking again
-    told nothing.
+    A question a row: the mean of its answers, and their number. One similarity of answers is estimated for all
+    questions, within `strata` if given. If no question was ever answered in two ways, repeats added no information.
     """
     if (answers <= 1).all() or not ((means > _WHOLE) & (means < 1 - _WHOLE)).any():
         return np.ones(len(means))
@@ -178,7 +178,7 @@ def independent(means: Floats, answers: Floats, strata: Codes | None = None) -> 
 
 
 def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
-    """Estimate how alike a unit's yes/no answers are, from 0 (no more than any) to 1: the intraclass correlation.
+    """Estimate the intraclass correlation of a unit's yes/no answers, from 0 (uncorrelated) to 1.
 
     A unit a row: the mean of its answers, and their number.
     """
@@ -204,9 +204,9 @@ def _likeness(means: Floats, answers: Floats, strata: Codes) -> float:
 
 
 def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> float:
-    """Estimate the units' variance as a share of what yes/no values of the same means would have.
+    """Estimate the units' variance as a fraction of that of yes/no values with the same means.
 
-    Of few units it is widened, by half of what Student's t would, and half a question more tells it to be half.
+    For few units it is widened, by half of what Student's t would, and by an extra half question at one half.
     """
     seen = widest = told = 0.0
     free = sum(len(sample.sizes) - 1 for sample in pools)
@@ -228,8 +228,8 @@ def _spread(pools: Sequence[PooledSample], means: Floats, weights: Floats) -> fl
 def rates(pools: Sequence[PooledSample], *, yes_no: bool, weights: Floats | None = None) -> tuple[Floats, Floats]:
     """Compute the means of strata of values in [0, 1], and 1 / effective n of each.
 
-    Likeness and spread are one number for all strata: there are more units to tell it. `weights` are those of the
-    strata in the mean that is wanted (equal unless given). No pool is empty.
+    Similarity and spread are estimated over all strata, which have more units. `weights` are those of the strata in
+    the final mean (equal by default). No pool is empty.
     """
     means = np.clip([sample.mean for sample in pools], 0.0, 1.0)
     if not yes_no:
@@ -277,7 +277,7 @@ def mean_interval(
 ) -> MeanEstimate:
     """Estimate the mean of values in [0, 1] with its 95 % interval, a question a row.
 
-    `clusters`: each one's template (`pool`); `yes_no`, whether they are 0 or 1, is read from them unless given.
+    `clusters`: each question's template (`pool`); `yes_no`, whether all are 0 or 1, is inferred by default.
     """
     column = np.asarray(values, np.float64)
     codes = None if clusters is None else np.asarray(clusters, np.int64)
@@ -287,7 +287,7 @@ def mean_interval(
 
 
 def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
-    """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; units may come in any order."""
+    """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; the order of units is free."""
     units = len(sample.sizes)
     if not units:
         return MeanEstimate(None, Interval())
@@ -304,9 +304,9 @@ def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
 
 
 class Stratum(NamedTuple):
-    """A part of a weighted mean: its weight, not negative, its mean in [0, 1], and 1 / effective n.
+    """A part of a weighted mean: its weight (not negative), its mean in [0, 1], 1 / effective n, and its `units`.
 
-    `units` it had; `fixed_templates` as in `Interval`.
+    `fixed_templates` as in `Interval`.
     """
 
     weight: float
@@ -317,7 +317,7 @@ class Stratum(NamedTuple):
 
 
 def parts_of(pools: Sequence[PooledSample], weights: Sequence[float], *, yes_no: bool) -> list[Stratum]:
-    """Make parts of strata of one kind of values in [0, 1]; no pool is empty."""
+    """Make parts from strata of one kind of values in [0, 1]; no pool is empty."""
     means, each = rates(pools, yes_no=yes_no, weights=np.array(weights))
     return [
         Stratum(weight, float(mean), float(rate), len(sample.sizes), sample.fixed_templates)
@@ -326,7 +326,7 @@ def parts_of(pools: Sequence[PooledSample], weights: Sequence[float], *, yes_no:
 
 
 def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
-    """Make a part of a mean and an interval within [0, 1] that was made elsewhere; None where it has none."""
+    """Make a part from a mean and its interval within [0, 1]; None without an interval."""
     if not weight:
         return Stratum(weight, mean, 0.0, 0)
     if interval.low is None or interval.high is None:
@@ -336,7 +336,7 @@ def part_of(weight: float, mean: float, interval: Interval) -> Stratum | None:
 
 
 def stratified(parts: Sequence[Stratum | None]) -> Interval:
-    """Compute the 95 % interval of the weighted sum of independent parts; none where a part is None.
+    """Compute the 95 % interval of the weighted sum of independent parts; none if a part is None.
 
     Weights add up to 1. A part with a rate of 0 is known exactly.
     """
@@ -350,7 +350,7 @@ def stratified(parts: Sequence[Stratum | None]) -> Interval:
 
 
 def correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
-    """Compute the widest interval that the weighted sum of parts on the same items can need; none as above."""
+    """Compute the widest possible interval of the weighted sum of parts on the same items; none as above."""
     total = sum(weight * mean for weight, mean, _ in parts)
     below, above = 0.0, 0.0
     for weight, mean, interval in parts:
@@ -362,7 +362,7 @@ def correlated(parts: Sequence[tuple[float, float, Interval]]) -> Interval:
 
 
 def at_once(parts: Sequence[tuple[float, Interval]]) -> Interval:
-    """Compute the interval of the weighted sum of means whose intervals hold at once, as sequences' do."""
+    """Compute the interval of a weighted sum of means whose intervals hold simultaneously, as sequences' do."""
     low, high = 0.0, 0.0
     for weight, interval in parts:
         if interval.low is None or interval.high is None:
@@ -372,7 +372,7 @@ def at_once(parts: Sequence[tuple[float, Interval]]) -> Interval:
 
 
 def observed(mean: Floats, width: Floats) -> Floats:
-    """Return 1 / n of the Wilson intervals around `mean` that are `width` wide; 0 for a width of 0."""
+    """Return 1 / n of the Wilson interval of width `width` around `mean`; 0 for a width of 0."""
     spread, square = 4 * mean * (1 - mean), np.square(np.clip(width, 0.0, 1.0))
     # Wilson's width with a = z² / n: width² (1 + a)² = spread a + a²
     first = np.maximum(1 - square, 1e-9)
@@ -383,8 +383,8 @@ def observed(mean: Floats, width: Floats) -> Floats:
 
 def strata_limits(weights: Floats, means: Floats, each: Floats) -> tuple[Floats, Floats]:
     """Compute the score limits of weighted sums: a row each, a column a part; `each` are 1 / effective n."""
-    # A part's variance is estimated with its own share: too small by about 1 / n of it, but for what its own
-    # weight gives the sum.
+    # A part's variance is estimated with its own share: too small by about 1 / n of it, less what its own
+    # weight contributes to the sum.
     grown = 1 / (1 - np.minimum(each, 1.0) * (1 - weights))
     found = []
     for side in (1.0, -1.0):
@@ -394,7 +394,7 @@ def strata_limits(weights: Floats, means: Floats, each: Floats) -> tuple[Floats,
             shares = _likeliest(weights, means, each, side * 10**middle)
             parts = np.square(weights) * shares * (1 - shares) * each
             plain, full = parts.sum(axis=1), (parts * grown).sum(axis=1)
-            # The sum lies multiplier x plain away from the mean: refused when that is z standard errors.
+            # The sum lies multiplier x plain away from the mean: rejected if that is z standard errors.
             beyond = np.square(10**middle * plain) >= Z**2 * full
             beyond &= full > 0
             low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
@@ -405,10 +405,10 @@ def strata_limits(weights: Floats, means: Floats, each: Floats) -> tuple[Floats,
 
 
 def _likeliest(weights: Floats, means: Floats, each: Floats, multiplier: Floats) -> Floats:
-    """Return each part's likeliest share where their sum is held: (mean - p) n = multiplier weight p (1 - p)."""
+    """Return each part's likeliest share given their sum: (mean - p) n = multiplier weight p (1 - p)."""
     pull = multiplier[:, None] * weights * each
     middle = 1 + pull
     root = np.sqrt(np.maximum(np.square(middle) - 4 * pull * means, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):  # of the one that is not taken
+    with np.errstate(divide="ignore", invalid="ignore"):  # of the branch not taken
         shares = np.where(middle > 0, 2 * means / (middle + root), (middle - root) / (2 * pull))
     return np.clip(shares, 0.0, 1.0)

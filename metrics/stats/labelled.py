@@ -1,7 +1,7 @@
-"""Join a judge's scores of all samples with people's labels of some: the prediction-powered mean (PPI++).
+"""Prediction-powered means (PPI++) from a judge's scores of all samples and human labels of some.
 
-The labels correct the judge on the very data that is measured, so that nothing has to be supposed of it: a bad
-judge makes the interval no better, and never wrong. λ, how far the judge is relied on, is chosen from the data.
+The labels correct the judge on the very data that is measured, without assumptions about it: a bad judge cannot
+make the interval wrong, only less narrow. λ, the weight of the judge, is chosen from the data.
 
 Source: Angelopoulos, Duchi & Zrnic 2023 (PPI++); samples drawn with known probabilities after Hájek 1971. The
 interval is Wilson's with the effective number of labels and Student's t: the normal one covers 87 to 95 % at 50
@@ -18,9 +18,9 @@ import numpy as np
 from metrics.stats.intervals import Floats, Interval, mean_interval, score_limits
 
 FEWEST = 10
-"""Labels of either class below which there is no interval."""
+"""Minimum number of labels of either class for an interval."""
 DECIDING = 30
-"""Labels from which on they decide."""
+"""Minimum number of labels for the labels to decide."""
 
 _TAIL = 0.025
 _NOTHING = 1e-12
@@ -30,12 +30,12 @@ _DRAWS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Powered:
-    """A mean in [0, 1] of N judged samples, n of them labelled by people, with its 95 % interval.
+    """A mean in [0, 1] of N judged samples, n of them with human labels, with its 95 % interval.
 
-    `judged` is the judge's own mean over all, `labelled` people's mean over theirs, `labels_alone` the interval
-    that these alone would give. `weight` is λ, that of the judge: 0, the labels alone. `n_halving` is how many
-    labels would halve the interval; None where no number of labels among these samples would, or where there is no
-    interval; `reason` says why there is none.
+    `judged` is the judge's mean over all samples, `labelled` the mean label, `labels_alone` the interval from
+    labels alone. `weight` is λ, that of the judge: 0 uses the labels alone. `n_halving` is the number of labels
+    that would halve the interval; None if no number of labels among these samples would, or without an interval;
+    `reason` says why there is none.
     """
 
     value: float
@@ -53,7 +53,7 @@ class Powered:
 
     @property
     def decides(self) -> bool:
-        """Whether there are labels enough for the mean to be the headline: 30, ten of either class."""
+        """Whether there are enough labels for the mean to be the headline: 30, ten of either class."""
         return self.n_labels >= DECIDING and not self.reason
 
 
@@ -67,9 +67,9 @@ def prediction_powered(
 ) -> Powered:
     """Estimate the mean of all samples.
 
-    `judged` are the judge's scores of all samples in [0, 1]; `labelled` the places among them that people labelled,
-    `labels` what they said, in [0, 1]; `probabilities` those with which each labelled sample was drawn (equal
-    unless given). `weight` fixes λ.
+    `judged` are the judge's scores of all samples in [0, 1]; `labelled` the indices of the labelled samples,
+    `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities (equal by default). `weight`
+    fixes λ.
 
     Raises:
         ValueError: no label, a place twice or outside, a probability outside (0, 1], or a value outside [0, 1].
@@ -82,7 +82,7 @@ def prediction_powered(
     chosen = best_lambda(sums, total) if weight is None else np.array([weight])
     least, most = _ends(sums, alone, total)
     low, high = _ends(sums, chosen, total)
-    if weight is None and high - low > most - least:  # the judge makes it wider than the labels alone do
+    if weight is None and high - low > most - least:  # the judge widens the interval
         chosen, low, high = alone, least, most
     found = Powered(
         float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0]),
@@ -111,7 +111,7 @@ def prediction_powered(
 
 
 def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
-    """Return the 95 % interval of λ: percentiles over the labelled samples drawn again."""
+    """Return the 95 % interval of λ: percentiles over resamples of the labelled samples."""
     drawn = np.random.default_rng(0).integers(0, len(human), (_DRAWS, len(human)))
     share, spread = (np.full(_DRAWS, float(one)) for one in (scores.mean(), scores.var()))
     weight = best_lambda(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
@@ -132,13 +132,13 @@ def _check(scores: Floats, human: Floats, at: Any, chances: Floats) -> None:
 
 
 def _fewest(labels: Floats) -> int:
-    """Return how many labels the rarer class has: of graded labels, how many differ from the commonest one."""
+    """Return the number of labels of the rarer class; for graded labels, of those that differ from the mode."""
     counts = np.unique(labels, return_counts=True)[1]
     return int(min(counts.max(), len(labels) - counts.max())) if len(counts) <= FEWEST else len(labels) // 2
 
 
 class Moments(NamedTuple):
-    """What the estimate needs of many evaluations, an element each.
+    """The moments needed for many evaluations, an element each.
 
     `share` and `spread` are mean and variance of the judge's scores over all samples, `label` and `score` weighted
     means over the labelled ones. `own`, `common` and `judge` are variances of these two means and their covariance;
@@ -157,7 +157,7 @@ class Moments(NamedTuple):
 
 
 def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weights: Floats) -> Moments:
-    """Sum labels, scores and weights up, an evaluation a row."""
+    """Compute the moments of labels, scores and weights, an evaluation a row."""
     weights = weights / weights.sum(axis=1, keepdims=True)
     label, score = (weights * labels).sum(axis=1), (weights * scores).sum(axis=1)
     above, over = labels - label[:, None], scores - score[:, None]
@@ -168,7 +168,7 @@ def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weigh
 
 
 def best_lambda(sums: Moments, total: int) -> Floats:
-    """Return the λ in [0, 1] of the least variance."""
+    """Return the λ in [0, 1] with the least variance."""
     cross = sums.common - sums.together / total
     square = sums.judge - sums.spread / total
     return np.clip(np.where(square > _NOTHING, cross / np.maximum(square, _NOTHING), 0.0), 0.0, 1.0)
@@ -180,10 +180,10 @@ def mean_at(sums: Moments, weight: Floats) -> Floats:
 
 
 def _variances(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
-    """Return the variance that more labels would lessen, and that which only more samples would.
+    """Return the variance that more labels would reduce, and the variance that only more samples would.
 
-    With λ from the data a degree of freedom more is used up, and half a label on which judge and people differ is
-    supposed: a judge of few errors may show none among 50.
+    λ from the data uses up one more degree of freedom, and half a label is added on which judge and human differ: a
+    judge with few errors may show none among 50.
     """
     n = float(sums.n)
     middle = sums.label - weight * sums.score
@@ -198,7 +198,7 @@ def _variances(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Float
 
 def powered_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, Floats]:
     """Compute the 95 % limits of the estimates at λ: Wilson's with the effective number of labels."""
-    from scipy.special import stdtrit  # half a second
+    from scipy.special import stdtrit  # slow import (half a second)
 
     left, fixed = _variances(sums, weight, total)
     mean = np.clip(mean_at(sums, weight), 0.0, 1.0)

@@ -1,17 +1,17 @@
-"""Tests of a mean paired difference against a margin, and the limits that they imply: one method for both.
+"""Tests of a mean paired difference against a margin, and the corresponding limits, by one method.
 
 `method_of` chooses the method for a sample of differences:
 
-- `PairCounts` (`tango`): yes/no pairs without clusters that all weigh alike are counts. Exact at margin 0 (the
-  binomial test on the pairs that differ), else Tango's score test; the interval is Tango's, stretched to 0 where
-  the exact test does not refuse it, and short of 0 where it does.
+- `PairCounts` (`tango`): yes/no pairs without clusters and with equal weights are counts. Exact at margin 0 (the
+  binomial test on the pairs that differ), else Tango's score test; the interval is Tango's, extended to 0 where the
+  exact test does not reject it, and cut short of 0 where it does.
 - `StudentT` (`student`): five to nine clusters, too few to flip. Student's t over their sums.
-- `SignFlips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences that
-  are as likely up as down, whatever their weights.
-- `EqualPairs` (`equal`): pairs that are all equal. A share q of further units might not be; the limit is the
-  largest q that so many equal units do not refuse.
+- `SignFlips` (`sign-flip`): everything else. Random signs on the units' weighted sums: exact for differences
+  symmetric about the margin, whatever their weights.
+- `EqualPairs` (`equal`): pairs that are all equal. A share q of further units might differ; the limit is the
+  largest q that so many equal units do not reject.
 
-A test refuses a margin at a level exactly where the interval at that level excludes it.
+A test rejects a margin at a level exactly if the interval at that level excludes it.
 
 Source: Tango 1998 (score test and interval of a paired difference); McNemar 1947; Hartigan 1969 (typical values:
 the sign-flip test accepts a margin exactly where it lies among the means of random subsets).
@@ -30,11 +30,11 @@ from metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
 Test = Literal["tango", "student", "sign-flip", "equal", "none"]
 
 FEWEST_FLIPPED = 10
-"""Clusters from which on signs are flipped: fewer have too few patterns for small levels."""
+"""Minimum number of clusters for sign flips: fewer have too few patterns for small levels."""
 FLIPS = 10_000
 _MOST_FLIPS = 200_000
-_MOST_UNITS = 10_000  # flipped one by one; of more the sum is normal
-_EXACT = 14  # units up to which all sign patterns are listed
+_MOST_UNITS = 10_000  # with more units the sum is taken as normal
+_EXACT = 14  # maximum number of units for listing all sign patterns
 _NOTHING = 1e-12
 _DECIMALS = 12
 _HALVINGS = 50
@@ -43,12 +43,12 @@ _BYTE = 8
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Paired differences as weighted units: what a comparison, or a regression, tests.
+    """Paired differences as weighted units, the sample of a comparison or regression test.
 
-    `totals` are the units' sums of weight x difference, so that they add up to the `mean` difference; `sizes` their
-    sums of weights, which add up to 1. `n` questions, on `won` of which the first side is better and on `lost` the
-    second. `counts`: yes/no pairs without clusters that all weigh alike. `squares`: the sum of the questions'
-    squared weights. `fixed_templates`: so few templates are shared that all holds over these only.
+    `totals` are the units' sums of weight x difference, which add up to the `mean` difference; `sizes` their sums
+    of weights, which add up to 1. Of `n` questions the first side is better on `won`, the second on `lost`.
+    `counts`: yes/no pairs without clusters and with equal weights. `squares`: the sum of the questions' squared
+    weights. `fixed_templates`: so few templates are shared that results hold for these only.
     """
 
     totals: Floats
@@ -78,8 +78,8 @@ def differences(
 ) -> Differences:
     """Make a sample of paired differences, a question a row; n > 0.
 
-    `values` in [-1, 1] are the first side's mean less the second's; `yes_no`: both sides' means are 0 or 1.
-    `weights` are the questions' in the mean difference, positive (equal unless given); `clusters` as in `units_of`.
+    `values` in [-1, 1] are the first side's mean minus the second's; `yes_no`: both sides' means are 0 or 1.
+    `weights` are the questions' in the mean difference, positive (equal by default); `clusters` as in `units_of`.
     """
     n = len(values)
     shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
@@ -100,7 +100,7 @@ def differences(
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float:
-    """Compute a mean by weights that add up to 1, without their rounding where they are all alike."""
+    """Compute a mean with weights that add up to 1, avoiding their rounding errors if they are equal."""
     return math.fsum(values) / len(values) if _even(weights) else math.fsum(values * weights)
 
 
@@ -109,7 +109,7 @@ def _even(weights: Floats) -> bool:
 
 
 def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
-    """Choose the test of a sample; `level` is the smallest one-sided level that it will be asked for."""
+    """Choose the test of a sample; `level` is the smallest one-sided level at which it will be used."""
     if sample.counts:
         return PairCounts(sample.won, sample.lost, sample.n, fixed_templates=sample.fixed_templates)
     if not sample.won + sample.lost:
@@ -120,23 +120,23 @@ def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
 
 
 def few_clusters(sample: Differences) -> bool:
-    """Say whether the units are clusters, too few to flip their signs."""
+    """Return whether the units are clusters, too few to flip their signs."""
     return sample.clustered and len(sample.totals) < FEWEST_FLIPPED
 
 
 def least_p(sample: Differences) -> float:
-    """Compute the smallest one-sided p-value that so many units could have, whatever they showed."""
+    """Compute the smallest possible one-sided p-value for this number of units."""
     return 0.0 if few_clusters(sample) else 0.5 ** (sample.n if sample.counts else len(sample.totals))
 
 
 def two_sided(test: "MarginTest") -> float:
-    """Compute the p-value against no difference: below a level exactly where the interval there excludes 0."""
+    """Compute the p-value against no difference: below a level exactly if the interval there excludes 0."""
     return min(1.0, 2 * min(test.below(0.0), test.above(0.0)))
 
 
 @dataclass(frozen=True, slots=True)
 class PairCounts:
-    """Yes/no pairs: of `n`, so many `won` and `lost`."""
+    """Yes/no pairs: `n` in total, of which `won` and `lost`."""
 
     won: int
     lost: int
@@ -153,14 +153,14 @@ class PairCounts:
         return float(below(self.lost, self.won, self.n, -margin))
 
     def limits(self, levels: tuple[float, float]) -> Interval:
-        """Return Tango's limits; but whether they hold 0 is the exact test's to say."""
+        """Return Tango's limits, adjusted so that they contain 0 exactly if the exact test does not reject it."""
         low = -_upper(self.lost, self.won, self.n, levels[0]) + 0.0
         high = _upper(self.won, self.lost, self.n, levels[1])
         return Interval(low, high, "tango", self.n, self.fixed_templates)
 
 
 def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Floats:
-    """Compute Tango's score statistic: by how many standard errors the difference lies above the margin.
+    """Compute Tango's score statistic: how many standard errors the difference lies above the margin.
 
     Counts of pairs, element by element; n > 0.
 
@@ -169,7 +169,7 @@ def tango(won: npt.ArrayLike, lost: npt.ArrayLike, n: int, margin: float) -> Flo
     b, c = np.asarray(won, np.float64), np.asarray(lost, np.float64)
     middle = (2 * n - b + c) * margin - b - c
     root = np.sqrt(np.maximum(middle**2 + 8 * n * c * margin * (1 - margin), 0.0))
-    # The likeliest share of lost pairs where the difference is the margin.
+    # The likeliest share of lost pairs if the difference is the margin.
     share = np.maximum((root - middle) / (4 * n), 0.0)
     variance = n * np.maximum(2 * share + margin * (1 - margin), 0.0)
     gap = b - c - n * margin
@@ -200,12 +200,12 @@ def _upper(won: int, lost: int, n: int, level: float) -> float:
     if won - lost == n:
         high = 1.0
     refused = float(below(won, lost, n, 0.0)) < level
-    # Far out a normal tail is the heavier one: what the exact test refuses at 0 it would refuse above.
+    # Far out the normal tail is heavier: what the exact test rejects at 0 it would reject above too.
     return min(high, -_NOTHING) if refused else max(high, 0.0)
 
 
 class StudentT:
-    """Student's t over the units' sums, with as many degrees of freedom as equal units would have, less one."""
+    """Student's t over the units' sums, with degrees of freedom from the effective number of equal units."""
 
     name: Test = "student"
 
@@ -215,7 +215,7 @@ class StudentT:
 
     def below(self, margin: float) -> float:
         """Return the p-value against a true difference of `margin` or more."""
-        from scipy.special import stdtr  # half a second
+        from scipy.special import stdtr  # slow import (half a second)
 
         return float(stdtr(self._freedom, (self._sample.mean - margin) / self._error))
 
@@ -225,7 +225,7 @@ class StudentT:
 
     def limits(self, levels: tuple[float, float]) -> Interval:
         """Return lower and upper limit, each one-sided at its own level."""
-        from scipy.special import stdtrit  # half a second
+        from scipy.special import stdtrit  # slow import (half a second)
 
         low, high = (float(stdtrit(self._freedom, level)) * self._error for level in levels)
         mean = self._sample.mean
@@ -233,7 +233,7 @@ class StudentT:
 
 
 class EqualPairs:
-    """Pairs that are all equal: what a share of units that are not could still make of the mean."""
+    """Pairs that are all equal: bounds on the mean from the share of further units that may differ."""
 
     name: Test = "equal"
 
@@ -255,12 +255,12 @@ class EqualPairs:
 
 
 class SignFlips:
-    """Random sign patterns of a sample's units, and the one-sided p-values and limits that they give.
+    """Random sign patterns of a sample's units, with the one-sided p-values and limits that they give.
 
-    A pattern that flips some of the shifted units brings the sum down exactly where the flipped ones' own mean
-    lies above the margin; so the means of random subsets are all that the test needs. All subsets for up to 14
-    units, else `FLIPS` random ones or more, as small levels need, and the observed pattern; above 10 000 units the
-    normal approximation.
+    A pattern that flips some of the shifted units lowers the sum exactly if the mean of the flipped units lies
+    above the margin; so the test needs only the means of random subsets. All subsets for up to 14 units, else at
+    least `FLIPS` random ones (more for small levels) and the observed pattern; above 10 000 units the normal
+    approximation.
     """
 
     name: Test = "sign-flip"
@@ -286,16 +286,16 @@ class SignFlips:
         return (int((means <= margin + _NOTHING).sum()) + 1) / (len(means) + 1)
 
     def limits(self, levels: tuple[float, float]) -> Interval:
-        """Return lower and upper limit, each one-sided at its own level; a bound where so few units have none."""
+        """Return lower and upper limit, each one-sided at its own level; the bounds if there are too few units."""
         ends = []
         for level, side in zip(levels, (-1.0, 1.0), strict=True):
             if self._means is None:
                 ends.append(self._solved(level, side))
                 continue
-            # the first margin that is refused has fewer than level x patterns beyond it, with the observed one
+            # the first rejected margin has fewer than level x patterns beyond it, including the observed one
             spare = math.ceil(level * (len(self._means) + 1)) - 1
             ordered = self._means if side < 0 else self._means[::-1]
-            # to the test a mean of -3e-17 is 0, and so it is to the interval
+            # the test treats a mean of -3e-17 as 0, so the interval must too
             end = float(ordered[spare - 1]) if 1 <= spare <= len(ordered) else side
             ends.append(round(end, _DECIMALS) + 0.0)
         return Interval(ends[0], ends[1], "sign-flip", len(self._sample.totals), self._sample.fixed_templates)
@@ -320,12 +320,12 @@ MarginTest = PairCounts | StudentT | EqualPairs | SignFlips
 
 
 def _subset_means(totals: Floats, sizes: Floats, count: int) -> Floats:
-    """Return the sorted means of subsets of the units, none of them empty; each unit is in with probability ½."""
+    """Return the sorted means of non-empty subsets of the units; each unit is in with probability ½."""
     n = len(totals)
     if n <= _EXACT:
         chosen = (np.arange(1, 2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
         return np.sort((chosen @ totals) / (chosen @ sizes))
-    order = np.lexsort((totals, sizes))  # rows may come in any
+    order = np.lexsort((totals, sizes))  # make the result independent of the order of rows
     totals, sizes = totals[order], sizes[order]
     # Eight units at a time: a random byte picks one of their 256 subsets.
     rng = np.random.default_rng(0)

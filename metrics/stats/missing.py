@@ -1,7 +1,7 @@
-"""What was asked and is not scored: between which bounds its value lies.
+"""Bounds on the values of rows that were asked but not scored.
 
-A failed call and an unreadable reply of a judge could be anything. A cut reply is at least what it came to as it
-is. What is not applicable has no bounds, since it was not asked for.
+A failed call or an unreadable judge reply could have any value. A truncated reply is worth at least its present
+value. Rows that are not applicable have no bounds, since nothing was asked.
 
 Source: SPEC 10.
 """
@@ -11,29 +11,29 @@ import polars as pl
 from data.records import VALUED, Status
 
 UNSTATED = "no score"
-"""How a reason begins that states no cause: two such need not be the same."""
+"""Start of a reason without a cause: two such reasons need not be the same."""
 LOST: tuple[Status, ...] = ("model_error", "judge_failed")
-"""The states of what was asked and is not scored."""
+"""The statuses of rows that were asked but not scored."""
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
 
 
 def scored() -> pl.Expr:
-    """The value that a row of the scores table counts with; null where it is not scored."""
+    """The value of a row of the scores table; null if it is not scored."""
     return pl.when(_STATUS == "scored").then(_VALUE).when(_STATUS.is_in(VALUED)).then(_VALUE.fill_null(0.0))
 
 
 def lowest() -> pl.Expr:
-    """The least that the row's value can be; null where the metric does not apply."""
+    """The lower bound of the row's value; null if the metric does not apply."""
     return pl.when(_STATUS.is_in(LOST)).then(0.0).otherwise(scored())
 
 
 def highest() -> pl.Expr:
-    """The most that the row's value can be; null where the metric does not apply."""
+    """The upper bound of the row's value; null if the metric does not apply."""
     return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(1.0).otherwise(scored())
 
 
 def cause(scores: pl.DataFrame) -> pl.Expr:
-    """Say why a row is not scored; null where it is, or where no cause is stated."""
+    """Return why a row is not scored; null if it is, or if no cause is stated."""
     reason = pl.col("reason") if "reason" in scores.columns else pl.lit("")
     known = _STATUS.is_in(LOST) & (reason != "") & ~reason.str.starts_with(UNSTATED)
     return pl.when(known).then(pl.concat_str(_STATUS, reason, separator=": "))

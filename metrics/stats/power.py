@@ -1,4 +1,4 @@
-"""What a test can find: correction for many tests, effects that are detected, n that decides or shows a drop."""
+"""Statistical power: Holm's correction, detectable effects, and the n that decides or shows a drop."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,19 +16,21 @@ ALPHA = 0.05
 POWER = 0.8
 _Z_ALPHA, _Z_BETA = NormalDist().inv_cdf(1 - ALPHA / 2), NormalDist().inv_cdf(POWER)
 SINGLE_SPREAD = 0.5
-"""The standard deviation of a yes/no value at worst: half of them right."""
+"""The largest standard deviation of a yes/no value: half of them right."""
 PAIRED_SPREAD = math.sqrt(0.5)
-"""That of the difference of two yes/no values on one item, where the models are right half the time and
-independently: they disagree on half of the items. Models that agree more can be told apart sooner."""
+"""The standard deviation of the difference of two yes/no values on one item, with both models right half the time.
+
+They are taken as independent: they disagree on half of the items. It is smaller for models that agree more.
+"""
 FARTHEST = 10
-"""How many times what was asked is worth naming: beyond it the score is too close to its threshold."""
+"""Largest multiple of n that is reported: beyond it the score is too close to its threshold."""
 _MOST_PAIRS = 10**6
-_SPREADS = 7  # standard deviations within which all but 1e-11 of a count lies
+_SPREADS = 7  # standard deviations that contain all but 1e-11 of a count
 _STEPS = 30
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values for being many by Holm's step-down method, in order; None (no test) stays None.
+    """Adjust p-values for multiple tests by Holm's step-down method, in order; None (no test) stays None.
 
     Source: Holm 1979.
     """
@@ -44,8 +46,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 def holm_levels(p_values: Sequence[float | None]) -> list[float | None]:
     """Return the level of Holm's step at which each p-value was decided, in order; None (no test) stays None.
 
-    The k-th smallest of m is refused below alpha / (m - k + 1); the first that is not refused, and all after it,
-    are decided at its level. A p-value lies below its level exactly where its adjusted one lies below alpha.
+    The k-th smallest of m is rejected below alpha / (m - k + 1); the first that is not rejected, and all after it,
+    are decided at its level. A p-value lies below its level exactly if its adjusted one lies below alpha.
     """
     known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     levels: list[float | None] = [None] * len(p_values)
@@ -60,10 +62,10 @@ def holm_levels(p_values: Sequence[float | None]) -> list[float | None]:
 def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
     """Compute the smallest true effect that n units show as significant at 5 % with power 0.8.
 
-    `spread` is the standard deviation of what is averaged: of scores for one model against a fixed value
-    (`SINGLE_SPREAD` unless known), of differences for two models on the same items (`PAIRED_SPREAD` unless
-    known). Needs no data: usable before a run. Normal approximation, two-sided. None where no effect within
-    [-1, 1] could be detected, or n is 0.
+    `spread` is the standard deviation of the averaged values: scores for one model against a fixed value (default
+    `SINGLE_SPREAD`), or differences for two models on the same items (default `PAIRED_SPREAD`). Needs no data:
+    usable before a run. Normal approximation, two-sided. None if no effect within [-1, 1] could be detected, or n
+    is 0.
     """
     if n <= 0:
         return None
@@ -74,8 +76,8 @@ def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
 def detectable_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> float | None:
     """Compute the smallest difference of two models' shares that McNemar's test shows at 5 % with power 0.8.
 
-    `discordance` is the share of the n items on which exactly one model is right. None where not even the
-    largest difference it allows (all disagreements on one side) would do.
+    `discordance` is the share of the n items on which exactly one model is right. None if even the largest
+    difference it allows (all disagreements on one side) would not do.
 
     Source: Connor 1987.
     """
@@ -89,10 +91,10 @@ def detectable_difference(n: int, *, discordance: float = PAIRED_SPREAD**2) -> f
 
 
 def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int | None:
-    """Estimate with how many rows the interval would exclude the threshold, if mean and spread stay.
+    """Estimate the number of rows with which the interval would exclude the threshold, at the same mean and spread.
 
-    The side of the interval that faces the threshold shrinks as 1 / sqrt(n). `n` where it excludes it already;
-    None where there is no interval, or where it would take more than `FARTHEST` times n: too close to decide here.
+    The side of the interval that faces the threshold shrinks as 1 / sqrt(n). `n` if it excludes it already; None
+    without an interval, or if it would take more than `FARTHEST` times n: too close to decide here.
     """
     if interval.low is None or interval.high is None:
         return None
@@ -106,9 +108,9 @@ def deciding_n(mean: float, interval: Interval, threshold: float, n: int) -> int
 
 
 def found_share(n: int, lost: float, won: float, *, margin: float, level: float) -> float:
-    """Compute the exact power of counts against a margin, the shares of lost and won pairs being these.
+    """Compute the exact power of counts against a margin, for given shares of lost and won pairs.
 
-    `margins.below`, one-sided at `level`.
+    The test is `margins.below`, one-sided at `level`.
     """
     from scipy.special import bdtr, betaln, xlog1py, xlogy  # half a second; scipy.stats a second, and 50 MB
 
@@ -120,7 +122,7 @@ def found_share(n: int, lost: float, won: float, *, margin: float, level: float)
     within = [below(np.maximum(wins, 0), differing - np.maximum(wins, 0), n, margin) < level for wins in near]
     low = np.where(within[0], near[0], -1)
     high = np.where(within[1], differing, np.maximum(near[1] - 1, low))
-    while (low < high).any():  # the most wins with which the margin is still refused
+    while (low < high).any():  # the most wins with which the margin is still rejected
         middle = (low + high + 1) // 2
         wins = np.maximum(middle, 0)
         refused = below(wins, differing - wins, n, margin) < level
@@ -134,8 +136,9 @@ def found_share(n: int, lost: float, won: float, *, margin: float, level: float)
 def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float, level: float) -> float | None:
     """Compute the smallest true drop that n yes/no pairs show to be more than `max_drop` with power 0.8.
 
-    Without it, a share `discordance` of the pairs differs, as often either way, and a share `right` of the replies
-    is right; the drop turns right replies wrong at random. None where not even the loss of all of them would do.
+    Without a drop, a share `discordance` of the pairs differs, equally in both directions, and a share `right` of
+    the responses is right; the drop turns right responses wrong at random. None if even losing all of them would
+    not do.
     """
 
     def power(drop: float) -> float:
@@ -146,9 +149,9 @@ def detectable_drop(n: int, discordance: float, right: float, *, max_drop: float
 
 
 def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | None:
-    """Compute how many yes/no pairs tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+    """Compute the number of yes/no pairs that distinguish no change from a drop of `max_drop` with power 0.8.
 
-    None where the tolerated drop is 0, which no number shows, or beyond a million pairs.
+    None if the tolerated drop is 0, which no number shows, or beyond a million pairs.
     """
     half = discordance / 2
     power = partial(found_share, lost=half, won=half, margin=max_drop, level=level)
@@ -156,9 +159,9 @@ def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | 
 
 
 def least_number(enough: Callable[[int], bool], *, first: int = 1, parts: int = 0) -> int | None:
-    """Find the smallest number that is enough, `first` at least; None beyond a million.
+    """Find the smallest sufficient number, at least `first`; None beyond a million.
 
-    `parts`: to one part in so many, where each trial takes long; exactly unless given.
+    `parts`: relative precision of one part in so many, for slow trials; exact by default.
     """
     high = first
     while not enough(high):
@@ -175,11 +178,11 @@ def least_number(enough: Callable[[int], bool], *, first: int = 1, parts: int = 
 def detectable(sample: Differences, room: float, *, level: float, max_drop: float = 0.0) -> float | None:
     """Compute the smallest true difference that a test of such a sample finds with power 0.8.
 
-    One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of replies that a difference can turn:
-    those that are right, to make a side worse. The spread is as it was without the difference that was seen; of
-    yes/no pairs a greater difference turns such replies at random; grades spread wider by two fifths of that.
-    Counts: exact. Other samples: by the normal approximation. None where no difference would do, or where so few
-    units could not reach the level whatever they showed.
+    One-sided at `level`, beyond a tolerated `max_drop`. `room` is the share of responses that a difference can
+    turn: to make a side worse, those that are right. The spread is that without the observed difference; for yes/no
+    pairs a greater difference turns such responses at random; grades spread wider by two fifths of it. Counts:
+    exact. Other samples: by the normal approximation. None if no difference would do, or if so few units could not
+    reach the level at all.
     """
     if least_p(sample) >= level or room <= 0:
         return None
@@ -190,7 +193,7 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
         plain = min(max((share - moved) / (1 - moved / room), 0.0), 1.0)
         return detectable_drop(sample.n, plain, room, max_drop=max_drop, level=level)
     found = _student(sample, level) if few_clusters(sample) else _flipped(sample, level)
-    # Replies that turn no longer vary as they did, and their turning is chance itself; grades turn in part.
+    # Turned responses lose their old variance and add that of the turning itself; grades turn in part.
     part = 1.0 if sample.yes_no else 0.4
     still = max(sample.variance - part * (moved - moved**2) * sample.squares, 0.0) / (1 - part * moved / room)
 
@@ -204,11 +207,12 @@ def detectable(sample: Differences, room: float, *, level: float, max_drop: floa
 def _student(sample: Differences, level: float) -> Callable[[float, float], float]:
     """Return the power of Student's t over few clusters, by the true difference and the variance of its mean.
 
-    A variance of few clusters is more often too small than too large: it is taken as the median of its kind.
+    A variance of few clusters is more often too small than too large: it is treated as the median of its
+    distribution.
 
     Source: Wilson & Hilferty 1931 (the median of chi-squared).
     """
-    from scipy.special import nctdtr, stdtrit  # half a second
+    from scipy.special import nctdtr, stdtrit  # slow import (half a second)
 
     freedom = 1 / float(sample.sizes @ sample.sizes) - 1
     critical, median = float(stdtrit(freedom, 1 - level)), (1 - 2 / (9 * freedom)) ** 3
@@ -218,7 +222,7 @@ def _student(sample: Differences, level: float) -> Callable[[float, float], floa
 def _flipped(sample: Differences, level: float) -> Callable[[float, float], float]:
     """Return the power of random signs, by the true difference and the variance of its mean.
 
-    Their tails are lighter than a normal sum's, and they spread as far as the shifted units reach.
+    Their tails are lighter than a normal sum's, and their spread includes the shift of the units.
 
     Source: Cornish & Fisher 1938, by the fourth cumulant.
     """
@@ -237,7 +241,7 @@ def _flipped(sample: Differences, level: float) -> Callable[[float, float], floa
 
 
 def needed_units(sample: Differences, *, max_drop: float, level: float) -> int | None:
-    """Compute how many questions like these tell 'nothing changed' from a drop of `max_drop` with power 0.8.
+    """Compute the number of similar questions that distinguish no change from a drop of `max_drop` with power 0.8.
 
     One-sided at `level`; None as in `needed_pairs`, or for a single unit.
     """
@@ -254,7 +258,7 @@ def needed_units(sample: Differences, *, max_drop: float, level: float) -> int |
 
 
 def _least(power: Callable[[float], float], low: float, high: float) -> float | None:
-    """Find the smallest drop with the power wanted; None where the largest has not."""
+    """Find the smallest drop with the required power; None if the largest lacks it."""
     if high <= low or power(high) < POWER:
         return None
     for _ in range(_STEPS):
@@ -265,7 +269,7 @@ def _least(power: Callable[[float], float], low: float, high: float) -> float | 
 
 @dataclass(frozen=True, slots=True)
 class NeededQuestions:
-    """How many questions show a true drop with power 0.8 in a paired comparison; None: more than a million."""
+    """How many questions show a true drop with power 0.8 in a paired comparison; None: over a million."""
 
     drop: float
     n: int | None
@@ -273,10 +277,11 @@ class NeededQuestions:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What questions of a file are like: `n` of them with mean `mean`, all 0 or 1 (`yes_no`) or grades.
+    """Spread of a file's questions: `n` of them with mean `mean`, all 0 or 1 (`yes_no`) or grades.
 
-    `discordance` is the share of yes/no questions on which two runs would differ without a drop, or the variance
-    of grades' differences; `seen`: as two files show it, else as if the two answered independently: the worst.
+    `discordance` is the share of yes/no questions on which two runs would differ without a drop, or the variance of
+    grades' differences; `seen`: estimated from two files, else assuming that both answer independently, the worst
+    case.
     """
 
     n: int
@@ -287,12 +292,12 @@ class Spread:
 
 
 def spread(values: Floats, other: Floats | None = None) -> Spread:
-    """Return the spread of a file's values, a question each; of pairs where `other` has those of a second file."""
+    """Return the spread of a file's values, a question each; of pairs if `other` has those of a second file."""
     yes_no = bool(np.isin(values, (0.0, 1.0)).all() and (other is None or np.isin(other, (0.0, 1.0)).all()))
     mean = float(values.mean())
     if other is not None:
         apart = values - other
-        # Half of what differs either way: what a drop adds is no part of it.
+        # Only what differs in both directions equally: the drop's own part is excluded.
         found = float((apart != 0).mean()) - abs(float(apart.mean())) if yes_no else float(apart.var(ddof=1))
         return Spread(len(values), mean, yes_no, max(found, 0.0), seen=True)
     variance = mean * (1 - mean) if yes_no else float(values.var(ddof=1)) if len(values) > 1 else 0.25
@@ -300,7 +305,7 @@ def spread(values: Floats, other: Floats | None = None) -> Spread:
 
 
 def needed(found: Spread, drops: Sequence[float]) -> tuple[NeededQuestions, ...]:
-    """Return how many questions show each drop (in (0, 1)), two-sided at 5 %."""
+    """Return the number of questions that show each drop (in (0, 1)), two-sided at 5 %."""
 
     def shown(drop: float, n: int) -> bool:
         if not found.yes_no:

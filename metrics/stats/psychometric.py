@@ -1,12 +1,12 @@
 """The level of a model: where on a scale of difficulty it is right half of the time, with an interval.
 
-A curve gives the chance to be right at each rung of a scale, rungs numbered from 1, the easiest: a logistic
-function that falls, between what a blind guess is right at the rung and all but a few lapses. Its place (where the
-chance is a half) and its steepness are held on a grid, with a flat prior over place and logarithm of the steepness;
-the place may lie beyond either end of the scale. The next questions go where the answer is expected to tell most of
-the place.
+A curve gives the probability of a right answer at each rung of a scale, rungs numbered from 1, the easiest: a
+falling logistic function between the success rate of a blind guess and 1 less a few lapses. Its position (where the
+probability is a half) and its steepness are on a grid, with a flat prior over position and log steepness; the
+position may lie beyond either end of the scale. The next questions go where the answer is expected to be most
+informative about the position.
 
-The number of questions is fixed beforehand: stopping when the interval is narrow enough makes intervals too narrow
+The number of questions is fixed beforehand: stopping once the interval is narrow enough makes intervals too narrow
 (`tests.benchmarks.level` measures it).
 
 Source: Kontsevich and Tyler 1999 (the psi method); Prins 2013 (steepness as a nuisance); Wichmann and Hill 2001
@@ -24,9 +24,9 @@ import numpy as np
 from metrics.stats.intervals import Codes, Floats
 
 LAPSES = 0.02
-"""The chance of a slip at the easiest, and of luck beyond guessing at the hardest."""
+"""Probability of a slip on the easiest rung, and of luck beyond guessing on the hardest."""
 STEPS = 4
-"""Places on the grid for each rung."""
+"""Grid positions per rung."""
 STEEPNESSES = 14
 FLATTEST = 3.0
 """The flattest curve, in units of one over the number of rungs: it hardly falls within the scale."""
@@ -34,14 +34,14 @@ STEEPEST = 60.0
 """The steepest curve: all or nothing between two rungs."""
 _TAIL = 0.025
 DRAWS = 400
-"""Draws from a falling curve that observed shares are compared with."""
+"""Number of draws from a falling curve with which observed shares are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Where a curve crosses one half, and the 95 % interval: positions, 1 the first rung.
+    """Where a curve crosses one half, with its 95 % interval: positions, 1 for the first rung.
 
-    They reach half a scale beyond either end at most.
+    They extend at most half a scale beyond either end.
     """
 
     at: float
@@ -51,10 +51,10 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Whether shares of right answers fall from rung to rung, as a scale promises.
+    """Test of whether shares of right answers fall from rung to rung, as on a valid scale.
 
-    `p` is the chance of shares as contrary as these on a curve that falls; `rises` are the first and last rung of
-    the greatest rise, None where no share is above an easier rung's.
+    `p` is the probability of shares this contrary on a falling curve; `rises` are the first and last rung of the
+    greatest rise, None if no share is above an easier rung's.
     """
 
     p: float
@@ -62,9 +62,10 @@ class Order:
 
 
 class CurveGrid:
-    """Curves over a scale, and what answers say of them.
+    """Curves over a scale, and their posterior given answers.
 
-    `chance` is what a blind guess is right at each rung, in [0, 0.5). Counts are arrays, a number for each rung.
+    `chance` is the success rate of a blind guess at each rung, in [0, 0.5). Counts are arrays, a number for each
+    rung.
     """
 
     def __init__(self, chance: Sequence[float]) -> None:
@@ -74,31 +75,31 @@ class CurveGrid:
         self.places = np.linspace(1 - beyond, rungs + beyond, round((rungs - 1 + 2 * beyond) * STEPS) + 1)
         steepness = np.geomspace(FLATTEST / rungs, STEEPEST, STEEPNESSES)[None, :, None]
         floor = np.maximum(np.asarray(chance, np.float64), LAPSES)
-        share = (0.5 - floor) / (1 - LAPSES - floor)  # of what lies between floor and lapses, at one half
+        share = (0.5 - floor) / (1 - LAPSES - floor)  # relative height of one half between floor and lapses
         away = steepness * (self.places[:, None, None] - np.arange(1, rungs + 1)) + np.log(share / (1 - share))
         self._right = floor + (1 - LAPSES - floor) / (1 + np.exp(-np.clip(away, -60.0, 60.0)))
         self._gain, self._loss = np.log(self._right), np.log1p(-self._right)
 
     def posterior(self, asked: Codes, right: Codes) -> Floats:
-        """Return the weight of each curve, places x steepnesses, given how many answers of each rung were right."""
+        """Return the weight of each curve, positions x steepnesses, given the right answers at each rung."""
         logarithm = self._gain @ right + self._loss @ (asked - right)
         weight = np.exp(logarithm - logarithm.max())
         return np.asarray(weight / weight.sum())
 
     def quantiles(self, weight: Floats, shares: Sequence[float]) -> list[float]:
-        """Return the places below which these shares of the weight lie."""
+        """Return the positions below which these shares of the weight lie."""
         half = (self.places[1] - self.places[0]) / 2
         edges = np.concatenate([self.places[:1] - half, self.places + half])
         below = np.concatenate([[0.0], weight.sum(axis=1).cumsum()])
         return [float(np.interp(share, below, edges)) for share in shares]
 
     def level(self, asked: Codes, right: Codes) -> Level:
-        """Return the level that answers show."""
+        """Return the level, given the answers."""
         low, at, high = self.quantiles(self.posterior(asked, right), (_TAIL, 0.5, 1 - _TAIL))
         return Level(at, low, high)
 
     def band(self, asked: Codes, right: Codes) -> list[tuple[float, float, float]]:
-        """Return the chance to be right at each rung: its mean, and its central 95 %."""
+        """Return the probability of a right answer at each rung: its mean, and its central 95 % interval."""
         weight = self.posterior(asked, right).ravel()
         found = []
         for chances in self._right.reshape(-1, self.rungs).T:
@@ -109,9 +110,9 @@ class CurveGrid:
         return found
 
     def ask(self, asked: Codes, right: Codes, number: int) -> Codes:
-        """Return how many of the next questions go to each rung: every rung once first, then where they tell most.
+        """Return how many of the next questions go to each rung: each rung once first, then the most informative.
 
-        Of several, each is chosen as if those before it had been answered as expected.
+        Each of several questions is chosen as if those before it had been answered as expected.
         """
         plan = np.zeros(self.rungs, np.int64)
         if not asked.any():
@@ -137,7 +138,7 @@ def search(chance: tuple[float, ...]) -> CurveGrid:
 
 
 def _spread(weight: Floats) -> Floats:
-    """Return the entropy of the place, times the chance of the answer, for each rung's column."""
+    """Return the entropy of the position, times the probability of the answer, for each rung's column."""
     weight = np.maximum(weight, 1e-300)
     return np.asarray(-(weight * np.log(weight / weight.sum(axis=0))).sum(axis=0))
 
@@ -166,14 +167,14 @@ def order(asked: Codes, right: Codes) -> Order:
 
 
 def falling(n: Codes, k: Codes) -> Floats:
-    """Return the shares nearest to k / n in likelihood that never rise."""
-    from scipy.optimize import isotonic_regression  # half a second
+    """Return the non-increasing shares that are likeliest given k of n."""
+    from scipy.optimize import isotonic_regression  # slow import (half a second)
 
     return np.asarray(isotonic_regression(k / n, weights=n, increasing=False).x, np.float64)
 
 
 def _ratio(n: Codes, k: Codes, fitted: Floats) -> float:
-    """Return by how much, in logarithms, each rung's own share is likelier than the falling curve's."""
+    """Return the log-likelihood ratio of each rung's own share to the falling curve."""
     return _likelihood(n, k, k / n) - _likelihood(n, k, fitted)
 
 

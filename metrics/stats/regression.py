@@ -1,8 +1,8 @@
-"""Has a run become worse than its baseline: the paired difference of each suite against the drop that is tolerated.
+"""Regression tests: each suite's paired difference from its baseline, against the tolerated drop.
 
-Two one-sided hypotheses a suite, each at 5 % and by Holm over the suites: that the true difference is -max_drop
-or more (refused: regressed), and that it is -max_drop or less (refused: held). Tests and limits are those of
-`metrics.stats.margins`.
+There are two one-sided hypotheses a suite, each at 5 % and by Holm over the suites: that the true difference is
+-max_drop or more (rejected: regressed), and that it is -max_drop or less (rejected: held). Tests and limits are
+those of `metrics.stats.margins`.
 
 Source: SPEC 10.
 """
@@ -29,20 +29,20 @@ _WHOLE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A suite of a run against the same suite of its baseline, on the questions that both have scored.
+    """A suite of a run compared with the same suite of its baseline, on the questions that both have scored.
 
     `difference` is run - baseline (with strata: of TOTAL / 100); `interval` has each end one-sided at its Holm
-    level (`levels`), so that `outcome` is `regressed` where it lies wholly below -`max_drop` and `held` where it
-    lies wholly above. It is also `held` where all pairs are equal and nothing is tolerated, or all replies are
-    identical; else `undecided`. `improved`: the interval lies above 0. `n` questions are compared, `n_left_out` are
-    not, for want of a score; `won` and `lost` count those on which the run, or the baseline, is better.
-    `p_regressed` and `p_held` are one-sided, before Holm. Where it is undecided, `detectable` is the smallest true
-    drop that so many questions would have shown to be more than `max_drop`, and `n_needed` how many would tell that
-    nothing changed from a drop of `max_drop`, both with power 0.8 at these levels (None: no such number).
+    level (`levels`), so that `outcome` is `regressed` if it lies wholly below -`max_drop` and `held` if it lies
+    wholly above. It is also `held` if all pairs are equal and nothing is tolerated, or all responses are identical;
+    else `undecided`. `improved`: the interval lies above 0. `n` questions are compared, `n_left_out` lack a score;
+    `won` and `lost` count those on which the run, or the baseline, is better. `p_regressed` and `p_held` are
+    one-sided, before Holm. If undecided, `detectable` is the smallest true drop that so many questions would have
+    shown to be more than `max_drop`, and `n_needed` the number that would tell no change from a drop of `max_drop`,
+    both with power 0.8 at these levels (None: no such number).
 
-    `low` and `high` are the difference had all that is missing, or was cut, been as bad, or as good, for the run as
-    it could be, of the questions left out and of `n_cut` that are scored; where the outcome is another there, it
-    `hangs` on that and is `undecided`. `n_alike` questions are missing on both sides for one cause: equal there.
+    `low` and `high` are the worst and best possible differences for the run given missing and truncated responses,
+    of the questions left out and of `n_cut` that are scored; if the outcome differs there, it `hangs` on them and
+    is `undecided`. `n_alike` questions are missing on both sides for the same cause, and equal there.
     """
 
     suite: str
@@ -73,7 +73,7 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class BoundedValues:
-    """One side's values of a suite's questions: as scored (NaN: not), and the least and most that each could be."""
+    """One side's values of a suite's questions: as scored (NaN: not), and their lower and upper bounds."""
 
     value: Floats
     low: Floats
@@ -84,8 +84,8 @@ class BoundedValues:
 class Pairs:
     """The questions of a suite that run and baseline were both asked, side by side.
 
-    `clusters` number their templates (negative: none), `strata` the families of a suite with strata (all 0 in
-    others), which weigh alike. `identical`: the two replies are the same. `n_alike`: missing for one cause in both.
+    `clusters` number their templates (negative: none), `strata` the equally weighted families of a suite with
+    strata (else all 0). `identical`: the two responses are the same. `n_alike`: missing for the same cause in both.
     """
 
     suite: str
@@ -103,7 +103,7 @@ class Pairs:
 
     @property
     def bounded(self) -> bool:
-        """Whether anything is missing or was cut, so that the difference has bounds."""
+        """Whether anything is missing or truncated, so that the difference has bounds."""
         return bool((self.open | ~self.scored).any())
 
     @property
@@ -113,7 +113,7 @@ class Pairs:
         return found
 
     def sample(self, run: Floats, baseline: Floats) -> Differences | None:
-        """Make the differences of values of both sides, where both have one; None where there are none."""
+        """Make the differences of the values that both sides have; None if there are none."""
         there = ~(np.isnan(run) | np.isnan(baseline))
         if not there.any():
             return None
@@ -126,13 +126,13 @@ class Pairs:
         )
 
     def mean(self, values: Floats) -> float:
-        """Return the mean over what both have scored, strata alike."""
+        """Return the mean over what both have scored, with strata weighted equally."""
         there = self.scored
         return weighted_mean(values[there], weights_of(self.strata[there]))
 
 
 def weights_of(strata: Codes) -> Floats:
-    """Return each question's weight in the mean over strata that weigh alike; they add up to 1."""
+    """Return each question's weight in the mean over equally weighted strata; they add up to 1."""
     _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
     found: Floats = 1 / counts[codes] / len(counts)
     return found
@@ -142,8 +142,8 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
     """Pair two tables of a suite's values by item; equal questions, and repeats, enter by their mean.
 
     Columns of each: item_id, repeat, value (null: not scored), lower and upper (null: does not apply), cause (why
-    it is not scored) and, where known, reply (its digest); of `run` also question, cluster and stratum. What is
-    missing on both sides for one cause is equal there.
+    it is not scored) and, if known, reply (its digest); for `run` also question, cluster and stratum. Questions
+    missing on both sides for the same cause are equal there.
     """
     placed = run.group_by("item_id").agg(pl.col("question", "cluster", "stratum").first())
     before, after = (_of_items(frame) for frame in (baseline, run))
@@ -175,7 +175,7 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
 
 
 def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a row an item: the means over its repeats, its first cause, and its replies' digests."""
+    """Return a row per item: the means over its repeats, its first cause, and its responses' digests."""
     told = rows if "reply" in rows.columns else rows.with_columns(reply=pl.lit(None, pl.String))
     return (
         told.sort("repeat")
@@ -191,10 +191,10 @@ def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
 def regressions(
     pairs: Sequence[Pairs], *, max_drop: Mapping[str, float] | None = None, outlook: bool = True
 ) -> tuple[Regression, ...]:
-    """Say of each suite whether the run regressed, held, or cannot be told; in order.
+    """Return for each suite whether the run regressed, held, or is undecided; in order.
 
-    `max_drop` is the tolerated drop of suites, in [0, 1]; `MAX_DROP` unless given. `outlook`: of what is undecided,
-    also compute what could have been shown.
+    `max_drop` is the suites' tolerated drop, in [0, 1]; default `MAX_DROP`. `outlook`: for undecided suites, also
+    compute what could have been shown.
     """
     tolerated = [(max_drop or {}).get(one.suite, MAX_DROP) for one in pairs]
     samples = [one.sample(one.run.value, one.baseline.value) for one in pairs]
@@ -221,7 +221,7 @@ def _with_outlook(found: Regression, sample: Differences | None) -> Regression:
 
 
 def _bounded(own: Pairs, found: Regression, worst: Regression, best: Regression) -> Regression:
-    """Undecide what comes out differently at the bounds of what is missing or was cut."""
+    """Mark as undecided what differs at the bounds of missing or truncated responses."""
     if not own.bounded:
         return found
     within = replace(found, low=worst.difference, high=best.difference)
@@ -244,7 +244,7 @@ def _decided(
 
 
 _ByHolm = tuple[float | None, float | None, float | None]
-"""A p-value, what it is by Holm, and the level of its step."""
+"""A p-value, its Holm-adjusted value, and the level of its step."""
 
 
 def _regression(

@@ -1,10 +1,10 @@
-"""Confidence sequences: intervals of a mean that hold at every moment, however often they are looked at.
+"""Confidence sequences: intervals of a mean that hold at every look, however many there are.
 
 Two gamblers start with capital 1 and bet, before each value in [0, 1] is seen, on a mean above m and on a mean
-below m. Were m the mean, neither could expect to gain, and the chance that either ever multiplies the capital by
-2 / alpha is at most alpha / 2 (Ville's inequality). The sequence is made of the m that neither has refused so far.
-Each capital is spread over a fixed set of bets: none has to be tuned to the gap that is there, and a capital is
-monotone in m, so what is left is an interval.
+below m. If m is the mean, neither can expect to gain, and the probability that either ever multiplies the capital
+by 2 / alpha is at most alpha / 2 (Ville's inequality). The sequence consists of the m that neither has rejected so
+far. Each capital is spread over a fixed set of bets: none needs tuning to the actual gap, and capital is monotone
+in m, so the set of remaining m is an interval.
 
 `tests.benchmarks.stopping` measures it against other bets (predictable plug-in, aGRAPA).
 
@@ -21,12 +21,12 @@ from metrics.stats.intervals import Floats
 
 Side = Literal["above", "below", ""]
 PARTS = np.minimum(np.geomspace(0.03, 1.0, 24), 0.99)
-"""The shares of the capital that the bets put at risk. Gaps differ by factors, so these do."""
+"""Shares of the capital at risk in each bet; geometric, because gaps differ by factors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A confidence sequence after `n` observations: their mean, and what no look so far has refused."""
+    """A confidence sequence after `n` observations: their mean, and the values not rejected by any look so far."""
 
     n: int
     mean: float
@@ -35,12 +35,12 @@ class Look:
 
 
 def share_of(alpha: float, sequences: int) -> float:
-    """Return the share of `alpha` that each of several sequences may spend (Bonferroni)."""
+    """Return the share of `alpha` for each of several sequences (Bonferroni)."""
     return alpha / max(sequences, 1)
 
 
 def capital(values: Floats, counts: Floats, m: float) -> float:
-    """Compute the logarithm of what betting on a mean above m has made of 1; never more for a greater m.
+    """Compute the log capital from betting on a mean above m, starting from 1; it never increases with m.
 
     `values` in [0, 1], each seen `counts` times; 0 < m <= 1.
     """
@@ -49,15 +49,15 @@ def capital(values: Floats, counts: Floats, m: float) -> float:
 
 
 def lower(values: Floats, counts: Floats, alpha: float) -> float:
-    """Return the smallest mean that betting on a greater one has not refused at level alpha, in [0, 1]."""
+    """Return the smallest mean that betting on a greater one has not rejected at level alpha, in [0, 1]."""
     goal = -np.log(alpha)
     mean = float(values @ counts / counts.sum())
     tiny = 1e-12
     if mean <= tiny or capital(values, counts, tiny) < goal:
         return 0.0
-    if capital(values, counts, mean) >= goal:  # only rounding: at the mean of what was seen nothing is won
+    if capital(values, counts, mean) >= goal:  # only rounding: nothing is won at the observed mean
         return mean
-    from scipy.optimize import brentq  # half a second
+    from scipy.optimize import brentq  # slow import (half a second)
 
     return float(brentq(lambda m: capital(values, counts, m) - goal, tiny, mean, xtol=1e-10))
 
@@ -72,11 +72,11 @@ def follow(
 ) -> tuple[Look, ...]:
     """Compute the confidence sequence of the mean of `values`, in the order in which they were seen.
 
-    A look after each of `looks` observations (every one unless given; more than there are is left out), whose
-    interval is the intersection with all before it. `alpha` is the chance that the mean is ever outside. Values
-    within `bounds`, (-1, 1) for differences of two scores. `ceiling`: where the values are lower bounds of what
-    they might be (cut replies), the upper bounds, value by value; the interval then reaches from the lower end of
-    the one mean to the upper end of the other.
+    There is a look after each of `looks` observations (default: every one; excess ones are ignored), whose interval
+    is the intersection with all before it. `alpha` is the probability that the mean is ever outside. Values lie
+    within `bounds`, (-1, 1) for differences of two scores. `ceiling`: if the values are lower bounds (truncated
+    responses), the upper bounds, value by value; the interval then extends from the lower end of the one mean to
+    the upper end of the other.
 
     Raises:
         ValueError: a value out of bounds.
@@ -95,7 +95,7 @@ def follow(
         distinct = (np.unique(column[:n], return_counts=True) for column in (below, 1 - above))
         least_now, most_now = (lower(seen, counts.astype(np.float64), alpha / 2) for seen, counts in distinct)
         now_low, now_high = max(low, least_now), min(high, 1 - most_now)
-        if now_low <= now_high:  # else one of the two is wrong: the earlier one stands
+        if now_low <= now_high:  # else one of the two is wrong: keep the earlier one
             low, high = now_low, now_high
         mean, width = float(below[:n].mean()), most - least
         found.append(Look(n, least + width * mean, least + width * low, least + width * high))
@@ -103,12 +103,12 @@ def follow(
 
 
 def side(look: Look, threshold: float) -> Side:
-    """Say on which side of a threshold all that is left lies; '' where the threshold is not excluded."""
+    """Return the side of a threshold on which the interval lies; '' if the threshold is not excluded."""
     if look.low > threshold:
         return "above"
     return "below" if look.high < threshold else ""
 
 
 def decided(looks: Iterable[Look], threshold: float) -> Look | None:
-    """Return the first look that excludes the threshold; None where none does."""
+    """Return the first look that excludes the threshold; None if there is none."""
     return next((look for look in looks if side(look, threshold)), None)
