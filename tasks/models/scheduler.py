@@ -277,17 +277,20 @@ class _Batch:
             async with asyncio.timeout(deadline_s) as limit:
 
                 async def once() -> tuple[Reply, float]:
+                    nonlocal last
                     # Waiting for a slot is our own doing, and does not count against the call.
                     left = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
                     async with self.endpoint.slot(deadline_s):
                         limit.reschedule(loop.time() + left)
-                        return await self._attempt(call)
+                        try:
+                            return await self._attempt(call)
+                        except CallError as error:
+                            last = error
+                            raise
 
-                try:
+                with suppress(CallError):
                     return await once()
-                except CallError as error:
-                    last = error
                 # Only where needed: the retry context creates many reference cycles.
                 async for attempt in stamina.retry_context(
                     on=self._worth_another,
@@ -298,13 +301,9 @@ class _Batch:
                     wait_jitter=0.5,
                 ):
                     with attempt:
-                        if attempt.num == 1:
+                        if attempt.num == 1 and last:
                             raise last  # the attempt above
-                        try:
-                            return await once()
-                        except CallError as error:
-                            last = error
-                            raise
+                        return await once()
         except TimeoutError as error:
             said = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
