@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -215,29 +216,154 @@ def served(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> It
         yield found
 
 
-def test_a_deployment_is_run_by_its_worker_in_a_hostile_folder(
-    installed: Installed, served: Served, server: Server
+def test_a_scheduled_run_is_completed_with_its_artifacts_and_a_retry_asks_nothing(
+    installed: Installed, served: Served
 ) -> None:
     """Password, database and runs lie in the folder, nothing among the packages; its configuration goes first."""
     place, hostile, port = served.place, served.folder, str(served.place.port)
-    (hostile / "config").mkdir()
-    (hostile / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
     listed = f"http://127.0.0.1:{port}/v2/runs"
     assert f"Runs: {listed} (" in (place.tree / "server.log").read_text()
     assert httpx.get(listed, headers={"Accept": "text/html"}).is_success, "the page that it names"
-    deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **served.extra)
-    assert deployed.returncode == 0, deployed.stdout + deployed.stderr
-    (smoke,) = (one["id"] for one in place.find("deployments") if one["name"] == "smoke")
-    run = place.send("POST", f"/deployments/{smoke}/create_flow_run", {})["id"]
+    assert httpx.post(str(place.client.base_url.join("flows/filter")), json={}).status_code == 401
     worker = [str(installed.python.with_name("basic-control")), "worker", "--port", port]
-    with group(worker, place.tree / "worker.log", **served.starting(installed)):
-        place.wait(lambda: place.send("GET", f"/flow_runs/{run}")["end_time"], "the run did not end", 280)
-    assert place.send("GET", f"/flow_runs/{run}")["state_type"] == "COMPLETED", place.logs()
-    (folder,) = (hostile / "artifacts" / "runs").iterdir()
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["status"], manifest["requests"]["answered"]) == ("completed", 4), place.logs()
+    with (
+        serve_openai("ANSWER: 12", latency_s=0.6) as server,
+        group(worker, place.tree / "worker.log", **served.starting(installed)),
+    ):
+        (hostile / "config").mkdir()
+        (hostile / "config" / "smoke.yaml").write_text(TINY.format(url=server.base_url), encoding="utf-8")
+        deployed = installed.run(hostile, "basic-control", "deploy", "--port", port, **served.extra)
+        assert deployed.returncode == 0, deployed.stdout + deployed.stderr
+        assert SECRET.partition(":")[2] not in deployed.stdout + deployed.stderr
+        smoke = check_deployments(place)
+        # Beside the hourly one, for which nobody waits.
+        often = [{"schedule": {"interval": 20}, "active": True}]
+        place.send("POST", f"/deployments/{smoke}/schedules", often)
+        place.wait(lambda: begun(place), "no scheduled run was begun")
+        # Before its end, however long a busy machine takes for that: else the next one may be there as well.
+        place.send("PATCH", f"/deployments/{smoke}", {"paused": True})
+        ended = place.wait(lambda: completed(place, 1), "no scheduled run was completed")
+        assert len(server.requests) == 4
+        manifest = check_exhibits(place, hostile, ended)
+        retry = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}, "force": True}
+        answer = place.send("POST", f"/flow_runs/{ended['id']}/set_state", retry)
+        assert answer["status"] == "ACCEPT", "the button Retry of the interface sends the same"
+        place.wait(lambda: completed(place, 2, ended["id"]), "the retried run was not completed")
+        assert len(server.requests) == 4, "a retry asks nothing that was answered"
+    again = max((hostile / "artifacts" / "runs").glob("*/manifest.json"))
+    stages = json.loads(again.read_text(encoding="utf-8"))["stages"]
+    assert {s["stage"] for s in stages if s["cached"]} >= {"generate", "prepare", "verify", "score", "aggregate"}
+    assert "query" in {s["stage"] for s in stages if not s["cached"]}, "its cache is the reply cache"
+    assert [s["stage"] for s in stages] == [s["stage"] for s in manifest["stages"]]
     assert (hostile / "artifacts" / "store" / "prefect.db").is_file()
     assert lying(installed.site) == installed.files
+
+
+def begun(place: Place) -> bool:
+    return any(run["state_type"] != "SCHEDULED" for run in place.find("flow_runs"))
+
+
+def completed(place: Place, count: int, run: str = "") -> dict[str, Any] | None:
+    """Return a run that was completed at its `count`th start."""
+    filters = {"flow_runs": {"id": {"any_": [run]}}} if run else {"flows": {"name": {"any_": ["full_eval"]}}}
+    runs = place.find("flow_runs", **filters)
+    ended = [(r["state_name"], r["state"]["message"]) for r in runs if r["state_type"] in {"FAILED", "CRASHED"}]
+    assert not ended, f"{ended}\n{place.logs()}"
+    return next((r for r in runs if r["state_type"] == "COMPLETED" and r["run_count"] == count), None)
+
+
+def check_deployments(place: Place) -> str:
+    """Hold what Prefect's server was told to what was meant; return the smoke run's deployment."""
+    found = {one["name"]: one for one in place.find("deployments")}
+    nightly = found["nightly"]
+    assert nightly["schedules"][0]["schedule"]["cron"] == "0 2 * * *"
+    assert nightly["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
+    assert nightly["enforce_parameter_schema"] is True
+    assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
+    assert nightly["global_concurrency_limit"]["limit"] == 1
+    assert "threshold" in nightly["parameter_openapi_schema"]["definitions"]["Suite"]["properties"], "a form"
+    assert {one["name"] for one in place.find("automations")} == {"Crash silent runs"}
+    bad = {"parameters": {"settings": {"models": [], "suites": ["nonsense"]}}}
+    refused = place.client.post(f"/deployments/{nightly['id']}/create_flow_run", json=bad)
+    assert refused.status_code in {409, 422}, refused.text
+    return str(found["smoke"]["id"])
+
+
+def check_exhibits(place: Place, folder: Path, ended: dict[str, Any]) -> dict[str, Any]:
+    """Hold what the interface shows of the run to its folder; return its manifest."""
+    assert ended["auto_scheduled"], "the schedule's run, not one of ours"
+    assert set(ended["tags"]) >= {"basic-control", "smoke"}
+    (path,) = (folder / "artifacts" / "runs").glob("*/manifest.json")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    assert manifest["requests"]["answered"] == 4
+    assert list((folder / "artifacts" / "store" / "results").iterdir()), "stages are remembered by their store"
+    shown = place.find("artifacts", artifacts={"flow_run_id": {"any_": [ended["id"]]}})
+    of_run = {one["key"]: one for one in shown}
+    assert set(of_run) == {"report", "summary", "folder"}
+    markdown = next(path.parent / one for one in manifest["reports"] if one.endswith(".md"))
+    assert of_run["report"]["data"] == markdown.read_text(encoding="utf-8")
+    assert path.parent.as_uri() in of_run["folder"]["data"]
+    (row,) = json.loads(of_run["summary"]["data"])
+    assert [*row] == ["Model", "Arithmetic", "Logic", "TOTAL"], "the table of the run's screen"
+    assert row["Model"] == "tiny"
+    progress = [one for one in place.find("artifacts") if one["type"] == "progress"]
+    assert [one["data"] for one in progress] == [100.0]
+    assert "4 of 4" in progress[0]["description"]
+    name = {"event": {"name": ["basic-control.run.concluded"]}}
+    (told,) = place.wait(lambda: place.find("events", filter=name), "the end was not told as an event", 20)
+    assert told["payload"]["requests"]["asked"] == 4
+    return manifest
+
+
+CRON = ["--config", "eval.yaml", "--cron", "5 4 * * 0"]
+
+
+def test_a_folder_elsewhere_deploys_its_own_declarations_or_one_configuration(
+    served: Served, tmp_path: Path
+) -> None:
+    """The folder's own `prefect.yaml` goes before that of the checkout, and a configuration before both."""
+    place = served.place
+    (tmp_path / "eval.yaml").write_text(
+        "models: [{name: m, provider: openai, base_url: 'http://127.0.0.1:1/v1'}]\nsuites: [basic_control]\n"
+    )
+    text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
+    (tmp_path / "prefect.yaml").write_text(text.replace("name: nightly", "name: elsewhere"), encoding="utf-8")
+    for words, said in (
+        ([], f"what {tmp_path}/prefect.yaml declares"),
+        (CRON, "Deploying eval.yaml at '5 4 * * 0'"),
+    ):
+        done = subprocess.run(
+            [*place.command("deploy"), *words],
+            cwd=tmp_path, env=place.environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert said in done.stderr
+    found = {one["name"]: one for one in place.find("deployments")}
+    assert "elsewhere" in found
+    assert found["eval"]["schedules"][0]["schedule"]["cron"] == "5 4 * * 0"
+    assert found["eval"]["parameters"]["settings"]["models"][0]["name"] == "m"
+    assert found["eval"]["entrypoint"] == "basic_control.deployed.full_eval", "found from any folder"
+    (works,) = found["eval"]["pull_steps"]
+    assert works["prefect.deployments.steps.set_working_directory"]["directory"] == str(tmp_path)
+    assert found["eval"]["job_variables"]["env"]["PREFECT_LOCAL_STORAGE_PATH"].startswith(f"{tmp_path}/")
+    for one in found.values():
+        place.send("DELETE", f"/deployments/{one['id']}")
+
+
+def test_the_images_health_check_tells_a_server_that_answers_from_none(served: Served) -> None:
+    """The command of the Dockerfile's HEALTHCHECK; what it asks needs no password."""
+    found = re.search(r"HEALTHCHECK[^\[]*CMD (\[.*\])", (TOP / "Dockerfile").read_text(encoding="utf-8"))
+    assert found
+    _, *words = json.loads(found[1])
+
+    def well(port: int) -> bool:
+        environment = {"BASIC_CONTROL_HEALTH": f"http://127.0.0.1:{port}/api/health"}
+        return not subprocess.run(
+            [sys.executable, *words], env=environment, capture_output=True, check=False
+        ).returncode
+
+    assert well(served.place.port)
+    assert not well(1)
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:

@@ -1,18 +1,13 @@
-"""Deployments on a Prefect server of the test's own, with authentication, and a process worker."""
+"""What is deployed, and where; on a real server, by an installed package: tests/basic_control/test_wheel.py."""
 
-import json
 import re
 import socket
 import stat
-import subprocess
-import sys
 import threading
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 from prefect.events.schemas.automations import EventTrigger
@@ -23,8 +18,7 @@ from data.errors import InputError
 from flows.cli.application import main
 from flows.deployment import DATABASE, HERE, dead_runs, describe, environment, password, scheduled, welcome
 from tests.conftest import TOP
-from tests.helpers.deployed import SECRET, Place, deploy, group, standing
-from tests.servers.running import serve_openai
+from tests.helpers.deployed import SECRET
 
 
 def deployments() -> dict[str, Any]:
@@ -195,141 +189,3 @@ def test_a_run_that_ended_or_waits_is_not_watched_for_heartbeats(name: str) -> N
     assert trigger.after == {"prefect.flow-run.heartbeat"}
     assert f"prefect.flow-run.{name}" in trigger.expect
     assert "prefect.flow-run.Running" not in trigger.expect, "a run that begins is watched at once"
-
-
-CRON = ["--config", "eval.yaml", "--cron", "5 4 * * 0"]
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """Yield a copy of the project, its Prefect server up."""
-    with standing(tmp_path_factory.mktemp("deployed") / "tree") as there:
-        yield there
-
-
-def test_a_folder_elsewhere_deploys_its_own_declarations_or_one_configuration(place: Place, tmp_path: Path) -> None:
-    """The folder's own `prefect.yaml` goes before that of the place, and a configuration before both."""
-    (tmp_path / "eval.yaml").write_text(
-        "models: [{name: m, provider: openai, base_url: 'http://127.0.0.1:1/v1'}]\nsuites: [basic_control]\n"
-    )
-    text = (TOP / "prefect.yaml").read_text(encoding="utf-8")
-    (tmp_path / "prefect.yaml").write_text(text.replace("name: nightly", "name: elsewhere"), encoding="utf-8")
-    for words, said in (
-        ([], f"what {tmp_path}/prefect.yaml declares"),
-        (CRON, "Deploying eval.yaml at '5 4 * * 0'"),
-    ):
-        done = subprocess.run(
-            [*place.command("deploy"), *words],
-            cwd=tmp_path, env=place.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert said in done.stderr
-    found = {one["name"]: one for one in place.find("deployments")}
-    assert "elsewhere" in found
-    assert found["eval"]["schedules"][0]["schedule"]["cron"] == "5 4 * * 0"
-    assert found["eval"]["parameters"]["settings"]["models"][0]["name"] == "m"
-    assert found["eval"]["entrypoint"] == "basic_control.deployed.full_eval", "found from any folder"
-    (works,) = found["eval"]["pull_steps"]
-    assert works["prefect.deployments.steps.set_working_directory"]["directory"] == str(tmp_path)
-    assert found["eval"]["job_variables"]["env"]["PREFECT_LOCAL_STORAGE_PATH"].startswith(f"{tmp_path}/")
-    for one in found.values():
-        place.send("DELETE", f"/deployments/{one['id']}")
-
-
-@pytest.mark.slow
-def test_the_images_health_check_tells_a_server_that_answers_from_none(place: Place) -> None:
-    """The command of the Dockerfile's HEALTHCHECK; what it asks needs no password."""
-    found = re.search(r"HEALTHCHECK[^\[]*CMD (\[.*\])", (TOP / "Dockerfile").read_text(encoding="utf-8"))
-    assert found
-    _, *words = json.loads(found[1])
-
-    def well(port: int) -> bool:
-        environment = {"BASIC_CONTROL_HEALTH": f"http://127.0.0.1:{port}/api/health"}
-        return not subprocess.run(
-            [sys.executable, *words], env=environment, capture_output=True, check=False
-        ).returncode
-
-    assert well(place.port)
-    assert not well(1)
-
-
-def test_a_scheduled_run_is_completed_with_its_artifacts_and_a_retry_asks_nothing(place: Place) -> None:
-    assert httpx.post(str(place.client.base_url.join("flows/filter")), json={}).status_code == 401
-    with (
-        serve_openai("ANSWER: 12", latency_s=0.6) as server,
-        group(place.command("worker"), place.tree / "worker.log", cwd=place.tree, env=place.environment),
-    ):
-        deploy(place, server)
-        place.wait(lambda: begun(place), "no scheduled run was begun")
-        smoke = check_deployments(place)
-        # Before its end, however long a busy machine takes for that: else the next one may be there as well.
-        place.send("PATCH", f"/deployments/{smoke['id']}", {"paused": True})
-        ended = place.wait(lambda: completed(place, 1), "no scheduled run was completed")
-        assert len(server.requests) == 4
-        manifest = check_exhibits(place, ended)
-        retry = {"state": {"type": "SCHEDULED", "name": "AwaitingRetry"}, "force": True}
-        answer = place.send("POST", f"/flow_runs/{ended['id']}/set_state", retry)
-        assert answer["status"] == "ACCEPT", "the button Retry of the interface sends the same"
-        place.wait(lambda: completed(place, 2, ended["id"]), "the retried run was not completed")
-        assert len(server.requests) == 4, "a retry asks nothing that was answered"
-    again = max((place.tree / "artifacts" / "runs").glob("*/manifest.json"))
-    stages = json.loads(again.read_text(encoding="utf-8"))["stages"]
-    assert {s["stage"] for s in stages if s["cached"]} >= {"generate", "prepare", "verify", "score", "aggregate"}
-    assert "query" in {s["stage"] for s in stages if not s["cached"]}, "its cache is the reply cache"
-    assert [s["stage"] for s in stages] == [s["stage"] for s in manifest["stages"]]
-
-
-def begun(place: Place) -> bool:
-    return any(run["state_type"] != "SCHEDULED" for run in place.find("flow_runs"))
-
-
-def completed(place: Place, count: int, run: str = "") -> dict[str, Any] | None:
-    """Return a run that was completed at its `count`th start."""
-    filters = {"flow_runs": {"id": {"any_": [run]}}} if run else {"flows": {"name": {"any_": ["full_eval"]}}}
-    runs = place.find("flow_runs", **filters)
-    ended = [(r["state_name"], r["state"]["message"]) for r in runs if r["state_type"] in {"FAILED", "CRASHED"}]
-    assert not ended, f"{ended}\n{place.logs()}"
-    return next((r for r in runs if r["state_type"] == "COMPLETED" and r["run_count"] == count), None)
-
-
-def check_deployments(place: Place) -> dict[str, Any]:
-    """Hold what Prefect's server was told to what was meant; return the smoke run's deployment."""
-    found = {one["name"]: one for one in place.find("deployments")}
-    nightly = found["nightly"]
-    assert nightly["schedules"][0]["schedule"]["cron"] == "0 2 * * *"
-    assert nightly["schedules"][0]["schedule"]["timezone"] == "Europe/Berlin"
-    assert nightly["enforce_parameter_schema"] is True
-    assert nightly["concurrency_options"]["collision_strategy"] == "ENQUEUE"
-    assert nightly["global_concurrency_limit"]["limit"] == 1
-    assert "threshold" in nightly["parameter_openapi_schema"]["definitions"]["Suite"]["properties"], "a form"
-    assert {one["name"] for one in place.find("automations")} == {"Crash silent runs"}
-    bad = {"parameters": {"settings": {"models": [], "suites": ["nonsense"]}}}
-    refused = place.client.post(f"/deployments/{nightly['id']}/create_flow_run", json=bad)
-    assert refused.status_code in {409, 422}, refused.text
-    return found["smoke"]
-
-
-def check_exhibits(place: Place, ended: dict[str, Any]) -> dict[str, Any]:
-    """Hold what the interface shows of the run to its folder; return its manifest."""
-    assert ended["auto_scheduled"], "the schedule's run, not one of ours"
-    assert set(ended["tags"]) >= {"basic-control", "smoke"}
-    (path,) = (place.tree / "artifacts" / "runs").glob("*/manifest.json")
-    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    assert manifest["requests"]["answered"] == 4
-    assert list((place.tree / "artifacts" / "store" / "results").iterdir()), "stages are remembered by their store"
-    shown = place.find("artifacts", artifacts={"flow_run_id": {"any_": [ended["id"]]}})
-    of_run = {one["key"]: one for one in shown}
-    assert set(of_run) == {"report", "summary", "folder"}
-    markdown = next(path.parent / one for one in manifest["reports"] if one.endswith(".md"))
-    assert of_run["report"]["data"] == markdown.read_text(encoding="utf-8")
-    assert path.parent.as_uri() in of_run["folder"]["data"]
-    (row,) = json.loads(of_run["summary"]["data"])
-    assert [*row] == ["Model", "Arithmetic", "Logic", "TOTAL"], "the table of the run's screen"
-    assert row["Model"] == "tiny"
-    progress = [one for one in place.find("artifacts") if one["type"] == "progress"]
-    assert [one["data"] for one in progress] == [100.0]
-    assert "4 of 4" in progress[0]["description"]
-    name = {"event": {"name": ["basic-control.run.concluded"]}}
-    (told,) = place.wait(lambda: place.find("events", filter=name), "the end was not told as an event", 20)
-    assert told["payload"]["requests"]["asked"] == 4
-    return manifest
