@@ -32,7 +32,7 @@ OTHERS = {
     "jq": "a tool of the reader's; it reads the lines that tests/flows/test_progress.py checks",
     "pip": "would install from a package index; tests/basic_control/test_wheel.py installs the wheel",
     "npm": "would download the compiler that .ci/run installs in the same way",
-    "prefect": "Prefect's own; tests/flows/test_deployment.py and tests/basic_control/test_wheel.py start them",
+    "prefect": "Prefect's own; tests/basic_control/test_wheel.py starts them",
 }
 """Commands of others that pages show, and why they are not run here."""
 TRIED = {"estimate", "compare", "power", "label", "leaderboard", "baseline", "runs", "store", "schema"}
