@@ -5,6 +5,7 @@ import gc
 import importlib
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from flows.environment import QUIET
-from tests.helpers import inside
+from tests.helpers import certificates, inside
 from tests.helpers.preloaded import Preloaded
 
 TOP = Path(__file__).parents[1]
@@ -39,6 +40,9 @@ os.environ |= {
 }
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
     os.environ.pop(_name, None)
+
+# Each client reads some hundred certificates, in 25 ms; most of a run's four need none.
+ssl.create_default_context = certificates.once(ssl.create_default_context)
 
 # Both count wall time: a busy machine fails no property.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

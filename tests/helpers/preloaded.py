@@ -12,12 +12,17 @@ import random
 import runpy
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
+
+import certifi
+
+from tests.helpers import certificates
 
 TOP = Path(__file__).parents[2]
 FREE = {
@@ -199,6 +204,8 @@ def _import() -> None:
     families = [f"generators.{path.stem}" for path in (TOP / "generators").glob("[!_]*.py")]
     for name in [*IMPORTED.split(), *families]:
         __import__(name)
+    ssl.create_default_context = certificates.once(ssl.create_default_context)
+    ssl.create_default_context(cafile=os.environ.get("SSL_CERT_FILE") or certifi.where())
 
 
 if __name__ == "__main__":
