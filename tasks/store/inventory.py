@@ -80,7 +80,7 @@ def _run(place: Path) -> RunFolder:
     try:
         manifest = manifests.read(place)
         if not _sound(manifest.get("configuration", {}), manifest.get("tables", {}), manifest.get("reports", [])):
-            raise InputError(f"{path}: found other shapes of keys than a run writes.")  # noqa: TRY301 - as if unread
+            raise InputError(f"{path}: its keys are not those that a run writes.")  # noqa: TRY301 - as if unread
         return RunFolder(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         problem = str(error) if path.exists() else "it has no manifest"
@@ -108,7 +108,7 @@ def faults_of_run(run: RunFolder, there: set[str]) -> list[str]:
         return [f"run {run.name}: {run.problem}"] if (run.folder / "manifest.json").exists() else []
     lost = {kind: digests - there for kind, digests in run.tables.items() if digests - there}
     found = [
-        f"run {run.name}: {len(digests)} of its tables of {kind} missing ({min(digests)[:12]} …)"
+        f"run {run.name}: {len(digests)} of its {kind} tables missing ({min(digests)[:12]} …)"
         for kind, digests in lost.items()
     ]
     reports = map(str, run.manifest.get("reports", []))
