@@ -218,11 +218,7 @@ def is_sqlite(file: Path) -> bool:
 
 
 def _refuse_foreign(file: Path, found: int) -> None:
-    """Reject a file that seems never to have been a reply cache.
-
-    Raises:
-        InputError: its name, first bytes or rows are not those of one.
-    """
+    """Reject a file that seems never to have been a reply cache, by its name, first bytes and rows."""
     if not found and file.name != "replies.sqlite" and file.exists() and not is_sqlite(file):
         raise InputError(
             f"store.cache: {file} is not an SQLite file. It was left unchanged; choose another file for the cache."

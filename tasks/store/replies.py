@@ -63,11 +63,7 @@ def _emptied(file: Path, lock: FileLock) -> bool:
 
 
 def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> ReplyDatabase:
-    """Open a file, checked if that is fast, or `whole` is requested.
-
-    Raises:
-        DamagedFile: it is damaged, or a repair of it was interrupted.
-    """
+    """Open a file, checked if that is fast or `whole` is requested; raise DamagedFile if it is damaged."""
     if emptied:
         raise damaged(url, "the file is empty")
     # Before SQLite opens it, which would delete a log that it cannot read.
@@ -102,21 +98,14 @@ class ReplyCache:
         try:
             self._database = ReplyDatabase(url) if self._file is None else self._open(self._file, whole=whole)
         except OSError as error:
-            raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
+            raise InputError(
+                f"reply cache {shown(url)}: cannot be opened ({error}). Choose another with --set store.root=… or "
+                "--set store.cache=…."
+            ) from error
 
     def _open(self, file: Path, *, whole: bool) -> ReplyDatabase:
-        """Open a file, replacing a damaged one with one that has every reply that can be saved.
-
-        Raises:
-            InputError: its folder or the new file cannot be created, or other processes use the damaged one.
-        """
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot create the reply cache's folder {file.parent}: {error.strerror}. Choose another with "
-                "--set store.root=… or --set store.cache=…."
-            ) from error
+        """Open a file, replacing a damaged one with one that has every reply that can be saved."""
+        file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as failed:
             lock = self._lock = failed.enter_context(closing(FileLock(file)))
             try:
@@ -152,26 +141,26 @@ class ReplyCache:
         A row that fails its checksum is restored from the store's tables, or removed, to be asked again.
         """
         found: dict[str, Remembered] = {}
-        damaged: list[str] = []
+        wrong: list[str] = []
         for row in self._database.rows("lookup", ids=request_ids):
             if entry := entry_of(row):
                 found[entry.request_id] = entry
             else:
-                damaged.append(row[0])
-        return found | (self._replace(damaged) if damaged else {})
+                wrong.append(row[0])
+        return found | (self._replace(wrong) if wrong else {})
 
-    def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
+    def _replace(self, wrong: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
-        back = repair.recall(self._tables, set(damaged)) if self._tables else {}
-        self.forget(damaged)
+        back = repair.recall(self._tables, set(wrong)) if self._tables else {}
+        self.forget(wrong)
         self.remember(list(back.values()))
         _log.warning(
             "reply cache %s: %d replies failed their checksums; %d were restored from the store's tables, %d "
             "will be asked again.",
-            shown(self.url),
-            len(damaged),
+            self.shown,
+            len(wrong),
             len(back),
-            len(damaged) - len(back),
+            len(wrong) - len(back),
         )
         return back
 

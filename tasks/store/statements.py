@@ -104,12 +104,7 @@ class ReplyDatabase(Database):
     """The reply cache's tables in a database."""
 
     def __init__(self, url: str) -> None:
-        """Open the database.
-
-        Raises:
-            DamagedFile: an SQLite file is damaged.
-            InputError: the URL names no usable database, or it cannot be opened.
-        """
+        """Open the database, as any other."""
         super().__init__(url, metadata)
         self._statements = statements(self)
 
