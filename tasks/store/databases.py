@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import stamina
 
-from data.commands import typed
 from data.errors import InputError
 from data.extras import installing
 
@@ -45,17 +44,16 @@ class DamagedFile(InputError):  # noqa: N818 - said of a database
 
     def __init__(self, message: str, found: str = "") -> None:
         super().__init__(message)
-        self.found = found
-
-
-def damaged(url: str, found: str) -> DamagedFile:
-    """Return the error for a damaged file."""
-    todo = f"`{typed('store repair')}` saves what can be read; then run again."
-    return DamagedFile(f"reply cache {shown(url)} is damaged ({found}). {todo}", found)
+        self.found = found or message
 
 
 class Database:
-    """Tables in one database behind an SQLAlchemy URL; safe to share between threads."""
+    """Tables in one database behind an SQLAlchemy URL; safe to share between threads.
+
+    `if_damaged` says what to do about a damaged file.
+    """
+
+    if_damaged = "Move the file away, and run again."
 
     def __init__(self, url: str, tables: sa.MetaData, *, synchronous: str = "NORMAL") -> None:
         """Open the database, creating missing tables and columns; `synchronous` is SQLite's own setting.
@@ -105,7 +103,7 @@ class Database:
         try:
             yield
         except sa.exc.SQLAlchemyError as error:
-            raise explained(self.url, error) from error
+            raise explained(self.url, error, self.if_damaged) from error
 
     def work(self, operation: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
         """Run a repeatable operation in one transaction, retrying while the database is unreachable or busy.
@@ -248,12 +246,13 @@ def _passing(error: Exception) -> bool:
     return str(state).startswith(PASSING)
 
 
-def explained(url: str, error: sa.exc.SQLAlchemyError) -> InputError:
+def explained(url: str, error: sa.exc.SQLAlchemyError, if_damaged: str) -> InputError:
     """Return a database error as a message for the user."""
     original = getattr(error, "orig", None)
     said = str(original or error).strip()
     if isinstance(original, sqlite3.Error) and any(word in said for word in DAMAGED):
-        return damaged(url, said.splitlines()[0])
+        found = said.splitlines()[0]
+        return DamagedFile(f"{shown(url)} is damaged ({found}). {if_damaged}", found)
     if "full" in said or "No space left" in said:
         todo = "The disk is full: free some space and run again; everything answered so far is kept."
     elif "readonly" in said or "unable to open" in said:

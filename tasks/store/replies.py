@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from data.errors import InputError
 from tasks.store import repair
-from tasks.store.databases import DamagedFile, damaged, file_of, log_of, shown
+from tasks.store.databases import DamagedFile, file_of, log_of, shown
 from tasks.store.owners import described, has_ended, owner
 from tasks.store.repair import FileLock, InUse
 from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, Row, entry_of, failure_row, row_of
@@ -65,14 +65,14 @@ def _emptied(file: Path, lock: FileLock) -> bool:
 def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> ReplyDatabase:
     """Open a file, checked if that is fast or `whole` is requested; raise DamagedFile if it is damaged."""
     if emptied:
-        raise damaged(url, "the file is empty")
+        raise DamagedFile("the file is empty")
     # Before SQLite opens it, which would delete a log that it cannot read.
     if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
-        raise damaged(url, "file is not a database")
+        raise DamagedFile("file is not a database")
     database = ReplyDatabase(url)
     if (whole or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
         database.close()
-        raise damaged(url, faults[0])
+        raise DamagedFile(faults[0])
     return database
 
 
@@ -127,7 +127,7 @@ class ReplyCache:
                         return _sound(self.url, file, whole=True)
                 saved = repair.mend(file, self._tables)
                 _log.warning("reply cache %s was damaged (%s): %s", self.shown, reason.found, saved)
-                return _sound(self.url, file, whole=False)
+                return ReplyDatabase(self.url)
         except InUse as error:
             raise InputError(
                 f"reply cache {self.shown} is damaged ({reason.found}), and another process uses it, so it cannot "
