@@ -13,7 +13,7 @@ from data.characters import inert
 from data.exits import Exit
 from flows.runs import RunResult, check_rerun, describe, identify_all, open_run, provenance
 from flows.suite import run_suites
-from tasks.aggregate import RunContext, results
+from tasks.aggregate import results
 from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
 from tasks.gate import gate
@@ -43,8 +43,9 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         described = describe(plan, known, tables, summary, identities)
         manifest: dict[str, Any] = {**run.head, "rerun": again.model_dump(), **described}
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
-        conduct = RunContext(run=named, provenance=known, waiting=waiting)
-        found = results(Cell(), plan, tables, summary, identities=identities, conduct=conduct)
+        found = results(
+            Cell(), plan, tables, summary, identities=identities, run=named, provenance=known, waiting=waiting
+        )
         verdict = gate(Cell(), found, plan.policy)
         document = write_results(found, verdict, run.folder)
         manifest |= run.taken()

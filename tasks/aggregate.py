@@ -1,7 +1,7 @@
 """Compute a run's results from all of its tables."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -42,35 +42,37 @@ from tasks.twins.renew import named
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 
 
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """The circumstances of a run: its name and rules, what decides its numbers, pending requests."""
-
-    run: Mapping[str, Any]
-    provenance: Mapping[str, Any] = field(default_factory=dict)
-    waiting: Mapping[str, int] = field(default_factory=dict)
-
-
 @stage(version=1, part="report", takes="aggregate", cached=False)
-def results(plan: Plan, tables: Tables, summary: Ref, *, identities: Identities, conduct: RunContext) -> Results:
+def results(
+    plan: Plan,
+    tables: Tables,
+    summary: Ref,
+    *,
+    identities: Identities,
+    run: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    waiting: Mapping[str, int],
+) -> Results:
     """Compute a run's results from all of its tables; not cached, since spending differs each time.
+
+    `run` is its name and start, `provenance` what decides its numbers, `waiting` counts pending requests by suite.
 
     Raises:
         InputError: the baseline is not comparable, or the labels' file is damaged.
     """
     store = open_store(plan.store)
-    found = measure_run(plan, tables, identities, waiting=conduct.waiting)
-    day = date.fromisoformat(str(conduct.run["started"])[:10])
+    found = measure_run(plan, tables, identities, waiting=waiting)
+    day = date.fromisoformat(str(run["started"])[:10])
     texts = _texts(store, tables) if plan.baseline.name else pl.DataFrame()
     return build(
         RunTables(found.scores, found.items, store.read(summary), found.doubled),
         found.circumstances,
-        run={**conduct.run, "identities": conduct.provenance.get("identities", {})},
+        run={**run, "identities": provenance["identities"]},
         passports=passports(exam_results(found.stored, found.drawn)),
         own_models=plan.own_models,
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=spending_of(store, plan, tables.asked, tables.judged, day),
-        baseline=against(plan, conduct.provenance, found.stored, found.drawn, texts),
+        baseline=against(plan, provenance, found.stored, found.drawn, texts),
         terms=terms_of(plan),
         twins=renewed_scores(store, tables),
     )

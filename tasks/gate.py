@@ -28,8 +28,7 @@ def interim(
 ) -> dict[str, dict[str, Any]]:
     """Return each model's result in the one suite of a plan, at the suite's end."""
     (one,) = plan.suites
-    scored = Tables(items=tables.items, asked=tables.asked, scores=tables.scores)
-    measured = measure_run(plan, scored, identities, waiting=waiting)
+    measured = measure_run(plan, tables, identities, waiting=waiting)
     telling = {*one.suite.scored_by, *(right_by(one.suite) if one.suite.twins else ())}
     own = measured.scores.filter(pl.col("metric").is_in(telling))
     counted = RunTables(own, measured.items, summarise(own, measured.items))

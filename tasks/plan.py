@@ -362,8 +362,8 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
             )
         if suite.responses_of and suite.suite.twins:
             raise InputError(
-                f"suite {suite.name}: found twins and responses that stand in the data, expected a model that is "
-                "asked the twins too. Leave out twins."
+                f"suite {suite.name}: found twins and recorded responses, expected a model to ask the twins. "
+                "Remove `twins`."
             )
         if suite.responses_of and suite.suite.gate_on != "mean":
             raise InputError(
@@ -377,8 +377,8 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
         # The only suite of given responses is their whole score, whatever its weight.
         if not any(one.suite.weight for one in own) and not (name in given and len(own) == 1):
             raise InputError(
-                f"weights: those of {', '.join(one.name for one in own)} are 0, and no other suite of {name} is "
-                "evaluated; give one of them a weight."
+                f"weights: {', '.join(one.name for one in own)} have weight 0, and {name} has no other suite. Give "
+                "one of them a weight."
             )
     order = {model.name: n for n, model in enumerate(models)}
     listed = sorted(found, key=lambda name: order.get(name, len(order)))

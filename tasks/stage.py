@@ -260,15 +260,12 @@ class Stage(Generic[P, R]):
         if current_ledger().distributed:
             return self.start(cell, *args, **kwargs)()
         started = self._begin(cell)
-        refresh = current_ledger().refresh(self.name, cell)
-        state = self._run(cell, (args, kwargs), refresh=refresh)
-        return self._settle(cell, state, started, (args, kwargs))
+        return self._settle(cell, self._run(cell, (args, kwargs)), started, (args, kwargs))
 
     def start(self, cell: Cell, /, *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
         """Run the stage on the flow's task runner, in parallel; return a function that waits for its result."""
         started = self._begin(cell)
-        refresh = current_ledger().refresh(self.name, cell)
-        future = self._named(cell, (args, kwargs), refresh=refresh).submit(*args, **kwargs)
+        future = self._named(cell, (args, kwargs)).submit(*args, **kwargs)
 
         def finish() -> R:
             future.wait()
@@ -276,7 +273,7 @@ class Stage(Generic[P, R]):
 
         return finish
 
-    def _run(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
+    def _run(self, cell: Cell, given: Given, *, refresh: bool = False) -> Any:
         """Run the task here and return its state."""
         args, kwargs = map(_unsearched, given[0]), {name: _unsearched(one) for name, one in given[1].items()}
         return self._named(cell, given, refresh=refresh)(*args, **kwargs, return_state=True)
@@ -287,8 +284,9 @@ class Stage(Generic[P, R]):
         event("stage_started", run=run, stage=self.name, label=str(cell), suite=suite, metric=metric)
         return time.monotonic()
 
-    def _named(self, cell: Cell, given: Given, *, refresh: bool) -> Any:
+    def _named(self, cell: Cell, given: Given, *, refresh: bool = False) -> Any:
         name = f"{self.name} {cell}".replace("{", "(").replace("}", ")")
+        refresh = refresh or current_ledger().refresh(self.name, cell)
         options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
         if self.cached and (store := _store_in(given)):
             options["result_storage"] = open_results(store, clustered=current_ledger().distributed)

@@ -1,10 +1,7 @@
 """Verify: each family's verifier decides on each reply; programs run in the sandbox first."""
 
 import json
-import multiprocessing
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,9 +16,8 @@ from data.truncation import is_cut
 from data.units import UnitIdentity
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
+from tasks.store.samples import answers_of
 
-PAYS_FROM = 20_000
-"""Number of replies below which starting processes costs more than it saves."""
 _FOUND = Sandbox()
 """Tools found in the environment."""
 
@@ -80,16 +76,6 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
     }
 
 
-def verify_plain(replies: Sequence[ReplyToVerify]) -> list[dict[str, Any]]:
-    """Verify replies that need no program run, in several processes if there are enough."""
-    workers = os.cpu_count() or 1
-    if workers == 1 or len(replies) < PAYS_FROM:
-        return list(map(verdict_row, replies))
-    # Not fork: the asking thread and Prefect's threads hold locks.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return list(pool.map(verdict_row, replies, chunksize=-(-len(replies) // (4 * workers))))
-
-
 def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
     """Return (program, None) of a reply; without a program, (None, an empty one in its item's language)."""
     unit = family(reply.item["family"])
@@ -102,33 +88,28 @@ def _programs_of(reply: ReplyToVerify) -> tuple[Program | None, Program | None]:
     return None, known and replace(known, source="", function="")
 
 
-def verify_programs(replies: Sequence[ReplyToVerify], tools: Sandbox) -> list[dict[str, Any]]:
-    """Run the programs in replies in the sandbox, then verify.
+def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
+    """Verify replies of any families, in order; the programs in them run in the sandbox first.
 
     If an item's language cannot run here, the verdict is the same for replies without a program or text.
     """
-    from tasks import sandbox
-
-    programs = [_programs_of(reply) for reply in replies]
-    asked = [own or blank for own, blank in programs]
-    chosen = [program for program in asked if program]
-    ran = iter(sandbox.run(chosen, kotlin_compiler=tools.kotlin_compiler, java=tools.java))
+    listed = list(replies)
+    programs = [_programs_of(reply) for reply in listed]
+    outcomes = iter(_run([program for pair in programs for program in pair if program], tools))
     rows = []
-    for reply, (own, _), program in zip(replies, programs, asked, strict=True):
-        outcomes = next(ran) if program else None
-        told = own or any(outcome.kind == "unavailable" for outcome in outcomes or ())
-        rows.append(verdict_row(reply, outcomes if told else None))
+    for reply, (own, blank) in zip(listed, programs, strict=True):
+        ran = next(outcomes) if own or blank else None
+        told = own or any(outcome.kind == "unavailable" for outcome in ran or ())
+        rows.append(verdict_row(reply, ran if told else None))
     return rows
 
 
-def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> list[dict[str, Any]]:
-    """Verify replies of any families; rows in the replies' order."""
-    listed = list(replies)
-    runs = [family(reply.item["family"]).program is not None for reply in listed]
-    plain = iter(verify_plain([r for r, run in zip(listed, runs, strict=True) if not run]))
-    ran = [reply for reply, run in zip(listed, runs, strict=True) if run]
-    programs = iter(verify_programs(ran, tools) if ran else [])
-    return [next(programs) if run else next(plain) for run in runs]
+def _run(programs: Sequence[Program], tools: Sandbox) -> list[tuple[Outcome, ...]]:
+    if not programs:
+        return []
+    from tasks import sandbox
+
+    return sandbox.run(programs, kotlin_compiler=tools.kotlin_compiler, java=tools.java)
 
 
 @stage(version=2, part="verify", takes="query")
@@ -142,13 +123,10 @@ def verify(
     del families, runner
     opened = open_store(store)
     rows = {row["item_id"]: row for row in opened.read(batch.items).iter_rows(named=True)}
-    asked = opened.read(batch.requests).join(
-        opened.read(batch.responses), on="request_id", how="left", maintain_order="left"
-    )
     replies = (
         ReplyToVerify(
             rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r)
         )
-        for r in asked.iter_rows(named=True)
+        for r in answers_of(opened, [batch]).iter_rows(named=True)
     )
     return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

@@ -16,7 +16,6 @@ from metrics.analysis.baseline import Provenance, SuiteRules
 from tasks.store.tables import write_atomically
 
 SCHEMA = 2
-_KEYS = ("name", "run", "started", "facts", "questions", "scores", "replies", "tables")
 _QUESTIONS = ("item_id", *ITEMS.added)
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
@@ -96,7 +95,7 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     except FileNotFoundError:
         there = ", ".join(one.stem for one in files(folder)) or "none"
         raise InputError(
-            f"baseline {name}: {path} is not there; {folder} holds {there}. Set one from a finished run: "
+            f"baseline {name}: {path} not found; {folder} contains {there}. Set one from a finished run: "
             f"basic-control baseline set {name} RUN."
         ) from None
     except (OSError, ValueError) as error:
@@ -105,12 +104,9 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     if found != SCHEMA:
         run = (found and raw.get("run")) or "RUN"
         raise InputError(
-            f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones do not say which "
-            f"questions they hold. Set it again, from its run or from another: basic-control baseline set {name} "
-            f"{run}."
+            f"baseline {name}: {path} has schema {found!r}, expected {SCHEMA}: earlier ones have no question "
+            f"ids. Set it again, from its run or another: basic-control baseline set {name} {run}."
         )
-    if absent := [key for key in _KEYS if key not in raw]:
-        raise InputError(f"baseline {name}: {path} has no {absent[0]}, expected one. Set it again.")
     try:
         facts = raw["facts"]
         suites = {
@@ -127,7 +123,7 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
             {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},
         )
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"baseline {name}: {path} is damaged ({error}). Set it again.") from error
+        raise InputError(f"baseline {name}: {path} is damaged ({error!r}). Set it again.") from error
 
 
 def _frame(

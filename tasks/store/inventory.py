@@ -1,6 +1,5 @@
 """A store's inventory: its runs, the tables each needs, and those that no run needs."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -80,7 +79,7 @@ def _run(place: Path) -> RunFolder:
     try:
         manifest = manifests.read(place)
         if not _sound(manifest.get("configuration", {}), manifest.get("tables", {}), manifest.get("reports", [])):
-            raise InputError(f"{path}: found other shapes of keys than a run writes.")  # noqa: TRY301 - as if unread
+            raise InputError(f"{path}: its keys are not those that a run writes.")  # noqa: TRY301 - as if unread
         return RunFolder(place, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         problem = str(error) if path.exists() else "it has no manifest"
@@ -108,7 +107,7 @@ def faults_of_run(run: RunFolder, there: set[str]) -> list[str]:
         return [f"run {run.name}: {run.problem}"] if (run.folder / "manifest.json").exists() else []
     lost = {kind: digests - there for kind, digests in run.tables.items() if digests - there}
     found = [
-        f"run {run.name}: {len(digests)} of its tables of {kind} missing ({min(digests)[:12]} …)"
+        f"run {run.name}: {len(digests)} of its {kind} tables missing ({min(digests)[:12]} …)"
         for kind, digests in lost.items()
     ]
     reports = map(str, run.manifest.get("reports", []))
@@ -146,6 +145,4 @@ def stage_results(store: Store) -> Iterator[tuple[Path, set[str]]]:
         return
     for path in (store.local / "results").iterdir():
         with suppress(OSError, ValueError):
-            text = path.read_text(encoding="utf-8")
-            json.loads(text)
-            yield path, set(re.findall(r'"digest\\*": ?\\*"([0-9a-f]{64})', text))
+            yield path, set(re.findall(r'"digest\\*": ?\\*"([0-9a-f]{64})', path.read_text(encoding="utf-8")))

@@ -72,8 +72,8 @@ def folder_of(run: str, runs: Path) -> Path:
     """
     if Path(run).name != run or run in {"", ".", ".."} or "\0" in run or (runs / run).is_symlink():
         raise InputError(
-            f"run {run}: expected the name of a run, a folder of store.runs ({runs}), and no path out of it. For "
-            "runs elsewhere, use --set store.runs=FOLDER."
+            f"run {run}: expected the name of a run in store.runs ({runs}), not a path. For runs elsewhere, use "
+            "--set store.runs=FOLDER."
         )
     return runs / run
 

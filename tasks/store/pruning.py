@@ -47,7 +47,7 @@ def plan(
     named = {run.name for run in there.runs}
     if missing := sorted(set(runs) - named):
         latest = ", ".join(sorted(named)[-5:]) or "none"
-        raise InputError(f"--run {missing[0]}: there is no such run; the latest are {latest}.")
+        raise InputError(f"--run {missing[0]}: no such run; the latest are {latest}.")
     finished = [run for run in there.runs if run.finished]
     spared = finished[max(0, len(finished) - keep) :] if keep is not None else []
     going = []
@@ -56,7 +56,7 @@ def plan(
         fresh = not run.finished and max(began, _touched(run)) > now - grace_s
         if run.name in runs and fresh:
             raise InputError(
-                f"--run {run.name}: it has not ended and may be running still. Stop it first; once it is dead, "
+                f"--run {run.name}: it has not ended and may still be running. Stop it first; then "
                 "--grace 0h prunes it."
             )
         old = keep is not None and run.finished if older_than_s is None else now - began > older_than_s
@@ -73,14 +73,15 @@ def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> Pruning
         if not run.finished and run.manifest and began < cutoff:
             cutoff = began
             notes.append(
-                f"{run.name} has not ended: tables used since it began stay. If it is dead, `--run {run.name}`."
+                f"{run.name} has not ended: tables used since it started are kept. If it no longer runs, prune it "
+                f"with --run {run.name}."
             )
     tables: set[str] = set()
     unreadable = [run for run in kept if not run.manifest and run.problem != "it has no manifest"]
     if unreadable:
         notes.append(
-            f"no table can go: what {', '.join(run.name for run in unreadable)} needs is not known "
-            f"({unreadable[0].problem}). Put its manifest back, or prune it with --run."
+            f"no tables are deleted: the manifest of {', '.join(run.name for run in unreadable)} cannot be read, "
+            f"so its tables are unknown ({unreadable[0].problem}). Restore it, or prune the run with --run."
         )
     else:
         needed = set().union(*(run.digests for run in kept))

@@ -11,9 +11,8 @@ import sqlite3
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,8 +23,8 @@ from data.commands import typed
 from data.errors import InputError, plural
 from data.records import Reply
 from data.tables import RESPONSES
-from tasks.store.databases import DamagedFile, Database, explained, file_of
-from tasks.store.statements import COLUMNS, Remembered, Row, entry_of, row_of
+from tasks.store.databases import DamagedFile, file_of
+from tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
 from tasks.store.tables import Damaged, Store, explain
 
 TOGETHER = 1000
@@ -96,23 +95,6 @@ def _alone(lock: IO[bytes]) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class RepairedReplies:
-    """What a repair saved: replies from the file itself, and more from the store's tables."""
-
-    from_file: int
-    from_tables: int
-    aside: Path | None
-
-    def in_words(self) -> str:
-        """Return the counts in words."""
-        kept = f"; the damaged file is kept as {self.aside}" if self.aside else ""
-        return (
-            f"{self.from_file} replies were saved from the file and {self.from_tables} more from the store's "
-            f"tables{kept}. What is missing will be asked again."
-        )
-
-
 def rows_in(file: Path) -> Iterator[Row]:
     """Yield the intact rows of a reply cache in order, up to the first that SQLite cannot read."""
     url = f"{file.resolve().as_uri()}?mode=ro"
@@ -181,17 +163,13 @@ def pending(file: Path) -> bool:
     return _mended(file).exists()
 
 
-def replace_damaged(file: Path) -> Path | None:
+def replace_damaged(file: Path) -> Path:
     """Replace a damaged file with the repaired one; return where the damaged one is kept.
 
     The caller holds the exclusive lock. If interrupted anywhere, the next call completes it.
     """
     stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d_%H%M%S")
-    aside = next(
-        name
-        for n in range(1, 1000)
-        if not (name := file.with_name(f"{file.name}.damaged-{stamp}{f'_{n}' if n > 1 else ''}")).exists()
-    )
+    aside = file.with_name(f"{file.name}.damaged-{stamp}")
     try:
         for companion in COMPANIONS[1:]:
             # Before the file itself: a log must never be beside a file that it does not belong to.
@@ -203,17 +181,16 @@ def replace_damaged(file: Path) -> Path | None:
             _mended(file).replace(file)
     except OSError as error:
         raise explain(error, f"cannot replace {file} with the repaired reply cache") from error
-    return aside if aside.exists() else None
+    return aside
 
 
-def mend(file: Path, tables: Store | None) -> RepairedReplies:
-    """Replace a damaged reply cache with a new one with every reply that can be saved.
+def mend(file: Path, tables: Store | None) -> str:
+    """Replace a damaged reply cache with a new one with every reply that can be saved; return in words what it has.
 
     The caller holds the exclusive lock.
 
     Raises:
         InputError: the new file cannot be written.
-        SQLAlchemyError: the same, reported by SQLite.
     """
     scratch = file.with_name(file.name + ".mending")
     _clear(scratch)
@@ -227,7 +204,11 @@ def mend(file: Path, tables: Store | None) -> RepairedReplies:
         raise explain(error, f"cannot repair the reply cache {file}") from error
     finally:
         _clear(scratch)
-    return RepairedReplies(from_file, from_tables, replace_damaged(file))
+    aside = replace_damaged(file)
+    return (
+        f"{from_file} replies were saved from the file and {from_tables} more from the store's tables; the damaged "
+        f"file is kept as {aside}. What is missing will be asked again."
+    )
 
 
 def is_sqlite(file: Path) -> bool:
@@ -237,14 +218,10 @@ def is_sqlite(file: Path) -> bool:
 
 
 def _refuse_foreign(file: Path, found: int) -> None:
-    """Reject a file that seems never to have been a reply cache.
-
-    Raises:
-        InputError: its name, first bytes or rows are not those of one.
-    """
+    """Reject a file that seems never to have been a reply cache, by its name, first bytes and rows."""
     if not found and file.name != "replies.sqlite" and file.exists() and not is_sqlite(file):
         raise InputError(
-            f"store.cache: {file} is not an SQLite file of replies. It was not changed; name another file."
+            f"store.cache: {file} is not an SQLite file. It was left unchanged; choose another file for the cache."
         )
 
 
@@ -256,10 +233,11 @@ def _clear(scratch: Path) -> None:
 
 def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
     """Write a new cache; return how many replies came from the file, and how many more from tables."""
-    database = Database(sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False))
+    database = ReplyDatabase(sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False))
     try:
-        for _, rows in groupby(enumerate(rows_in(file)), lambda one: one[0] // TOGETHER):
-            database.insert([row for _, row in rows])
+        rows = rows_in(file)
+        while together := list(islice(rows, TOGETHER)):
+            database.insert(together)
         from_file = database.count()
         for entries in responses_in(tables) if tables else ():
             database.insert([row_of(entry) for entry in entries])
@@ -269,7 +247,7 @@ def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
         database.close()
 
 
-MEND = f"`{typed('store repair')}` saves what can be read; the next run does so by itself"
+MEND = f"`{typed('store repair')}` saves what can be read; the next run does so automatically"
 
 
 def faults_of_replies(url: str) -> tuple[int, list[str]]:
@@ -280,22 +258,20 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
     """
     file = file_of(url)
     if file is not None and pending(file):
-        return 0, [f"a repair of it was cut short; {MEND}"]
+        return 0, [f"a repair was interrupted; {MEND}"]
     if file is not None and not file.exists():
         return 0, []
     with closing(FileLock(file)) if file else nullcontext():
         if file and not is_sqlite(file):
-            return 0, [f"the file is no database; {MEND}"]
+            return 0, [f"the file is not an SQLite database; {MEND}"]
         number, wrong = 0, 0
         try:
-            with closing(Database(url)) as database:
+            with closing(ReplyDatabase(url)) as database:
                 if found := database.faults():
                     return 0, [f"{fault}; {MEND}" for fault in found]
                 for rows in database.walk():
                     number += len(rows)
                     wrong += sum(entry_of(row) is None for row in rows)
         except DamagedFile as error:
-            return number, [f"{error}; {MEND}"]
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(url, error) from error
+            return number, [f"{error.found}; {MEND}"]
     return number, [f"{plural(wrong, 'reply')} with a wrong checksum; {MEND}"] if wrong else []

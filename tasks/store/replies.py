@@ -17,10 +17,10 @@ import sqlalchemy as sa
 
 from data.errors import InputError
 from tasks.store import repair
-from tasks.store.databases import DamagedFile, Database, explained, file_of, log_of, shown
+from tasks.store.databases import DamagedFile, file_of, log_of, shown
 from tasks.store.owners import described, has_ended, owner
 from tasks.store.repair import FileLock, InUse
-from tasks.store.statements import FailedCall, Remembered, Row, entry_of, failure_row, row_of
+from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, Row, entry_of, failure_row, row_of
 from tasks.store.tables import Store
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
@@ -62,18 +62,14 @@ def _emptied(file: Path, lock: FileLock) -> bool:
     return False
 
 
-def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> Database:
-    """Open a file, checked if that is fast, or `whole` is requested.
-
-    Raises:
-        DamagedFile: it is damaged, or a repair of it was interrupted.
-    """
+def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> ReplyDatabase:
+    """Open a file, checked if that is fast or `whole` is requested; raise DamagedFile if it is damaged."""
     if emptied:
         raise DamagedFile("the file is empty")
     # Before SQLite opens it, which would delete a log that it cannot read.
     if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
         raise DamagedFile("file is not a database")
-    database = Database(url)
+    database = ReplyDatabase(url)
     if (whole or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
         database.close()
         raise DamagedFile(faults[0])
@@ -100,27 +96,16 @@ class ReplyCache:
         self._tables = tables
         self._file = file_of(url)
         try:
-            self._database = Database(url) if self._file is None else self._open(self._file, whole=whole)
-        except sa.exc.SQLAlchemyError as error:
-            raise explained(url, error) from error
-        except DamagedFile as error:
-            raise InputError(f"reply cache {shown(url)}: damaged again ({error}). Is the disk failing?") from error
-        except OSError as error:
-            raise InputError(f"reply cache {shown(url)}: cannot be opened ({error}).") from error
-
-    def _open(self, file: Path, *, whole: bool) -> Database:
-        """Open a file, replacing a damaged one with one that has every reply that can be saved.
-
-        Raises:
-            InputError: its folder or the new file cannot be created, or other processes use the damaged one.
-        """
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            self._database = ReplyDatabase(url) if self._file is None else self._open(self._file, whole=whole)
         except OSError as error:
             raise InputError(
-                f"cannot make the folder {file.parent} of the reply cache: {error.strerror}. Choose another with "
-                "--set store.root=… or --set store.cache=…."
+                f"reply cache {shown(url)}: cannot be opened ({error}). Choose another with --set store.root=… or "
+                "--set store.cache=…."
             ) from error
+
+    def _open(self, file: Path, *, whole: bool) -> ReplyDatabase:
+        """Open a file, replacing a damaged one with one that has every reply that can be saved."""
+        file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as failed:
             lock = self._lock = failed.enter_context(closing(FileLock(file)))
             try:
@@ -130,7 +115,7 @@ class ReplyCache:
             failed.pop_all()
         return found
 
-    def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> Database:
+    def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> ReplyDatabase:
         """Replace a damaged file, unless another process just did, and return its database."""
         try:
             with lock.exclusive(WAIT_S):
@@ -141,12 +126,12 @@ class ReplyCache:
                     if not _empty(file):
                         return _sound(self.url, file, whole=True)
                 saved = repair.mend(file, self._tables)
-                _log.warning("reply cache %s was damaged (%s): %s", shown(self.url), reason, saved.in_words())
-                return _sound(self.url, file, whole=False)
+                _log.warning("reply cache %s was damaged (%s): %s", self.shown, reason.found, saved)
+                return ReplyDatabase(self.url)
         except InUse as error:
             raise InputError(
-                f"reply cache {shown(self.url)} is damaged ({reason}), and another process uses it, so that it "
-                "cannot be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
+                f"reply cache {self.shown} is damaged ({reason.found}), and another process uses it, so it cannot "
+                "be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
                 "so far is kept."
             ) from error
 
@@ -156,26 +141,26 @@ class ReplyCache:
         A row that fails its checksum is restored from the store's tables, or removed, to be asked again.
         """
         found: dict[str, Remembered] = {}
-        damaged: list[str] = []
+        wrong: list[str] = []
         for row in self._database.rows("lookup", ids=request_ids):
             if entry := entry_of(row):
                 found[entry.request_id] = entry
             else:
-                damaged.append(row[0])
-        return found | (self._replace(damaged) if damaged else {})
+                wrong.append(row[0])
+        return found | (self._replace(wrong) if wrong else {})
 
-    def _replace(self, damaged: list[str]) -> dict[str, Remembered]:
+    def _replace(self, wrong: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
-        back = repair.recall(self._tables, set(damaged)) if self._tables else {}
-        self.forget(damaged)
+        back = repair.recall(self._tables, set(wrong)) if self._tables else {}
+        self.forget(wrong)
         self.remember(list(back.values()))
         _log.warning(
-            "reply cache %s: %d replies failed their checksums; %d were brought back from the store's tables, %d "
+            "reply cache %s: %d replies failed their checksums; %d were restored from the store's tables, %d "
             "will be asked again.",
-            shown(self.url),
-            len(damaged),
+            self.shown,
+            len(wrong),
             len(back),
-            len(damaged) - len(back),
+            len(wrong) - len(back),
         )
         return back
 

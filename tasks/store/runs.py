@@ -40,8 +40,8 @@ def find(named: str, runs: Path) -> FinishedRun:
     given = Path(named)
     folder = given if (given / MANIFEST).is_file() or len(given.parts) > 1 else runs / named
     unfinished = (
-        f"run {named}: {folder} holds no finished run. If one was stopped there, start its command again: "
-        "nothing that was answered is asked twice."
+        f"run {named}: {folder} contains no finished run. If it was interrupted, run its command again: answered "
+        "questions are not asked twice."
     )
     if folder.is_dir() and not (folder / MANIFEST).exists():
         raise InputError(unfinished)
@@ -86,9 +86,8 @@ def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFram
         return Store(place).read_all(refs, TABLES[kind])
     except Damaged as error:
         raise InputError(
-            f"run {run.name}: {error}. Say where its store is with --set store.root=FOLDER, or run "
-            "the evaluation again with the "
-            "same configuration: what was answered is not asked again."
+            f"run {run.name}: {error}. Name its store with --set store.root=FOLDER, or run the evaluation again "
+            "with the same configuration: answered questions are not asked twice."
         ) from error
 
 
@@ -101,8 +100,8 @@ def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
     items = load(run, "items", "items", root)
     if items["question_id"].null_count():
         raise InputError(
-            f"run {run.name}: its items are of an earlier version, which did not say which questions they ask. Run "
-            "the evaluation again with the same configuration: what was answered is not asked again."
+            f"run {run.name}: its items were written by an earlier version and have no question ids. Run the "
+            "evaluation again with the same configuration: answered questions are not asked twice."
         )
     return items
 

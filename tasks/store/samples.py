@@ -31,7 +31,7 @@ class SampleRow:
     cut: bool = False
 
 
-def answers_of(store: Store, asked: Sequence[QueryResult]) -> pl.DataFrame:
+def answers_of(store: Store, asked: Sequence[QueryResult | Batch | Opponent]) -> pl.DataFrame:
     """Return requests without their payload, each with its response."""
     requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
     responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
@@ -59,8 +59,7 @@ def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
         return {}
-    said = store.read(opponent.requests).join(store.read(opponent.responses), on="request_id", how="left")
-    told = said.select("item_id", "repeat", "text", "error", "error_kind")
+    told = answers_of(store, [opponent]).select("item_id", "repeat", "text", "error", "error_kind")
     return {(row["item_id"], row["repeat"]): row for row in told.iter_rows(named=True)}
 
 
@@ -70,10 +69,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
     known = _evidence(store, batch.evidence)
     others = _opponent_replies(store, batch.opponent)
-    asked = store.read(batch.requests).join(
-        store.read(batch.responses), on="request_id", how="left", maintain_order="left"
-    )
-    for reply in asked.iter_rows(named=True):
+    for reply in answers_of(store, [batch]).iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
         other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None

@@ -1,26 +1,20 @@
-"""The reply cache's tables, rows and statements, in the SQL of SQLite or of Postgres.
-
-A cached reply is a row verified by its checksum.
-
-SQLAlchemy compiles each statement once per database; it is then run as text, since each runs once for every few
-replies. A list is one parameter, however long it is.
-"""
+"""The reply cache's tables, rows and statements; a cached reply is a row verified by its checksum."""
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
+from data.commands import typed
 from data.draw import canonical
 from data.records import Reply
+from tasks.store.databases import Database
 
-Row = tuple[Any, ...]
+Row = Sequence[Any]
 
 LONGEST_S = 2_000_000
 """A lease with more time left than this was given by another clock, and is ignored."""
@@ -61,131 +55,106 @@ failures = sa.Table(
 COLUMNS = tuple(replies.c.keys())
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement as text; `places` lists its parameters in order if the driver takes them by position."""
-
-    text: str
-    places: Sequence[str] | None
-    fixed: Mapping[str, Any]
-
-    def given(self, values: Mapping[str, Any]) -> Any:
-        """Return the parameters as the driver takes them."""
-        every = {**self.fixed, **values}
-        return every if self.places is None else tuple(every[name] for name in self.places)
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The differences between the two databases' SQL.
-
-    `each` is a list as rows of the column `value`, `among` a test for membership; `now` is a clock in seconds that
-    all who share the database read alike and nobody sets.
-    """
-
-    dialect: sa.Dialect
-    insert: Callable[..., Any]
-    each: Callable[[str], sa.TableValuedAlias]
-    among: Callable[[sa.Column[str], str], sa.ColumnElement[bool]]
-    now: sa.ColumnElement[float]
-    listed: Callable[[Sequence[str]], Any]
-
-
-def _rows(name: str) -> sa.TableValuedAlias:
-    return sa.func.json_each(sa.bindparam(name)).table_valued("value")
-
-
-def _array(name: str, kind: sa.types.TypeEngine[Any] | None = None) -> sa.Cast[Any]:
-    from sqlalchemy.dialects import postgresql
-
-    return sa.cast(sa.bindparam(name), postgresql.ARRAY(kind or sa.Text()))
-
-
-SQLITE = _Words(
-    sqlite.dialect(),
-    sqlite.insert,
-    _rows,
-    lambda column, name: column.in_(sa.select(_rows(name).c.value)),
-    # Python registers `clock_s` as the machine's monotonic clock: setting the wall clock ends no lease.
-    sa.func.clock_s(type_=sa.Float(53)),
-    lambda values: json.dumps(list(values)),
-)
-
-
-@cache
-def words_of(*, is_sqlite: bool) -> _Words:
-    """Return the SQL of a database; Postgres's is imported only when used."""
-    if is_sqlite:
-        return SQLITE
-    from sqlalchemy.dialects import postgresql
-
-    return _Words(
-        postgresql.psycopg.dialect(),
-        postgresql.insert,
-        lambda name: sa.func.unnest(_array(name)).table_valued("value").render_derived(),
-        lambda column, name: column == sa.any_(_array(name)),
-        sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53)),
-        list,
-    )
-
-
-@cache
-def statements(*, is_sqlite: bool) -> Mapping[str, Statement]:
-    """Return the cache's statements, by name."""
-    words = words_of(is_sqlite=is_sqlite)
-    replied, claimed = words.among(replies.c.request_id, "ids"), words.among(claims.c.request_id, "ids")
-    mine, expiry = claims.c.owner == sa.bindparam("holder"), words.now + sa.bindparam("lease_s", type_=sa.Float(53))
-    after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
-    answered, ended = sa.delete(claims).where(claimed), sa.delete(claims).where(claimed, mine)
+def statements(database: Database) -> dict[str, Any]:
+    """Return the compiled statements of the cache, by name."""
+    # A clock, in seconds, that all who share the database read alike and nobody sets: on SQLite, the monotonic one.
+    if database.is_sqlite:
+        now: sa.ColumnElement[float] = sa.func.clock_s(type_=sa.Float(53))
+    else:
+        now = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Float(53))
+    expiry = now + sa.bindparam("lease_s", type_=sa.Float(53))
+    ids = database.listed("ids")
+    asked = replies.c.request_id.in_(ids)
+    claimed = claims.c.request_id.in_(ids)
+    mine = claims.c.owner == sa.bindparam("holder")
     here, way = failures.c.run == sa.bindparam("run"), failures.c.way == sa.bindparam("way")
     known = sa.select(failures.c.request_id, failures.c.kind, failures.c.message)
     old = failures.c.failed_at < sa.bindparam("before", type_=sa.Float(53))
+    after = sa.select(replies).where(replies.c.request_id > sa.bindparam("last"))
+    # Without a condition, SQLite would parse ON CONFLICT as part of a join.
+    wanted = sa.select(ids.subquery().c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
+    fresh = database.insert_into(claims).from_select(claims.c.keys(), wanted)
+    taken = {"owner": fresh.excluded.owner, "expires_at": fresh.excluded.expires_at}
+    free = sa.or_(
+        claims.c.owner == fresh.excluded.owner,
+        claims.c.expires_at < now,
+        claims.c.expires_at > now + LONGEST_S,
+        claims.c.owner.in_(database.listed("gone")),
+    )
+    held = fresh.on_conflict_do_update(index_elements=["request_id"], set_=taken, where=free)
     every = {
-        "lookup": sa.select(replies).where(replied),
-        "delete": sa.delete(replies).where(replied),
-        "answered": answered if is_sqlite else answered.add_cte(_inserted(replies).cte("kept")),
-        "failed": ended if is_sqlite else ended.add_cte(_inserted(failures).cte("kept")),
-        "failures": known.where(words.among(failures.c.request_id, "ids"), here, way),
+        "lookup": sa.select(replies).where(asked),
+        "insert": database.insert_into(replies).on_conflict_do_nothing(),
+        "delete": sa.delete(replies).where(asked),
+        "insert failures": database.insert_into(failures).on_conflict_do_nothing(),
+        "failures": known.where(failures.c.request_id.in_(ids), here, way),
         "forgive": sa.delete(failures).where(sa.or_(here, old)),
-        "claim": _claim(words, expiry),
+        "claim": held.returning(claims.c.request_id),
         "owners": sa.select(claims.c.owner).distinct().where(claimed),
         "renew": sa.update(claims).values(expires_at=expiry).where(mine),
-        "release": ended,
+        "end": sa.delete(claims).where(claimed),
+        "release": sa.delete(claims).where(claimed, mine),
         "count": sa.select(sa.func.count()).select_from(replies),
         "walk": after.order_by(replies.c.request_id).limit(sa.bindparam("size")),
     }
-    if is_sqlite:
-        every["insert"] = sqlite.insert(replies).on_conflict_do_nothing()
-        every["insert failures"] = sqlite.insert(failures).on_conflict_do_nothing()
-    compiled = {name: one.compile(dialect=words.dialect) for name, one in every.items()}
-    return {name: Statement(str(one), one.positiontup, one.params) for name, one in compiled.items()}
+    # Compiled once: SQLAlchemy caches no INSERT with ON CONFLICT, and compiling takes longer than executing.
+    return {name: statement.compile(database.engine) for name, statement in every.items()}
 
 
-def _inserted(table: sa.Table) -> Any:
-    """Return the insert of rows given as one list per column; the first of each id is kept."""
-    from sqlalchemy.dialects import postgresql
+class ReplyDatabase(Database):
+    """The reply cache's tables in a database."""
 
-    # Unlimited text: a cast to a shorter type would truncate it.
-    kinds = [sa.Text() if isinstance(column.type, sa.String) else column.type for column in table.c]
-    names = tuple(table.c.keys())
-    lists = [_array(f"every_{name}", kind) for name, kind in zip(names, kinds, strict=True)]
-    given = sa.func.unnest(*lists).table_valued(*names).render_derived()
-    return postgresql.insert(table).from_select(names, sa.select(given)).on_conflict_do_nothing()
+    if_damaged = f"`{typed('store repair')}` saves what can be read; then run again."
 
+    def __init__(self, url: str) -> None:
+        """Open the database, as any other."""
+        super().__init__(url, metadata)
+        self._statements = statements(self)
 
-def _claim(words: _Words, expiry: sa.ColumnElement[float]) -> Any:
-    # Without a condition, SQLite would parse ON CONFLICT as part of a join.
-    wanted = sa.select(words.each("ids").c.value, sa.bindparam("holder", type_=sa.Text()), expiry).where(sa.true())
-    fresh = words.insert(claims).from_select(claims.c.keys(), wanted)
-    free = sa.or_(
-        claims.c.owner == fresh.excluded.owner,
-        claims.c.expires_at < words.now,
-        claims.c.expires_at > words.now + LONGEST_S,
-        words.among(claims.c.owner, "gone"),
-    )
-    taken = {"owner": fresh.excluded.owner, "expires_at": fresh.excluded.expires_at}
-    held = fresh.on_conflict_do_update(index_elements=["request_id"], set_=taken, where=free)
-    return held.returning(claims.c.request_id)
+    def rows(self, name: str, **values: Any) -> Sequence[Row]:
+        """Return a statement's rows, none for empty `ids`."""
+        if not values.get("ids", True):
+            return []
+        statement = self._statements[name]
+        return self.work(lambda connection: connection.execute(statement, values).all(), writes=name == "claim")
+
+    def run(self, name: str, **values: Any) -> int:
+        """Execute a statement and return how many rows it changed, 0 for empty `ids`."""
+        if not values.get("ids", True):
+            return 0
+        return self.work(lambda connection: connection.execute(self._statements[name], values).rowcount)
+
+    def insert(self, rows: Sequence[Row]) -> None:
+        """Insert rows of `COLUMNS`, keeping the first of each id, and delete the claims on their ids."""
+        self._insert("insert", [dict(zip(COLUMNS, row, strict=True)) for row in rows], "end", {})
+
+    def fail(self, rows: Sequence[Mapping[str, Any]], *, holder: str) -> None:
+        """Insert rows of `failures`, and delete the holder's claims on their ids."""
+        self._insert("insert failures", rows, "release", {"holder": holder})
+
+    def _insert(self, insert: str, rows: Sequence[Mapping[str, Any]], end: str, whose: Mapping[str, str]) -> None:
+        if not rows:
+            return
+        # In order, so that concurrent writers of the same rows wait for one another without a deadlock.
+        ordered = sorted(rows, key=lambda row: str(row["request_id"]))
+        ids = [row["request_id"] for row in ordered]
+
+        def write(connection: sa.Connection) -> None:
+            connection.execute(self._statements[insert], ordered)
+            connection.execute(self._statements[end], {"ids": ids, **whose})
+
+        self.work(write)
+
+    def count(self) -> int:
+        """Return the number of replies."""
+        return int(self.rows("count")[0][0])
+
+    def walk(self, size: int = 2000) -> Iterator[Sequence[Row]]:
+        """Yield all replies in the order of their ids, as lists of rows of `COLUMNS`."""
+        last = ""
+        while rows := self.rows("walk", last=last, size=size):
+            yield rows
+            last = rows[-1][0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,9 +176,16 @@ class FailedCall:
     message: str
 
 
-def failure_row(failure: FailedCall, run: str, way: str) -> Row:
+def failure_row(failure: FailedCall, run: str, way: str) -> dict[str, Any]:
     """Return a failure as a row of the cache's failures table."""
-    return (failure.request_id, run, way, failure.kind, _storable(failure.message), time.time())
+    return {
+        "request_id": failure.request_id,
+        "run": run,
+        "way": way,
+        "kind": failure.kind,
+        "message": _storable(failure.message),
+        "failed_at": time.time(),
+    }
 
 
 def row_of(entry: Remembered) -> Row:

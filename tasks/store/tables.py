@@ -38,20 +38,15 @@ class Damaged(Exception):  # noqa: N818 - said of a table
     """A table that is missing, or does not match its address."""
 
 
-_AGAIN, _ELSEWHERE = "run again; everything answered so far is kept.", "--set store.root=… --set store.runs=…."
-_TODO = {
-    errno.ENOSPC: f"The disk is full: free some space and {_AGAIN}",
-    errno.EDQUOT: f"The quota is used up: free some space and {_AGAIN}",
-    errno.EACCES: f"No permission: choose another folder with {_ELSEWHERE}",
-    errno.EPERM: f"No permission: choose another folder with {_ELSEWHERE}",
-    errno.EROFS: f"The file system is read-only: choose another folder with {_ELSEWHERE}",
-}
-
-
 def explain(error: OSError, doing: str) -> InputError:
     """Turn a file system error into a message for the user."""
-    todo = _TODO.get(error.errno or 0, f"Check the path and {_AGAIN}")
-    return InputError(f"{doing}: {error.strerror or error} {todo}")
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        todo = "Choose another folder with --set store.root=… --set store.runs=…."
+    else:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        first = "The disk is full: free some space" if full else "Check the path"
+        todo = f"{first} and run again; everything answered so far is kept."
+    return InputError(f"{doing}: {error.strerror or error}. {todo}")
 
 
 @contextmanager

@@ -163,7 +163,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
 def test_a_run_is_found_by_the_path_of_its_folder_and_its_tables_where_the_store_is_now(tmp_path: Path) -> None:
     folders = [str(finished(tmp_path, name)) for name in ("r1", "r2")]
     (tmp_path / "store").rename(tmp_path / "moved")
-    with pytest.raises(Exception, match=r"Say where its store is with --set store\.root"):
+    with pytest.raises(Exception, match=r"Name its store with --set store\.root"):
         compare_runs(folders, runs=Path("nowhere"))
     assert compare_runs(folders, runs=Path("nowhere"), root=str(tmp_path / "moved")).pairs[0].n == 60
 
@@ -186,8 +186,8 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
         "one": (["r1"], "has one model, expected several, or a second run"),
         "twice": (["r1", "r1"], "named twice"),
         "unknown": (["r1", "r9"], "no such run"),
-        "stopped": (["r1", "stopped"], "holds no finished run"),
-        "running": (["r1", "going"], "holds no finished run"),
+        "stopped": (["r1", "stopped"], "contains no finished run"),
+        "running": (["r1", "going"], "contains no finished run"),
         "hollow": (["r1", "hollow"], "does not list the table"),
         "broken": (["r1", "broken"], "cannot be read"),
         "other questions": (["r1", "other"], "no question in common: basic_control.items.seed is 42 / 43"),

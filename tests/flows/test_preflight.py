@@ -139,7 +139,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("address", "nothing listens at http://127.0.0.1:"),
         ("ollama", "nothing listens at http://localhost:"),
         ("http", "nothing listens at http://127.0.0.1:"),
-        ("weights", "weights: those of own are 0"),
+        ("weights", "weights: own have weight 0"),
         ("file", "nowhere.jsonl"),
         ("column", "found no column 'expected'"),
         ("needed column", "which a metric of the suite needs"),

@@ -98,7 +98,7 @@ def test_a_suite_of_weight_0_beside_others_has_a_result_of_its_own_when_it_ends(
 
 
 def test_suites_of_weight_0_are_refused() -> None:
-    with pytest.raises(InputError, match="weights: those of basic_control, rag are 0"):
+    with pytest.raises(InputError, match="weights: basic_control, rag have weight 0"):
         resolve(settings("a", weights={"basic_control": 0, "rag": 0}))
     assert resolve(settings("a", weights={"rag": 0})).members == {"a": ("basic_control", "rag")}
 

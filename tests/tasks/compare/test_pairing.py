@@ -189,7 +189,7 @@ def test_a_run_of_an_earlier_version_which_does_not_say_what_it_asked_is_one_mes
     recorded(tmp_path, "after", ROWS)
     assert main(["compare", "before", "after", "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
     said = capsys.readouterr().err
-    assert "run before: its items are of an earlier version, which did not say which questions they ask" in said
+    assert "run before: its items were written by an earlier version and have no question ids" in said
     assert len(said.splitlines()) == 1
 
 

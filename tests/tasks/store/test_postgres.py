@@ -167,7 +167,7 @@ def test_leases_run_by_the_servers_clock(empty: Postgres, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("use", [ReplyCache, Submissions])
 def test_a_server_that_is_not_there_is_one_message_at_once(url: str, use: Callable[[str], object]) -> None:
     """Of a run, of a dry run's look, and of batches; a URL without a driver means ours."""
-    with pytest.raises(InputError, match="Is the server there") as caught:
+    with pytest.raises(InputError, match="Check that the server is running") as caught:
         use(url.format(port=free_port()))
     assert "secret" not in str(caught.value)
 

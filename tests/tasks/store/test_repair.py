@@ -267,7 +267,7 @@ def test_a_reply_that_fails_its_checksum_comes_back_from_the_stores_tables(
     cache = opened(file, store)
     assert set(cache.lookup(IDS[:6])) == set(IDS[:6]) - {IDS[4]}
     assert cache.lookup([IDS[3]])[IDS[3]].reply == kept.reply
-    assert "2 replies failed their checksums; 1 were brought back" in caplog.text
+    assert "2 replies failed their checksums; 1 were restored" in caplog.text
     cache.close()
 
 

@@ -120,7 +120,7 @@ def test_no_claim_is_granted_twice_to_threads(cache: ReplyCache) -> None:
     [
         ("nonsense", "Expected an SQLAlchemy URL"),
         ("oracle+cx://u:secret@host/x", "cannot be used"),
-        ("sqlite:////proc/nowhere/replies.sqlite", "cannot make the folder"),
+        ("sqlite:////proc/nowhere/replies.sqlite", "cannot be opened"),
     ],
 )
 def test_an_unusable_url_is_explained_without_its_password(url: str, words: str) -> None:

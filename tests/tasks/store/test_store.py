@@ -100,7 +100,7 @@ def test_any_fsspec_url_is_a_store() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.ENOSPC, "disk is full"), (errno.EACCES, "No permission"), (errno.EROFS, "read-only")],
+    [(errno.ENOSPC, "disk is full"), (errno.EACCES, "Permission denied. Choose"), (errno.EROFS, "Read-only")],
 )
 def test_a_refusing_file_system_is_explained(number: int, words: str) -> None:
     assert words in str(explain(OSError(number, os.strerror(number)), "cannot write x"))
