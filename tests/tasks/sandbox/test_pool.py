@@ -11,10 +11,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from data.errors import InputError
 from data.records import Outcome, Program
 from tasks import sandbox
 from tasks.sandbox import WorkerPool
-from tasks.sandbox.pool import LARGEST, Round
+from tasks.sandbox.pool import LARGEST, Job
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -49,10 +50,11 @@ def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: Worker
     """Killed from outside, as when memory runs out elsewhere: the honest program does not pay for it."""
     pool.layers()
     before = pool.workers[0].process.pid
+    began = sum(psutil.Process(before).cpu_times()[:2])
     slow = Program("python", "def f(x):\n    for _ in range(20_000_000): pass\n    return x", "f", ((2,),))
 
     def kill() -> None:
-        while pool.workers[0].state != "busy":
+        while sum(psutil.Process(before).cpu_times()[:2]) < began + 0.1:
             pass
         os.kill(before, signal.SIGKILL)
 
@@ -70,16 +72,35 @@ def test_an_idle_worker_that_died_is_replaced(pool: WorkerPool) -> None:
     assert pool.run([SQUARE]) == [SQUARED]
 
 
+@pytest.mark.parametrize("mended", [True, False])
+def test_an_image_that_no_worker_starts_with_is_built_again_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mended: bool
+) -> None:
+    (tmp_path / "spoiled").write_bytes(b"no native code")
+    good = sandbox.prepare()
+    built = [tmp_path / "spoiled", good if mended else tmp_path / "spoiled"]
+    monkeypatch.setattr("tasks.sandbox.pool.prepare", lambda *, rebuild=False: built[rebuild])
+    with WorkerPool(workers=2) as pool:
+        if mended:
+            assert pool.run([SQUARE] * 4) == [SQUARED] * 4
+        else:
+            with pytest.raises(InputError, match="the worker process does not start"):
+                pool.run([SQUARE] * 4)
+
+
 def test_an_interrupted_run_leaves_no_program_running(pool: WorkerPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C when the first program has ended: the next run starts clean."""
+    """Ctrl-C when the first program has replied: its worker is ended, and the next run starts clean."""
+    pool.layers()
+    before = pool.workers[0].process.pid
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Round, "_finish", stop)
+    monkeypatch.setattr(Job, "hear", stop)
     with pytest.raises(KeyboardInterrupt):
         pool.run([SQUARE, SLEEP, SLEEP])
     monkeypatch.undo()
+    assert not psutil.pid_exists(before)
     assert pool.run([SQUARE]) == [SQUARED]
 
 
@@ -185,10 +206,10 @@ def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> 
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
-        ours = worker.process.stdout
-        with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="nested too deep"):
+        ours = worker.reading
+        with frame.open("rb") as worker.reading, pytest.raises(ValueError, match="nested too deep"):
             worker.hear()
-        worker.process.stdout = ours
+        worker.reading = ours
         assert pool.run([SQUARE]) == [SQUARED]
 
 
@@ -198,10 +219,10 @@ def test_a_frame_without_end_is_given_up(tmp_path: Path) -> None:
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
-        ours = worker.process.stdout
-        with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="a frame of more than"):
+        ours = worker.reading
+        with frame.open("rb") as worker.reading, pytest.raises(ValueError, match="a frame of more than"):
             any(iter(worker.hear, None))
-        worker.process.stdout = ours
+        worker.reading = ours
         assert pool.run([SQUARE]) == [SQUARED]
 
 
