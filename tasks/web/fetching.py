@@ -8,6 +8,7 @@ import re
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin
@@ -161,7 +162,6 @@ class Fetcher:
     def __init__(self, net: NetworkPolicy) -> None:
         self.net = net
         self._robots: dict[str, Protego | Finding] = {}
-        self._online: asyncio.Task[bool] | None = None
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=net.tls,
             network_backend=GuardedBackend(net),
@@ -249,7 +249,7 @@ class Fetcher:
             reason = str(error)
         except Exception:  # noqa: BLE001 - whatever a hostile server provokes must not end the run
             reason = "broken reply"
-        if reason == "the name does not resolve" and not await self._is_online():
+        if reason == "the name does not resolve" and not await asyncio.shield(self._online):
             reason = "no name resolves here"
         return judge_outcome(reason)
 
@@ -284,17 +284,17 @@ class Fetcher:
             body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
             return _Reply(response.status, headers, body)
 
-    async def _is_online(self) -> bool:
-        """Return whether names resolve here at all, by the control name, looked up once."""
-        if self._online is None:
-            self._online = asyncio.ensure_future(self._look_up_control())
-        return await asyncio.shield(self._online)
+    @cached_property
+    def _online(self) -> asyncio.Task[bool]:
+        """Whether names resolve here at all, by the control name, looked up once."""
 
-    async def _look_up_control(self) -> bool:
-        try:
-            return bool(await self.net.resolve(self.net.control))
-        except HostRefused:
-            return False
+        async def look_up() -> bool:
+            try:
+                return bool(await self.net.resolve(self.net.control))
+            except HostRefused:
+                return False
+
+        return asyncio.ensure_future(look_up())
 
 
 def _origin(url: Url) -> str:
