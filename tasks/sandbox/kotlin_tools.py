@@ -196,7 +196,7 @@ def prepare(tools: Tools) -> Ready | str:
         return ready
     with private.building(ready.folder, say) as work:
         if not made.exists():
-            say("Sandbox: preparing the Kotlin compiler (once, some 20 s) …")
+            say("Sandbox: preparing the Kotlin compiler (once, about 20 s) …")
             if not _make(ready, work):
                 return BROKEN
             made.touch(0o600)

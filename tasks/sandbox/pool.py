@@ -178,7 +178,7 @@ class WorkerPool:
             status = self._drop(worker)
             if worker.rebuilt:
                 raise InputError(
-                    f"sandbox: the worker process does not start ({str(error) or f'exit status {status}'}). Check "
+                    f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). Check "
                     f"that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of memory are "
                     f"free; try `{typed('sandbox')}`."
                 ) from error
@@ -220,7 +220,7 @@ class Job:
                 self.finish(Outcome(cast("OutcomeKind", kind), error=error, message=message))
                 return True
             case _:
-                raise ValueError("a frame out of turn")
+                raise ValueError("an unexpected frame")
         return False
 
 
@@ -248,7 +248,7 @@ class Worker:
             ValueError: what it sends is no frame, or out of turn.
         """
         if self.hear():
-            raise ValueError("a frame out of turn")
+            raise ValueError("an unexpected frame")
         if self.clock:
             self.clock.start()
         over, unsent, deadline = False, memoryview(said), time.monotonic() + most_s
@@ -269,12 +269,12 @@ class Worker:
                             selector.unregister(self.writing)
                 # by the time before the pipes were read: what had arrived by then has been processed
                 if deadline <= now and not over:
-                    raise TimeoutError("no answer in time")
+                    raise TimeoutError("no reply in time")
 
     def _pass(self, take: Callable[[Any], bool], *, over: bool) -> bool:
         for frame in self.hear():
             if over:
-                raise ValueError("a frame out of turn")
+                raise ValueError("an unexpected frame")
             over = take(frame)
         return over
 
@@ -291,7 +291,7 @@ class Worker:
                 return True
             case ["failed", str(why)]:
                 raise ValueError(why)
-        raise ValueError("a frame out of turn")
+        raise ValueError("an unexpected frame")
 
     def hear(self) -> list[Any]:
         """Read available data, and return the complete frames.

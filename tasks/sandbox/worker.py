@@ -205,7 +205,7 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
         watch = _Watch(guest.engine)
         ended = guest.run(watch, _TRIAL, heard.append)
         if ended[0] != "done" or not str(heard[-1][2]).startswith('["value"'):
-            said = f"the trial program ended with {ended} {heard}: build the image again"
+            said = f"the trial program ended with {ended} {heard}: rebuild the image"
             raise RuntimeError(said)  # noqa: TRY301 - the pool reports it as whatever else fails here
         layers["wasm"] = f"CPython {values.read(heard[-1][2])[1]} in {layers['wasm']}"
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it

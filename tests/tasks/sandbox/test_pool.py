@@ -84,7 +84,7 @@ def test_an_image_that_no_worker_starts_with_is_built_again_once(
         if mended:
             assert pool.run([SQUARE] * 4) == [SQUARED] * 4
         else:
-            with pytest.raises(InputError, match="the worker process does not start"):
+            with pytest.raises(InputError, match="the worker process did not start"):
                 pool.run([SQUARE] * 4)
 
 
