@@ -4,7 +4,6 @@ A program that times out is retried once, alone: concurrent programs slow it dow
 """
 
 import contextlib
-import fcntl
 import os
 import selectors
 import signal
@@ -38,9 +37,6 @@ START_S = 300.0
 
 LARGEST = 16 << 20
 """Maximum bytes in a frame: all replies to one program, escaped in the worst case. Nobody reads past it."""
-
-_PIPE = 1 << 20
-"""Buffer size of the pipe from a worker, in bytes: it need not wait while this process cannot read."""
 
 _TRIES = 2
 """A program whose worker dies is retried once: the system may have been the cause."""
@@ -236,8 +232,6 @@ class Worker:
         self._got = bytearray()
         for pipe in (self.reading, self.writing):
             os.set_blocking(pipe.fileno(), False)
-        with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
-            fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
     def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool]) -> None:
         """Send bytes, and pass each frame that comes back to `take` until that returns true.
@@ -247,18 +241,21 @@ class Worker:
             TimeoutError: its time is up, not counting waits for a core.
             ValueError: what it sends is no frame, or out of turn.
         """
-        if self.hear():
-            raise ValueError("an unexpected frame")
-        if self.clock:
+        if self.clock:  # it has said hello, and nothing since its last job
+            if self.hear():
+                raise ValueError("an unexpected frame")
             self.clock.start()
-        over, unsent, deadline = False, memoryview(said), time.monotonic() + most_s
+        over, late, unsent, deadline = False, False, memoryview(said), time.monotonic() + most_s
         with selectors.DefaultSelector() as selector:
             selector.register(self.reading, selectors.EVENT_READ)
             selector.register(self.writing, selectors.EVENT_WRITE)
             while unsent or not over:
+                if late:
+                    raise TimeoutError("no reply in time")
                 now = time.monotonic()
                 if deadline <= now and self.clock:
                     deadline = now + self.clock.left(most_s)
+                late = deadline <= now  # what has arrived by then is processed below
                 for key, _ in selector.select(max(deadline - now, 0)):
                     if key.fileobj is self.reading:
                         over = self._pass(take, over=over)
@@ -267,9 +264,6 @@ class Worker:
                             unsent = unsent[os.write(self.writing.fileno(), unsent) :]
                         if not unsent:
                             selector.unregister(self.writing)
-                # by the time before the pipes were read: what had arrived by then has been processed
-                if deadline <= now and not over:
-                    raise TimeoutError("no reply in time")
 
     def _pass(self, take: Callable[[Any], bool], *, over: bool) -> bool:
         for frame in self.hear():

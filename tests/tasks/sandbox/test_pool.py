@@ -2,6 +2,7 @@
 
 import ast
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,8 +15,8 @@ import pytest
 from data.errors import InputError
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import WorkerPool
-from tasks.sandbox.pool import LARGEST, Job
+from tasks.sandbox import WorkerPool, child
+from tasks.sandbox.pool import LARGEST, Job, Worker
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -88,6 +89,19 @@ def test_an_image_that_no_worker_starts_with_is_built_again_once(
                 pool.run([SQUARE] * 4)
 
 
+def test_a_worker_that_is_ready_before_it_is_needed_is_used(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that replaces a worker which died: its hello waits until the next run."""
+    pool.run([Program("python", SLEEP.source, "f", ((2,),))], cpu_s=0.1)
+    (worker,) = pool.workers
+    assert not worker.layers
+    assert select.select([worker.reading], [], [], 600)[0]
+    monkeypatch.setattr("tasks.sandbox.pool.prepare", pytest.fail)
+    assert pool.run([SQUARE]) == [SQUARED]
+    assert pool.workers == [worker]
+
+
 def test_an_interrupted_run_leaves_no_program_running(pool: WorkerPool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C when the first program has replied: its worker is ended, and the next run starts clean."""
     pool.layers()
@@ -112,6 +126,26 @@ def test_threads_share_a_pool(pool: WorkerPool) -> None:
     for thread in threads:
         thread.join()
     assert found == [[SQUARED] * 5] * 4
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"""print('["end","timeout","",""]', flush=True)""",
+        "pass",
+        "print('[', end='', flush=True)",
+        r"""sys.stdin.readline(); print('["end","memory","",""]\n[]', flush=True)""",
+    ],
+)
+def test_a_worker_out_of_its_mind_holds_nobody_up(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads no job, never answers, or says more than it should: it is late or faulty, never waited for."""
+    stub = [sys.executable, "-c", f"import sys, time; {code}; time.sleep(1000)"]
+    monkeypatch.setattr(child, "command", lambda *_: stub)
+    worker = Worker("", rebuilt=False)
+    job = Job(Program("python", "x" * 90_000, "f", (("y" * 90_000,),)), 0.5)
+    with pytest.raises((TimeoutError, ValueError)):
+        worker.talk(job.frame, 0.5, job.hear)
+    child.end(worker.process)
 
 
 def test_closing_ends_the_workers() -> None:
