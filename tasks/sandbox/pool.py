@@ -161,11 +161,7 @@ class WorkerPool:
         return job.finish(Outcome("exception", error="SystemError", message=died))
 
     def _ready(self, worker: "Worker") -> "Worker":
-        """Return a worker that has said hello: this one, or another with the image rebuilt if it does not start.
-
-        Raises:
-            InputError: with the rebuilt image it does not start either.
-        """
+        """Return a worker that has said hello: this one, or if it does not start, another with a rebuilt image."""
         if worker.layers:
             return worker
         try:

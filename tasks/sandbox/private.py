@@ -120,11 +120,7 @@ def _key(path: Path) -> bytes:
 
 
 def _check_way(folder: Path) -> None:
-    """Check every component of a path, links and their targets.
-
-    Raises:
-        InputError: someone else could replace it.
-    """
+    """Raise an InputError if others could replace any component of a path, a link on it, or a link's target."""
     here, left, links = Path("/"), deque(folder.parts[1:]), 0
     while True:
         if shared(here.lstat()):

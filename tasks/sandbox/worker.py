@@ -35,10 +35,6 @@ _MEMORY_MORE = 1 << 30
 """Bytes that a worker may use besides its component: Python, the engine, replies in transit."""
 
 
-class _SpentError(Exception):
-    """The program's CPU time is used up."""
-
-
 class _Watch:
     """Interrupts the component when its CPU time is used up, and ends the process when its parent is gone.
 
@@ -77,10 +73,10 @@ class _Watch:
         """Check the budget after a call: on a busy machine the ticks are far apart.
 
         Raises:
-            _SpentError: the CPU time is used up.
+            TimeoutError: the CPU time is used up.
         """
         if self.clock() > self.cpu_end:
-            raise _SpentError
+            raise TimeoutError
 
     def _tick(self) -> NoReturn:
         while True:
@@ -113,7 +109,7 @@ class _Guest:
             ended = ("done", "", "")
             try:
                 self._converse(store, watch, job, send)
-            except _SpentError:
+            except TimeoutError:
                 ended = ("timeout", "", "")
             except OverflowError:
                 ended = ("bad value", "", f"the replies are longer than {REPLY} characters")
