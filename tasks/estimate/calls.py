@@ -183,15 +183,15 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
     """Yield each judge's calls for each metric."""
     for own in plan.judged:
         paired = add_opponents(plan, own, answered)
-        real = [one for one in paired if one[1]]
-        others = [one for one in paired if not one[1]]
+        real = [one for one, known in paired if known]
+        others = [one for one, known in paired if not known]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
         for judge in own.judges:
             panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
-            tally = rehearse(own.name, own.options, real, panel=panel, lookup=memory.lookup)
+            tally = rehearse(own, real, panel, memory.lookup)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(own.name, own.options, some, panel=panel, lookup=memory.lookup)
+                more = rehearse(own, some, panel)
                 known = memory.calls_per_reply(plan.name, judge.name, own.name)
                 each = more.calls / len(some) if known is None else known
                 tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
