@@ -27,7 +27,6 @@ from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
 from tasks.runtime.storage import open_store
-from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
 
@@ -100,17 +99,16 @@ class CostEstimate:
     @property
     def seconds(self) -> float | None:
         """The total time: suites in sequence; in each, models in parallel, then judges in parallel."""
-        total = 0.0
-        for suite in dict.fromkeys(portion.suite for portion in self.portions):
-            for role in ("model", "judge"):
-                by_name: dict[str, float] = {}
-                for portion in self.portions:
-                    if (portion.suite, portion.role) == (suite, role):
-                        if portion.seconds is None:
-                            return None
-                        by_name[portion.name] = by_name.get(portion.name, 0.0) + portion.seconds
-                total += max(by_name.values(), default=0.0)
-        return total
+        by_name: dict[tuple[str, str, str], float] = {}
+        for one in self.portions:
+            if one.seconds is None:
+                return None
+            key = (one.suite, one.role, one.name)
+            by_name[key] = by_name.get(key, 0.0) + one.seconds
+        longest: dict[tuple[str, str], float] = {}
+        for (suite, role, _), seconds in by_name.items():
+            longest[suite, role] = max(seconds, longest.get((suite, role), 0.0))
+        return sum(longest.values())
 
 
 def estimate(plan: Plan) -> CostEstimate:
@@ -167,8 +165,8 @@ def ask_model(
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
-        requests = for_items(batch, model, identity or {}, plan.repeats, target=target.name, prompt=target.template)
-        known = memory.lookup(requests["request_id"]) if identity is not None else {}
+        requests = for_items(batch, model, identity, plan.repeats, target=target.name, prompt=target.template)
+        known = memory.lookup(requests["request_id"])
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
             item, entry = by_id[item_id], known.get(request_id)
             if request_id not in seen:
@@ -183,24 +181,17 @@ def ask_model(
 
 def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
     """Yield each judge's calls for each metric."""
-
-    def nothing(_: Iterable[str]) -> Mapping[str, Remembered]:
-        return {}
-
     for own in plan.judged:
         paired = add_opponents(plan, own, answered)
-        real = [one for one in paired if one[1]]
-        others = [one for one in paired if not one[1]]
+        real = [one for one, known in paired if known]
+        others = [one for one, known in paired if not known]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
         for judge in own.judges:
-            identity = memory.identity("judge", judge)
-            panel = Panel((judge,), {judge.name: identity or {}}, own.temperature)
-            # Without an identity no request id equals that of a run.
-            look = memory.lookup if identity is not None else nothing
-            tally = rehearse(own.name, own.options, real, panel=panel, lookup=look)
+            panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
+            tally = rehearse(own, real, panel, memory.lookup)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(own.name, own.options, some, panel=panel, lookup=nothing)
+                more = rehearse(own, some, panel)
                 known = memory.calls_per_reply(plan.name, judge.name, own.name)
                 each = more.calls / len(some) if known is None else known
                 tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
@@ -314,7 +305,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
     judges = {judge.name: judge for judge in own.judges if judge.exam}
     if not judges:
         return
-    identities = {judge.name: memory.identity("judge", judge) or {} for judge in own.judges}
+    identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
     found = PassportFinder(plan.suites, identities, open_store(plan.store))
     for name, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
         for step in sorted({step for step, _ in steps} if name in judges else ()):

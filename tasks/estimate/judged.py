@@ -9,11 +9,10 @@ from typing import Any
 
 from data import stop_tokens
 from data.draw import canonical
-from data.plugins import find
-from data.records import Metric
+from data.plugins import metric
 from metrics.judging import Session, advance, begin
 from tasks.judge import pose_question
-from tasks.plan import Panel
+from tasks.plan import MetricPlan, Panel
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow
 
@@ -21,6 +20,9 @@ LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""
 SENTENCE = "A plain statement of some eight or nine words."
 _WAVES = 100
+
+Lookup = Callable[[Iterable[str]], Mapping[str, Remembered]]
+"""Return the cached replies among requests."""
 
 
 @dataclass
@@ -71,35 +73,29 @@ def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
 
 
 def rehearse(
-    metric: str,
-    options: Mapping[str, Any],
-    samples: Sequence[tuple[SampleRow, bool]],
-    *,
-    panel: Panel,
-    lookup: Callable[[Iterable[str]], Mapping[str, Remembered]],
+    own: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
 ) -> JudgeCalls:
     """Simulate a metric's questions on samples to the panel's first judge, without calls.
 
-    A sample's flag says whether its response is real; only what follows from real texts is looked up, and counted
-    once.
+    `lookup` is given if the responses are real: what follows from real texts is looked up, and counted once.
     """
     judge, seen = panel.judges[0], set[str]()
-    unit = find(Metric, metric)
+    unit = metric(own.name)
     tally = JudgeCalls()
     standing: dict[int, Session] = {
-        n: begin(unit, sample.sample, language=sample.language, options=options)
-        for n, (sample, _) in enumerate(samples)
+        n: begin(unit, sample.sample, language=sample.language, options=own.options)
+        for n, sample in enumerate(samples)
     }
-    real = {n for n, (_, given) in enumerate(samples) if given}
+    real = set(standing) if lookup else set[int]()
     for _ in range(_WAVES):
         standing = {n: session for n, session in standing.items() if session.asks}
         if not standing:
             break
         rows = {
-            n: [pose_question(judge, panel, samples[n][0], ask) for ask in session.asks]
+            n: [pose_question(judge, panel, samples[n], ask) for ask in session.asks]
             for n, session in standing.items()
         }
-        known = lookup(row["request_id"] for n in standing if n in real for row in rows[n])
+        known = lookup(row["request_id"] for n in rows if n in real for row in rows[n]) if lookup else {}
         for n, session in standing.items():
             replies = []
             surely = n in real
@@ -113,6 +109,6 @@ def rehearse(
                 if surely:
                     seen.add(row["request_id"])
                 signs = sum(len(message.content) for message in ask.messages)
-                tally.count(entry, samples[n][0].language, signs, len(replies[-1]))
+                tally.count(entry, samples[n].language, signs, len(replies[-1]))
             standing[n] = advance(session, replies)
     return tally

@@ -54,18 +54,18 @@ class Memory:
     language: str
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    identities: dict[tuple[str, str], Mapping[str, str] | None] = field(default_factory=dict)
+    identities: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     examined: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def identity(self, role: str, model: Model) -> Mapping[str, str] | None:
-        """Return a model's identity, as a run would; None, with a note, if it is unavailable."""
+    def identity(self, role: str, model: Model) -> Mapping[str, str]:
+        """Return a model's identity, as a run would; if it is unavailable, one of no cached call, with a note."""
         key = (role, model.name)
         if key not in self.identities:
-            self.identities[key] = None
+            self.identities[key] = {"unavailable": "yes"}
             try:
                 self.identities[key] = identify(model) | ({"fresh": self.fresh} if self.fresh else {})
             except (InputError, TimeoutError) as error:
-                why = str(error) or "its server does not answer"
+                why = str(error) or "its server did not respond"
                 self.problems.append(f"{role} {model.name} cannot be asked: {why}")
                 whose = {"role": phrase(f"page.role_{role}", self.language), "model": model.name}
                 self.notes.append(phrase("estimate.no_lookup", self.language, why=why.rstrip("."), **whose))

@@ -55,11 +55,10 @@ def _calls(stages: Sequence[Execution]) -> list[tuple[Execution, list[QueryResul
     ]
 
 
-def _path(cell: Cell) -> tuple[str, ...]:
-    """Return a stage's parent: its batch, its suite, or the run."""
-    if cell.suite and cell.model:
-        return (cell.suite, f"{cell.model} {cell.batch or 0}")
-    return (cell.suite,) if cell.suite else ()
+def _above(cell: Cell) -> list[Cell]:
+    """Return the suite, and then the batch, that a stage belongs to; nothing for a stage of the whole run."""
+    suite = [Cell(cell.suite)] if cell.suite else []
+    return [*suite, Cell(cell.suite, cell.model, cell.batch)] if suite and cell.model else suite
 
 
 def _told(stage: Execution, asked: Sequence[QueryResult]) -> dict[str, Any]:
@@ -75,10 +74,7 @@ def _told(stage: Execution, asked: Sequence[QueryResult]) -> dict[str, Any]:
 def _spans(
     run: str, exit_code: int | None, began: float, stages: Sequence[Execution], resource: "Resource"
 ) -> "list[ReadableSpan]":
-    """Return all spans of a run that ends now: its own, those of suites and batches, those of stages in them.
-
-    A suite or batch lasts from its first stage's start to its last one's end.
-    """
+    """Return all spans of a run that ends now; a suite's or batch's encloses those of its stages."""
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.trace import set_span_in_context
 
@@ -93,20 +89,18 @@ def _spans(
         return one
 
     code = {} if exit_code is None else {"evaluation.exit_code": exit_code}
-    opened: dict[tuple[str, ...], Any] = {
-        (): span(f"run {run}", (began, time.time()), {"evaluation.run": run, **code})
-    }
+    whole = span(f"run {run}", (began, time.time()), {"evaluation.run": run, **code})
+    opened: dict[Cell, Any] = {}
     for stage, asked in _calls(stages):
-        path = _path(stage.cell)
-        for here in (path[: n + 1] for n in range(len(path))):
-            if here not in opened:
-                own = [one for one in stages if _path(one.cell)[: len(here)] == here]
-                cell = stage.cell if len(here) > 1 else Cell(stage.cell.suite)
-                cell = Cell(cell.suite, cell.model, cell.batch)
+        parent = whole
+        for cell in _above(stage.cell):
+            if cell not in opened:
+                own = [one for one in stages if cell in _above(one.cell)]
                 times = min(one.ended - one.seconds for one in own), max(one.ended for one in own)
-                name = f"batch {cell}" if len(here) > 1 else f"suite {cell.suite}"
-                opened[here] = span(name, times, _named(cell), opened[here[:-1]])
-        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, asked), opened[path])
+                name = f"{'batch' if cell.model else 'suite'} {cell}"
+                opened[cell] = span(name, times, _named(cell), parent)
+            parent = opened[cell]
+        span(stage.stage, (stage.ended - stage.seconds, stage.ended), _told(stage, asked), parent)
     return made
 
 
@@ -120,8 +114,8 @@ def _counted(endpoint: str, resource: "Resource", stages: Sequence[Execution]) -
     reader = PeriodicExportingMetricReader(exporter, export_interval_millis=float("inf"))
     provider = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
     meter = provider.get_meter("basic-control")
-    calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by what became of them")
-    tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of calls made now")
+    calls = meter.create_counter("evaluation.calls", unit="{call}", description="calls, by outcome")
+    tokens = meter.create_counter("evaluation.tokens", unit="{token}", description="tokens of this run's calls")
     for stage, asked in _calls(stages):
         for each in asked:
             named = {**_named(stage.cell), "gen_ai.request.model": each.model}
@@ -147,7 +141,7 @@ def _send(endpoint: str, run: str, exit_code: int | None, began: float, stages: 
         exporter.export(made[start : start + _CHUNK]) is SpanExportResult.SUCCESS
         for start in range(0, len(made), _CHUNK)
     )
-    return "" if taken and _counted(endpoint, resource, stages) else "the collector did not take all of it"
+    return "" if taken and _counted(endpoint, resource, stages) else "the collector rejected some of the data"
 
 
 @dataclass(slots=True)
@@ -168,8 +162,8 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
     """
     if endpoint and find_spec("opentelemetry.exporter") is None:
         raise InputError(
-            "telemetry.endpoint is set, and the extra for OpenTelemetry is not installed: "
-            f"{installing('otel')}; or leave the key out."
+            "telemetry.endpoint is set, but OpenTelemetry is not installed. "
+            f"Install it ({installing('otel')}) or remove the key."
         )
     began, how, said = time.time(), ExitStatus(), list[str]()
 
@@ -187,5 +181,5 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
             thread = threading.Thread(target=work, name="telemetry", daemon=True)
             thread.start()
             thread.join(PATIENCE_S)
-            if why := said[0] if said else f"no answer within {PATIENCE_S:g} s":
+            if why := said[0] if said else f"no response within {PATIENCE_S:g} s":
                 event("telemetry_failed", level=logging.WARNING, run=run, endpoint=endpoint, why=why)

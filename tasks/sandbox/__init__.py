@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from data.records import Found, Metric, Outcome, Program, Sample
-from tasks.sandbox import kotlin, kotlin_tools
+from tasks.sandbox import child, kotlin, kotlin_tools
 from tasks.sandbox.image import prepare
 from tasks.sandbox.pool import WorkerPool
 
@@ -42,7 +42,8 @@ def _forget() -> None:
     global _lock  # noqa: PLW0603 - another thread of the parent may have held it
     _lock = threading.Lock()
     while _pools:
-        _pools.pop().abandon()
+        for worker in _pools.pop().workers:
+            child.release(worker.process)
 
 
 atexit.register(close)

@@ -84,14 +84,14 @@ def _run(what: str, command: list[str], work: Path) -> None:
         )
     except subprocess.TimeoutExpired:
         raise InputError(
-            f"sandbox image: {what} took more than {_LIMIT_S} s. Try again when the machine is idle."
+            f"sandbox image: {what} took more than {_LIMIT_S} s. Try again when the machine is less busy."
         ) from None
     if done.returncode != 0:
         told = done.stdout.decode(errors="replace").strip()[-2000:]
         raise InputError(
-            f"sandbox image: {what} failed with exit code {done.returncode}: {told or 'no message'}. "
-            "Check that componentize-py and wasmtime are installed for this platform (`uv sync`), and that some "
-            "500 MB of memory and disk are free."
+            f"sandbox image: {what} failed with exit code {done.returncode}: {told or 'no output'}. "
+            "Check that componentize-py and wasmtime are installed for this platform (`uv sync`), and that about "
+            "500 MB of memory and disk space are free."
         )
 
 
@@ -102,9 +102,9 @@ def _build(work: Path) -> Path:
     package.mkdir(parents=True)
     for source, target in zip(_SOURCES, (work / "app", work, package), strict=False):
         shutil.copy(_HERE / source, target)
-    say("Sandbox: building its Python (once, some 10 s) …")
+    say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
-    say("Sandbox: compiling it for this machine (once, some 15 s) …")
+    say("Sandbox: compiling it for this machine (once, about 15 s) …")
     _run("compiling the component", child.command("tasks.sandbox.build", "compile"), work)
     return work / "runner.cwasm"
 

@@ -189,22 +189,18 @@ class Compilation:
         while left := [k for k in range(len(self.programs)) if k not in self.found]:
             self.starts += 1
             process = child.start(self.ready.compiler(self.folder), work=self.folder)
+            clock = Clock(process.pid)
             try:
-                self._drive(process, left)
+                for k in left:
+                    with contextlib.suppress(BrokenPipeError):
+                        self.found[k] = self._compiled(process, clock, k)
+                    if process.poll() is not None or k not in self.found:
+                        break  # it crashed the compiler
             finally:
                 child.end(process)
             if self.found.keys().isdisjoint(left):
                 break
         return [self.found.get(k, _LATE) for k in range(len(self.programs))]
-
-    def _drive(self, process: "subprocess.Popen[bytes]", left: Sequence[int]) -> None:
-        """Send the remaining programs to the driver, until it is done or one crashes it."""
-        clock = Clock(process.pid)
-        for k in left:
-            with contextlib.suppress(BrokenPipeError):
-                self.found[k] = self._compiled(process, clock, k)
-            if process.poll() is not None or k not in self.found:
-                return
 
     def _compiled(self, process: "subprocess.Popen[bytes]", clock: Clock, k: int) -> Compiled | Outcome:
         """Return a compiled program with its calls, or the compiler's error about either.

@@ -1,7 +1,9 @@
 """Kotlin source: values as typed literals, and the calls of one program."""
 
+import ast
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from data.records import Program
@@ -12,18 +14,18 @@ _TUPLES = {2: "Pair", 3: "Triple"}
 _INT, _LONG = 2**31, 2**63
 
 
+@cache
 def split(notation: str) -> tuple[str, list[str], bool]:
     """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True."""
-    optional = notation.endswith("| None")
-    head, _, rest = notation.removesuffix("| None").strip().partition("[")
-    parts, depth, start = [], 0, 0
-    rest = rest.removesuffix("]") + ","
-    for place, character in enumerate(rest):
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            parts.append(rest[start:place].strip())
-            start = place + 1
-    return head, [part for part in parts if part], optional
+    named = notation.removesuffix("| None")
+    match ast.parse(named.strip(), mode="eval").body:
+        case ast.Subscript(head, ast.Tuple(parts)):
+            inner = list(map(ast.unparse, parts))
+        case ast.Subscript(head, part):
+            inner = [ast.unparse(part)]
+        case head:
+            inner = []
+    return ast.unparse(head), inner, named != notation
 
 
 def type_name(notation: str) -> str:

@@ -176,9 +176,8 @@ def describe(compiler: str = "", java: str = "") -> str:
 @cache
 def _root(tools: Tools) -> str:
     """Return whether programs get their own file system here, tested in a process."""
-    command = tools.confined([], {}, readable=(), writable=())
-    tried = subprocess.run(command, env=child.environment(), capture_output=True, check=False)  # noqa: S603 - ours
-    root = json.loads(tried.stdout)["root"] if tried.returncode == 0 else ""
+    said = _run(tools.confined([], {}, readable=(), writable=()), None, "")
+    root = json.loads(said)["root"] if said else ""
     return (
         f"own file system ({root})" if root else "no file system of its own (a program can tell which files exist)"
     )
@@ -196,7 +195,7 @@ def prepare(tools: Tools) -> Ready | str:
         return ready
     with private.building(ready.folder, say) as work:
         if not made.exists():
-            say("Sandbox: preparing the Kotlin compiler (once, some 20 s) …")
+            say("Sandbox: preparing the Kotlin compiler (once, about 20 s) …")
             if not _make(ready, work):
                 return BROKEN
             made.touch(0o600)
@@ -239,7 +238,7 @@ def _make(ready: Ready, work: Path) -> bool:
     return '7 ["value",4]\n' in (said or "")
 
 
-def _run(command: Sequence[str], work: Path, given: str) -> str | None:
+def _run(command: Sequence[str], work: Path | None, given: str) -> str | None:
     """Run one of our own programs; return its output, None if it failed."""
     process = child.start(command, work=work)
     try:

@@ -56,11 +56,7 @@ def own_root(program: str, readable: Iterable[str], writable: Iterable[str]) -> 
 
 
 def _checked(result: int) -> int:
-    """Return a system call's result.
-
-    Raises:
-        OSError: it failed.
-    """
+    """Return a system call's result, or raise an OSError."""
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result

@@ -1,10 +1,9 @@
-"""The worker pool: one worker per core; distributes programs, and replaces dead and late workers.
+"""The worker pool: one worker per core, each with a thread that gives it programs; dead and late ones are replaced.
 
 A program that times out is retried once, alone: concurrent programs slow it down.
 """
 
 import contextlib
-import fcntl
 import os
 import selectors
 import signal
@@ -12,7 +11,9 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import IO, Any, Literal, Self, cast
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import IO, Any, Self, cast
 
 from data.commands import typed
 from data.errors import InputError
@@ -36,9 +37,6 @@ START_S = 300.0
 
 LARGEST = 16 << 20
 """Maximum bytes in a frame: all replies to one program, escaped in the worst case. Nobody reads past it."""
-
-_PIPE = 1 << 20
-"""Buffer size of the pipe from a worker, in bytes: it need not wait while this process cannot read."""
 
 _TRIES = 2
 """A program whose worker dies is retried once: the system may have been the cause."""
@@ -89,12 +87,6 @@ class WorkerPool:
             while self.workers:
                 child.end(self.workers.pop().process)
 
-    def abandon(self) -> None:
-        """Forget the workers without stopping them: after a fork they are the parent's."""
-        for worker in self.workers:
-            child.release(worker.process)
-        self.workers, self._lock = [], threading.RLock()
-
     def layers(self) -> dict[str, str]:
         """Return the layers around a worker, each with its state; start one if there is none.
 
@@ -120,52 +112,90 @@ class WorkerPool:
         """
 
         def run(fit: list[Program]) -> list[tuple[Outcome, ...]]:
-            jobs = [Job(index, program, cpu_s) for index, program in enumerate(fit)]
+            jobs = [Job(program, cpu_s) for program in fit]
             with self._lock:
-                found = Round(self, jobs).run()
-            return [found[job.index] for job in jobs]
+                while len(self.workers) < min(self.size, len(jobs)):
+                    self._start()
+                attempt = partial(self._attempt, deque(self.workers))
+                with ThreadPoolExecutor(self.size) as threads:
+                    first = list(threads.map(attempt, jobs))
+                return [
+                    attempt(job) if outcomes[-1].kind == "timeout" else outcomes
+                    for job, outcomes in zip(jobs, first, strict=True)
+                ]
 
         return run_fit(programs, run)
 
-    def start(self) -> "Worker":
-        """Start one more worker."""
+    def _start(self) -> "Worker":
         self._image = self._image or str(prepare())
-        self.workers.append(Worker(self._image))
+        self.workers.append(Worker(self._image, rebuilt=self._rebuilt))
         return self.workers[-1]
 
-    def rebuild(self, why: str) -> None:
-        """Rebuild the image, once, after a worker could not start with it.
+    def _drop(self, worker: "Worker") -> int:
+        self.workers.remove(worker)
+        return child.end(worker.process)
 
-        Raises:
-            InputError: it has been rebuilt already.
-        """
-        if self._rebuilt:
-            raise InputError(
-                f"sandbox: its worker process does not start ({why}). Check that wasmtime is installed for this "
-                f"platform and that {MEMORY_MB + 512} MB of memory are free; try `{typed('sandbox')}`."
-            )
-        self._rebuilt = True
-        self._image = str(prepare(rebuild=True))
+    def _attempt(self, idle: "deque[Worker]", job: "Job") -> tuple[Outcome, ...]:
+        """Run a job on an idle worker; return its outcomes."""
+        status = 0
+        for _ in range(_TRIES):
+            worker, late = self._ready(idle.pop()), False
+            job.outcomes.clear()
+            try:
+                worker.talk(job.frame, job.wall_s, job.hear)
+            except TimeoutError:
+                late = True
+            except (EOFError, ValueError):  # gone or faulty
+                pass
+            except BaseException:  # interrupted
+                self._drop(worker)
+                raise
+            else:
+                idle.append(worker)
+                return tuple(job.outcomes)
+            status = self._drop(worker)
+            idle.append(self._start())  # at once: the next program should not have to wait for it
+            if late or status == -signal.SIGXCPU:
+                return job.finish(Outcome("timeout"))
+        died = f"the worker died (exit status {status})"
+        return job.finish(Outcome("exception", error="SystemError", message=died))
+
+    def _ready(self, worker: "Worker") -> "Worker":
+        """Return a worker that has said hello: this one, or if it does not start, another with a rebuilt image."""
+        if worker.layers:
+            return worker
+        try:
+            worker.talk(b"", START_S, worker.greet)
+        except (EOFError, TimeoutError, ValueError) as error:
+            status = self._drop(worker)
+            if worker.rebuilt:
+                raise InputError(
+                    f"sandbox: the worker process did not start ({str(error) or f'exit status {status}'}). Check "
+                    f"that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of memory are "
+                    f"free; try `{typed('sandbox')}`."
+                ) from error
+            self._image, self._rebuilt = str(prepare(rebuild=True)), True
+            return self._ready(self._start())
+        return worker
 
 
 class Job:
     """One program in progress, and the outcomes of its calls so far."""
 
-    def __init__(self, index: int, program: Program, cpu_s: float) -> None:
-        self.index, self.calls, self.wall_s = index, len(program.calls), cpu_s + WALL_MORE_S
+    def __init__(self, program: Program, cpu_s: float) -> None:
+        self.calls, self.wall_s = len(program.calls), cpu_s + WALL_MORE_S
         load = values.write([program.source, program.function])
         calls = [values.write(values.pack(list(arguments))) for arguments in program.calls]
         self.frame = values.write({"load": load, "calls": calls, "cpu_s": cpu_s}).encode() + b"\n"
         self.outcomes: list[Outcome] = []
-        self.deaths = 0
-        self.alone = False  # it timed out once, and is retried alone
 
     def finish(self, rest: Outcome) -> tuple[Outcome, ...]:
         """Return an outcome for each call: those without a reply share `rest`."""
-        return (*self.outcomes, *[rest] * (self.calls - len(self.outcomes)))
+        self.outcomes += [rest] * (self.calls - len(self.outcomes))
+        return tuple(self.outcomes)
 
-    def hear(self, frame: Any) -> tuple[Outcome, ...] | None:
-        """Process one frame of the worker's; return the outcomes when it is the last.
+    def hear(self, frame: Any) -> bool:
+        """Process one frame of the worker's; return whether it is the last.
 
         Raises:
             ValueError: the frame is invalid.
@@ -173,67 +203,85 @@ class Job:
         match frame:
             case ["load", 0, reply] if not self.outcomes:
                 said = replies.outcome(reply)
-                failed = said if said.kind != "value" else Outcome("bad value", message="not a reply")
-                self.outcomes = list(self.finish(failed))
+                self.finish(said if said.kind != "value" else Outcome("bad value", message="not a reply"))
             case ["call", int(k), reply] if k == len(self.outcomes) < self.calls:
                 self.outcomes.append(replies.outcome(reply))
             case ["end", "done", _, _] if len(self.outcomes) == self.calls:
-                return tuple(self.outcomes)
+                return True
             case ["end", "timeout" | "memory" | "exception" | "bad value" as kind, str(error), str(message)]:
-                return self.finish(Outcome(cast("OutcomeKind", kind), error=error, message=message))
+                self.finish(Outcome(cast("OutcomeKind", kind), error=error, message=message))
+                return True
             case _:
-                raise ValueError("a frame out of turn")
-        return None
+                raise ValueError("an unexpected frame")
+        return False
 
 
 class Worker:
-    """One worker process: `starting` until it says hello, then `idle` or `busy` with a job."""
+    """One worker process; `layers` is empty until it says hello, `rebuilt` whether its image was built again."""
 
-    def __init__(self, image: str) -> None:
+    def __init__(self, image: str, *, rebuilt: bool) -> None:
         self.process = child.start(child.command("tasks.sandbox.worker", image, str(MEMORY_MB)))
-        self.deadline = time.monotonic() + START_S
-        self.state: Literal["starting", "idle", "busy"] = "starting"
-        self.job: Job | None = None
+        self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
+        self.rebuilt = rebuilt
         self.clock: Clock | None = None
         self.layers: dict[str, str] = {}
-        self.unsent = memoryview(b"")
         self._got = bytearray()
         for pipe in (self.reading, self.writing):
             os.set_blocking(pipe.fileno(), False)
-        with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
-            fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
-    @property
-    def reading(self) -> IO[bytes]:
-        """The pipe that the worker's frames come from."""
-        return cast("IO[bytes]", self.process.stdout)
+    def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool]) -> None:
+        """Send bytes, and pass each frame that comes back to `take` until that returns true.
 
-    @property
-    def writing(self) -> IO[bytes]:
-        """The pipe that its jobs go to."""
-        return cast("IO[bytes]", self.process.stdin)
-
-    def late(self, now: float) -> bool:
-        """Return whether its time is up; extend the deadline by its waits for a core."""
-        if self.state == "idle" or self.deadline > now:
-            return False
-        if self.state == "busy" and self.job and self.clock:
-            self.deadline = now + self.clock.left(self.job.wall_s)
-        return self.deadline <= now
-
-    def give(self, job: Job) -> None:
-        """Send a job; its time runs from here."""
-        self.job, self.state = job, "busy"
-        if self.clock:
+        Raises:
+            EOFError: the worker is gone.
+            TimeoutError: its time is up, not counting waits for a core.
+            ValueError: what it sends is no frame, or out of turn.
+        """
+        if self.clock:  # it has said hello, and nothing since its last job
+            if self.hear():
+                raise ValueError("an unexpected frame")
             self.clock.start()
-        self.deadline = time.monotonic() + job.wall_s
-        self.unsent = memoryview(job.frame)
-        self.send()
+        over, late, unsent, deadline = False, False, memoryview(said), time.monotonic() + most_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.reading, selectors.EVENT_READ)
+            selector.register(self.writing, selectors.EVENT_WRITE)
+            while unsent or not over:
+                if late:
+                    raise TimeoutError("no reply in time")
+                now = time.monotonic()
+                if deadline <= now and self.clock:
+                    deadline = now + self.clock.left(most_s)
+                late = deadline <= now  # what has arrived by then is processed below
+                for key, _ in selector.select(max(deadline - now, 0)):
+                    if key.fileobj is self.reading:
+                        over = self._pass(take, over=over)
+                    else:
+                        with contextlib.suppress(BlockingIOError, BrokenPipeError):  # noticed where it is read
+                            unsent = unsent[os.write(self.writing.fileno(), unsent) :]
+                        if not unsent:
+                            selector.unregister(self.writing)
 
-    def send(self) -> None:
-        """Write as much of the job as the pipe takes."""
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):  # a broken pipe is noticed where it is read
-            self.unsent = self.unsent[os.write(self.writing.fileno(), self.unsent) :]
+    def _pass(self, take: Callable[[Any], bool], *, over: bool) -> bool:
+        for frame in self.hear():
+            if over:
+                raise ValueError("an unexpected frame")
+            over = take(frame)
+        return over
+
+    def greet(self, frame: Any) -> bool:
+        """Process the frame that a worker begins with; return that it is the only one.
+
+        Raises:
+            ValueError: the worker could not start, or the frame is invalid.
+        """
+        match frame:
+            case ["hello", int(thread), list(layers)]:
+                self.clock = Clock(self.process.pid, thread)
+                self.layers = {str(name): str(how) for name, how in layers}
+                return True
+            case ["failed", str(why)]:
+                raise ValueError(why)
+        raise ValueError("an unexpected frame")
 
     def hear(self) -> list[Any]:
         """Read available data, and return the complete frames.
@@ -254,124 +302,3 @@ class Worker:
             raise ValueError(f"a frame of more than {LARGEST} bytes")
         self._got = rest
         return list(map(values.read, whole))
-
-
-class Round:
-    """One run: distributes jobs to the pool's workers until each has its outcomes."""
-
-    def __init__(self, pool: WorkerPool, jobs: list[Job]) -> None:
-        self.pool, self.queue, self.left = pool, deque(jobs), len(jobs)
-        self.alone: deque[Job] = deque()
-        self.found: dict[int, tuple[Outcome, ...]] = {}
-        self.selector = selectors.DefaultSelector()
-
-    def run(self) -> dict[int, tuple[Outcome, ...]]:
-        """Return the outcomes by the jobs' indices."""
-        try:
-            for worker in self.pool.workers:
-                self._watch(worker)
-            while len(self.found) < self.left:
-                self._fill()
-                self._wait()
-        finally:
-            for worker in [worker for worker in self.pool.workers if worker.state == "busy"]:
-                self._drop(worker)  # interrupted: its job was dropped
-            self.selector.close()
-        return self.found
-
-    def _watch(self, worker: Worker) -> None:
-        self.selector.register(worker.reading, selectors.EVENT_READ, worker)
-
-    def _fill(self) -> None:
-        workers = self.pool.workers
-        for worker in workers:
-            if self.queue and worker.state == "idle":
-                self._give(worker, self.queue.popleft())
-        if self.alone and not self.queue and all(worker.state == "idle" for worker in workers):
-            if not workers:
-                self._watch(self.pool.start())
-            else:
-                self._give(workers[0], self.alone.popleft())
-        coming = sum(worker.state == "starting" for worker in workers)
-        for _ in range(min(len(self.queue) - coming, self.pool.size - len(workers))):
-            self._watch(self.pool.start())
-
-    def _give(self, worker: Worker, job: Job) -> None:
-        worker.give(job)
-        if worker.unsent:
-            self.selector.register(worker.writing, selectors.EVENT_WRITE, worker)
-
-    def _wait(self) -> None:
-        watched = [worker for worker in self.pool.workers if worker.state != "idle"]
-        now = time.monotonic()
-        most = min((worker.deadline for worker in watched), default=now) - now
-        for key, _ in self.selector.select(max(most, 0)):
-            worker: Worker = key.data
-            if worker not in self.pool.workers:  # ended while its other pipe was handled
-                continue
-            if key.fileobj is worker.reading:
-                self._hear(worker)
-            else:
-                worker.send()
-                if not worker.unsent:
-                    self.selector.unregister(worker.writing)
-        for worker in watched:
-            # by the time before the pipes were read: what had arrived by then has been processed
-            if worker in self.pool.workers and worker.late(now):
-                self._end(worker, late=True)
-
-    def _hear(self, worker: Worker) -> None:
-        try:
-            for frame in worker.hear():
-                self._take(worker, frame)
-        except (EOFError, ValueError) as error:
-            self._end(worker, why=str(error))
-
-    def _take(self, worker: Worker, frame: Any) -> None:
-        match worker.state, frame:
-            case "starting", ["hello", int(thread), list(layers)]:
-                worker.clock = Clock(worker.process.pid, thread)
-                worker.layers, worker.state = {str(name): str(how) for name, how in layers}, "idle"
-            case "starting", ["failed", str(why)]:
-                raise ValueError(why)
-            case "busy", _ if worker.job:
-                outcomes = worker.job.hear(frame)
-                if outcomes is not None:
-                    job, worker.job, worker.state = worker.job, None, "idle"
-                    self._finish(job, outcomes)
-            case _:
-                raise ValueError("a frame out of turn")
-
-    def _finish(self, job: Job, outcomes: tuple[Outcome, ...]) -> None:
-        if outcomes[-1].kind == "timeout" and not job.alone:
-            job.alone = True
-            job.outcomes.clear()
-            self.alone.append(job)
-        else:
-            self.found[job.index] = outcomes
-
-    def _drop(self, worker: Worker) -> int:
-        self.pool.workers.remove(worker)
-        return child.end(worker.process)
-
-    def _end(self, worker: Worker, *, late: bool = False, why: str = "") -> None:
-        """End a worker that is late, gone or faulty, and handle its job."""
-        self.selector.unregister(worker.reading)
-        if worker.unsent:
-            with contextlib.suppress(KeyError):
-                self.selector.unregister(worker.writing)
-        status = self._drop(worker)
-        if worker.state == "starting":
-            self.pool.rebuild(why or ("no hello in time" if late else f"exit status {status}"))
-            return
-        self._watch(self.pool.start())  # at once: the next program should not have to wait for it
-        if job := worker.job:
-            job.deaths += 1
-            if late or status == -signal.SIGXCPU:
-                self._finish(job, job.finish(Outcome("timeout")))
-            elif job.deaths < _TRIES:
-                job.outcomes.clear()
-                (self.alone if job.alone else self.queue).appendleft(job)
-            else:
-                ended = Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})")
-                self._finish(job, job.finish(ended))

@@ -39,7 +39,7 @@ def private(folder: Path) -> Path:
             folder.mkdir(_OURS_ALONE)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise InputError(f"sandbox image: {folder} is not a folder of yours. {_ADVICE}")
+            raise InputError(f"sandbox image: {folder} is not a folder that you own. {_ADVICE}")
         _check_way(folder.parent)
         if stat.S_IMODE(found.st_mode) != _OURS_ALONE:
             folder.chmod(_OURS_ALONE)
@@ -69,7 +69,7 @@ def building(folder: Path, progress: Callable[[str], None]) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress("Sandbox: another process is building it; waiting …")
+            progress("Sandbox: waiting for another process to build it …")
             fcntl.flock(lock, fcntl.LOCK_EX)
         for left in folder.glob("build-*"):  # of a killed builder: the lock is ours
             shutil.rmtree(left, ignore_errors=True)
@@ -87,7 +87,7 @@ def own_file(path: Path) -> BufferedReader:
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode) or shared(found):
         file.close()
-        raise PermissionError(f"{path} can be written by others")
+        raise PermissionError(f"{path} is writable by others")
     return file
 
 
@@ -120,15 +120,11 @@ def _key(path: Path) -> bytes:
 
 
 def _check_way(folder: Path) -> None:
-    """Check every component of a path, links and their targets.
-
-    Raises:
-        InputError: someone else could replace it.
-    """
+    """Raise an InputError if others could replace any component of a path, a link on it, or a link's target."""
     here, left, links = Path("/"), deque(folder.parts[1:]), 0
     while True:
         if shared(here.lstat()):
-            raise InputError(f"sandbox image: {here}, on the way to {folder}, can be written by others. {_ADVICE}")
+            raise InputError(f"sandbox image: {here}, above {folder}, is writable by others. {_ADVICE}")
         if not left:
             return
         step = here / left[0]
@@ -137,7 +133,7 @@ def _check_way(folder: Path) -> None:
         elif step.is_symlink():
             links += 1
             if step.lstat().st_uid not in {0, os.geteuid()} or links > _LINKS:
-                raise InputError(f"sandbox image: {step} is another's link on the way to {folder}. {_ADVICE}")
+                raise InputError(f"sandbox image: {step}, above {folder}, is another user's link. {_ADVICE}")
             target = step.readlink()
             left.extendleft(reversed(target.parts[target.is_absolute() :]))
             here = Path("/") if target.is_absolute() else here

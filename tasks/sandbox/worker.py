@@ -35,10 +35,6 @@ _MEMORY_MORE = 1 << 30
 """Bytes that a worker may use besides its component: Python, the engine, replies in transit."""
 
 
-class _SpentError(Exception):
-    """The program's CPU time is used up."""
-
-
 class _Watch:
     """Interrupts the component when its CPU time is used up, and ends the process when its parent is gone.
 
@@ -77,10 +73,10 @@ class _Watch:
         """Check the budget after a call: on a busy machine the ticks are far apart.
 
         Raises:
-            _SpentError: the CPU time is used up.
+            TimeoutError: the CPU time is used up.
         """
         if self.clock() > self.cpu_end:
-            raise _SpentError
+            raise TimeoutError
 
     def _tick(self) -> NoReturn:
         while True:
@@ -113,7 +109,7 @@ class _Guest:
             ended = ("done", "", "")
             try:
                 self._converse(store, watch, job, send)
-            except _SpentError:
+            except TimeoutError:
                 ended = ("timeout", "", "")
             except OverflowError:
                 ended = ("bad value", "", f"the replies are longer than {REPLY} characters")
@@ -205,7 +201,7 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
         watch = _Watch(guest.engine)
         ended = guest.run(watch, _TRIAL, heard.append)
         if ended[0] != "done" or not str(heard[-1][2]).startswith('["value"'):
-            said = f"the trial program ended with {ended} {heard}: build the image again"
+            said = f"the trial program ended with {ended} {heard}: rebuild the image"
             raise RuntimeError(said)  # noqa: TRY301 - the pool reports it as whatever else fails here
         layers["wasm"] = f"CPython {values.read(heard[-1][2])[1]} in {layers['wasm']}"
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it

@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import hashlib
 import json
+from asyncio import StreamReader, StreamWriter
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 from metrics.citation.sources import judge_outcome
 from metrics.citation.urls import Finding, Url
@@ -39,25 +40,20 @@ class Reader:
     ) -> list[Finding]:
         """Return a finding for each ask (`quote`, `claims`, `title`); all UNCERTAIN if the page is not read."""
         job = {"length": len(body), "kind": kind, "charset": charset, "asks": list(asks)}
-        found: list[Finding] = []
         async with self._turn:
             try:
                 process = await self._start()
+                given, replies = cast("StreamWriter", process.stdin), cast("StreamReader", process.stdout)
                 # The first page waits for imports as well.
                 async with asyncio.timeout(self.limit_s + (START_S if self._fresh else 0.0)):
-                    if process.stdin is None or process.stdout is None:
-                        raise OSError("the reading process has no pipes")  # noqa: TRY301 - as where it is gone
-                    process.stdin.write(json.dumps(job).encode() + b"\n" + body)
-                    await process.stdin.drain()
-                    rows = json.loads(await process.stdout.readline())
+                    given.write(json.dumps(job).encode() + b"\n" + body)
+                    await given.drain()
+                    rows = json.loads(await replies.readline())
                 self._fresh = False
-                found = [Finding(**row) for row in rows or ()]
-            except (OSError, ValueError, TypeError):
-                found = []  # too slow, gone, or an invalid reply
-            finally:
-                if len(found) != len(asks):  # out of step with us, or gone
-                    await self.aclose()
-        return found if len(found) == len(asks) else [judge_outcome("the page cannot be read") for _ in asks]
+                return [Finding(**row) for _, row in zip(asks, rows, strict=True)]
+            except (OSError, ValueError, TypeError):  # too slow, gone, or an invalid reply
+                await self.aclose()
+                return [judge_outcome("the page cannot be read") for _ in asks]
 
     async def _start(self) -> Process:
         if self._process is None or self._process.returncode is not None:
@@ -79,12 +75,10 @@ class Reader:
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
         await process.wait()
-        if process.stdin:
-            process.stdin.close()
+        cast("StreamWriter", process.stdin).close()
 
 
 Asked = tuple[Url, Mapping[str, Any]]

@@ -8,6 +8,7 @@ import re
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urljoin
@@ -24,6 +25,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
 _AGENT = re.compile(r"\s*user[\s-]*agent[\s:]+([^#]*)", re.IGNORECASE)
+_NO_ROBOTS = {"redirects too often", "larger than is read", "an encoding that is not read", "broken reply"}
 _ROBOTS_LINES = 5000
 """Maximum lines read of robots.txt; nobody writes longer ones."""
 _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"\x28\xb5\x2f\xfd", b"BZh")
@@ -161,7 +163,6 @@ class Fetcher:
     def __init__(self, net: NetworkPolicy) -> None:
         self.net = net
         self._robots: dict[str, Protego | Finding] = {}
-        self._online: asyncio.Task[bool] | None = None
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=net.tls,
             network_backend=GuardedBackend(net),
@@ -180,9 +181,10 @@ class Fetcher:
         reached = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
-                return await self._follow(reached)
+                reply = await self._follow(reached, self.net.limits.page_bytes, pages=True)
         except TimeoutError:
             return FetchFailure(reached[-1], None, judge_outcome("time-out"))
+        return reply if isinstance(reply, FetchFailure) else _judge(reply, reached)
 
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site's robots.txt requires between two fetches, as far as known."""
@@ -190,16 +192,16 @@ class Fetcher:
         asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
         return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, reached: list[Url]) -> Page | FetchFailure:
+    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> _Reply | FetchFailure:
+        """Return the last reply of a chain of redirects, whose URLs `reached` collects; pages obey robots.txt."""
         for _ in range(self.net.limits.redirects + 1):
             url = reached[-1]
-            if refusal := await self._forbidden(url):
-                return FetchFailure(url, None, _after(refusal, reached))
-            reply = await self._get(url, self.net.limits.page_bytes, pages=True)
+            refusal = await self._forbidden(url) if pages else None
+            reply = refusal or await self._get(url, most, pages=pages)
             if isinstance(reply, Finding):
                 return FetchFailure(url, None, _after(reply, reached))
             if reply.status not in _REDIRECTS:
-                return _judge(reply, reached)
+                return reply
             following = _next(url, reply.headers.get("location", ""))
             if isinstance(following, Finding):
                 return FetchFailure(url, reply.status, following)
@@ -218,23 +220,20 @@ class Fetcher:
 
     async def _read_robots(self, url: Url) -> Protego | Finding:
         """Fetch an origin's robots.txt through the same guard: none (4xx) allows all, a failing server nothing."""
-        first = at = read_url(f"{url.scheme}://{url.authority}/robots.txt")
-        for _ in range(self.net.limits.redirects + 1):
-            if isinstance(at, Finding):
+        first = read_url(f"{_origin(url)}/robots.txt")
+        if isinstance(first, Finding):
+            return Protego()
+        reached = [first]
+        reply = await self._follow(reached, self.net.limits.robots_bytes, pages=False)
+        if isinstance(reply, FetchFailure):
+            if reply.status or reply.finding.reason in _NO_ROBOTS:  # a status: redirected to what is not fetched
                 return Protego()
-            reply = await self._get(at, self.net.limits.robots_bytes, pages=False)
-            if isinstance(reply, Finding):
-                if reply.reason in {"larger than is read", "an encoding that is not read", "broken reply"}:
-                    return Protego()
-                # A problem with a host that only robots.txt leads to says nothing about the page.
-                return reply if at == first else judge_outcome("robots.txt cannot be read")
-            if reply.status not in _REDIRECTS:
-                if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                    return judge_outcome("robots.txt cannot be read")
-                found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
-                return read_robots(found, PRODUCT)
-            at = _next(at, reply.headers.get("location", ""))
-        return Protego()
+            # A problem with a host that only robots.txt leads to says nothing about the page.
+            return reply.finding if reply.url == first else judge_outcome("robots.txt cannot be read")
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return judge_outcome("robots.txt cannot be read")
+        found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
+        return read_robots(found, PRODUCT)
 
     async def _get(self, url: Url, most: int, *, pages: bool) -> _Reply | Finding:
         """Request one URL, once; a finding if no complete reply arrived."""
@@ -249,7 +248,7 @@ class Fetcher:
             reason = str(error)
         except Exception:  # noqa: BLE001 - whatever a hostile server provokes must not end the run
             reason = "broken reply"
-        if reason == "the name does not resolve" and not await self._is_online():
+        if reason == "the name does not resolve" and not await asyncio.shield(self._online):
             reason = "no name resolves here"
         return judge_outcome(reason)
 
@@ -284,17 +283,17 @@ class Fetcher:
             body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
             return _Reply(response.status, headers, body)
 
-    async def _is_online(self) -> bool:
-        """Return whether names resolve here at all, by the control name, looked up once."""
-        if self._online is None:
-            self._online = asyncio.ensure_future(self._look_up_control())
-        return await asyncio.shield(self._online)
+    @cached_property
+    def _online(self) -> asyncio.Task[bool]:
+        """Whether names resolve here at all, by the control name, looked up once."""
 
-    async def _look_up_control(self) -> bool:
-        try:
-            return bool(await self.net.resolve(self.net.control))
-        except HostRefused:
-            return False
+        async def look_up() -> bool:
+            try:
+                return bool(await self.net.resolve(self.net.control))
+            except HostRefused:
+                return False
+
+        return asyncio.ensure_future(look_up())
 
 
 def _origin(url: Url) -> str:

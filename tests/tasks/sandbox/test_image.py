@@ -34,7 +34,7 @@ def test_a_place_that_others_can_write_is_refused(tmp_path: Path, monkeypatch: p
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
-    with pytest.raises(InputError, match="can be written by others"):
+    with pytest.raises(InputError, match="is writable by others"):
         prepare()
 
 
@@ -42,7 +42,7 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "basic-control").symlink_to(tmp_path / "elsewhere")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match="is not a folder of yours"):
+    with pytest.raises(InputError, match="is not a folder that you own"):
         prepare()
 
 
@@ -139,7 +139,7 @@ def test_a_link_in_a_folder_of_others_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open" / "link").symlink_to(tmp_path / "ours")
     (tmp_path / "far").symlink_to("open/../open/link")
     for path in ("open/link/cache", "far/cache"):
-        with pytest.raises(InputError, match=r"open, on the way to .* can be written by others"):
+        with pytest.raises(InputError, match=r"open, above .* is writable by others"):
             private.private(tmp_path / path)
     (tmp_path / "near").symlink_to("ours")
     assert private.private(tmp_path / "near" / "cache").is_dir()
@@ -155,7 +155,7 @@ def test_anothers_link_is_refused(tmp_path: Path) -> None:
     link.symlink_to(tmp_path / "ours")
     assert private.private(link / "cache").is_dir()
     os.lchown(link, 12345, 12345)
-    with pytest.raises(InputError, match="another's link"):
+    with pytest.raises(InputError, match="another user's link"):
         private.private(link / "cache")
 
 
@@ -177,7 +177,7 @@ def test_the_lock_of_a_killed_builder_holds_nobody_up(tmp_path: Path) -> None:
         holder.send_signal(signal.SIGKILL)
 
     with private.building(tmp_path, kill):
-        assert waiting == ["Sandbox: another process is building it; waiting …"]
+        assert waiting == ["Sandbox: waiting for another process to build it …"]
     holder.communicate()
 
 

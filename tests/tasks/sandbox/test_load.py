@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from data.records import Outcome, Program
+from data.records import Program
 from tasks.sandbox import WorkerPool
 from tasks.sandbox.clock import Clock
-from tasks.sandbox.pool import Job, Round
+from tasks.sandbox.pool import Worker
 
 CPU_S = 0.3
 BUSY = 8
@@ -78,19 +79,25 @@ def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> 
     loop = Program("python", "def f(x):\n    while x: pass\n    return x", "f", ((0,), (1,), (0,)))
     quick = Program("python", "def f(x): return x", "f", ((1,),))
     busy: list[int] = []
-    finish = Round._finish
+    working: set[Worker] = set()
+    talk = Worker.talk
 
-    def counted(self: Round, job: Job, outcomes: tuple[Outcome, ...]) -> None:
-        finish(self, job, outcomes)
-        if job.index in self.found:
-            busy.append(sum(worker.state == "busy" for worker in self.pool.workers))
+    def counted(self: Worker, said: bytes, *rest: Any) -> None:
+        working.add(self)
+        if said:
+            busy.append(len(working))
+        try:
+            talk(self, said, *rest)
+        finally:
+            working.remove(self)
 
-    monkeypatch.setattr(Round, "_finish", counted)
+    monkeypatch.setattr(Worker, "talk", counted)
     with WorkerPool(workers=4) as pool:
         found = pool.run([loop, *[quick] * 6, loop], cpu_s=0.2)
     kinds = [[outcome.kind for outcome in outcomes] for outcomes in found]
     assert kinds == [["value", "timeout", "timeout"], *[["value"]] * 6, ["value", "timeout", "timeout"]]
-    assert busy[-2:] == [0, 0]
+    assert len(busy) == 8 + 2
+    assert busy[-2:] == [1, 1]
 
 
 def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core(crowd: None) -> None:  # noqa: ARG001

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -11,10 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from data.errors import InputError
 from data.records import Outcome, Program
 from tasks import sandbox
-from tasks.sandbox import WorkerPool
-from tasks.sandbox.pool import LARGEST, Round
+from tasks.sandbox import WorkerPool, child
+from tasks.sandbox.pool import LARGEST, Job, Worker
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -49,10 +51,11 @@ def test_a_worker_that_dies_is_replaced_and_its_program_tried_again(pool: Worker
     """Killed from outside, as when memory runs out elsewhere: the honest program does not pay for it."""
     pool.layers()
     before = pool.workers[0].process.pid
+    began = sum(psutil.Process(before).cpu_times()[:2])
     slow = Program("python", "def f(x):\n    for _ in range(20_000_000): pass\n    return x", "f", ((2,),))
 
     def kill() -> None:
-        while pool.workers[0].state != "busy":
+        while sum(psutil.Process(before).cpu_times()[:2]) < began + 0.1:
             pass
         os.kill(before, signal.SIGKILL)
 
@@ -70,16 +73,48 @@ def test_an_idle_worker_that_died_is_replaced(pool: WorkerPool) -> None:
     assert pool.run([SQUARE]) == [SQUARED]
 
 
+@pytest.mark.parametrize("mended", [True, False])
+def test_an_image_that_no_worker_starts_with_is_built_again_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, mended: bool
+) -> None:
+    (tmp_path / "spoiled").write_bytes(b"no native code")
+    good = sandbox.prepare()
+    built = [tmp_path / "spoiled", good if mended else tmp_path / "spoiled"]
+    monkeypatch.setattr("tasks.sandbox.pool.prepare", lambda *, rebuild=False: built[rebuild])
+    with WorkerPool(workers=2) as pool:
+        if mended:
+            assert pool.run([SQUARE] * 4) == [SQUARED] * 4
+        else:
+            with pytest.raises(InputError, match="the worker process did not start"):
+                pool.run([SQUARE] * 4)
+
+
+def test_a_worker_that_is_ready_before_it_is_needed_is_used(
+    pool: WorkerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that replaces a worker which died: its hello waits until the next run."""
+    pool.run([Program("python", SLEEP.source, "f", ((2,),))], cpu_s=0.1)
+    (worker,) = pool.workers
+    assert not worker.layers
+    assert select.select([worker.reading], [], [], 600)[0]
+    monkeypatch.setattr("tasks.sandbox.pool.prepare", pytest.fail)
+    assert pool.run([SQUARE]) == [SQUARED]
+    assert pool.workers == [worker]
+
+
 def test_an_interrupted_run_leaves_no_program_running(pool: WorkerPool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C when the first program has ended: the next run starts clean."""
+    """Ctrl-C when the first program has replied: its worker is ended, and the next run starts clean."""
+    pool.layers()
+    before = pool.workers[0].process.pid
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Round, "_finish", stop)
+    monkeypatch.setattr(Job, "hear", stop)
     with pytest.raises(KeyboardInterrupt):
         pool.run([SQUARE, SLEEP, SLEEP])
     monkeypatch.undo()
+    assert not psutil.pid_exists(before)
     assert pool.run([SQUARE]) == [SQUARED]
 
 
@@ -91,6 +126,26 @@ def test_threads_share_a_pool(pool: WorkerPool) -> None:
     for thread in threads:
         thread.join()
     assert found == [[SQUARED] * 5] * 4
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        r"""print('["end","timeout","",""]', flush=True)""",
+        "pass",
+        "print('[', end='', flush=True)",
+        r"""sys.stdin.readline(); print('["end","memory","",""]\n[]', flush=True)""",
+    ],
+)
+def test_a_worker_out_of_its_mind_holds_nobody_up(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reads no job, never answers, or says more than it should: it is late or faulty, never waited for."""
+    stub = [sys.executable, "-c", f"import sys, time; {code}; time.sleep(1000)"]
+    monkeypatch.setattr(child, "command", lambda *_: stub)
+    worker = Worker("", rebuilt=False)
+    job = Job(Program("python", "x" * 90_000, "f", (("y" * 90_000,),)), 0.5)
+    with pytest.raises((TimeoutError, ValueError)):
+        worker.talk(job.frame, 0.5, job.hear)
+    child.end(worker.process)
 
 
 def test_closing_ends_the_workers() -> None:
@@ -185,10 +240,10 @@ def test_a_frame_that_is_nested_too_deep_does_not_raise_here(tmp_path: Path) -> 
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
-        ours = worker.process.stdout
-        with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="nested too deep"):
+        ours = worker.reading
+        with frame.open("rb") as worker.reading, pytest.raises(ValueError, match="nested too deep"):
             worker.hear()
-        worker.process.stdout = ours
+        worker.reading = ours
         assert pool.run([SQUARE]) == [SQUARED]
 
 
@@ -198,10 +253,10 @@ def test_a_frame_without_end_is_given_up(tmp_path: Path) -> None:
     with WorkerPool(workers=1) as pool:
         pool.layers()
         (worker,) = pool.workers
-        ours = worker.process.stdout
-        with frame.open("rb") as worker.process.stdout, pytest.raises(ValueError, match="a frame of more than"):
+        ours = worker.reading
+        with frame.open("rb") as worker.reading, pytest.raises(ValueError, match="a frame of more than"):
             any(iter(worker.hear, None))
-        worker.process.stdout = ours
+        worker.reading = ours
         assert pool.run([SQUARE]) == [SQUARED]
 
 
