@@ -46,10 +46,10 @@ def test_as_many_calls_are_in_flight_as_the_entry_says(
             "deadline_s": 120,
         }
         model = Model.model_validate(given)
-        requests = requests_of(model, [str(number) for number in range(n + n // 2)])
+        requests = requests_of(model, [str(number) for number in range(n + 40)])
         _, tally = ask(requests, model, StoreSettings(root=str(tmp_path)), Cell("x"))
         assert server.peak == n
-    assert tally.answered == n + n // 2
+    assert tally.answered == n + 40
 
 
 LIMITED = """

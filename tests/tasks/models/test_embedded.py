@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def test_the_same_call_gets_the_same_reply_whatever_was_asked_between() -> None:
     assert first.tokens_out == 8 or first.finish_reason == "stop"
 
 
-LONG = "You grade what somebody else has written, fairly, and you give a reason for each mark. " * 8
+LONG = "You grade what somebody else has written, fairly, and you give a reason for each mark. " * 4
 SHARING = [asked(f"{LONG}What is {n}+2?", parameters=GREEDY | {"max_tokens": 6}) for n in (1, 2)]
 SHARING += [asked(f"{LONG}Is 50 large?", schema=SCHEMA, parameters=GREEDY | {"max_tokens": 8})]
 
@@ -69,9 +70,8 @@ SHARING += [asked(f"{LONG}Is 50 large?", schema=SCHEMA, parameters=GREEDY | {"ma
 def test_what_prompts_share_is_read_once_and_no_text_depends_on_the_order() -> None:
     """Alone in an engine that has just read something else, first, last, or after one that was left half read."""
     one = SMOLLM2.model_copy(update={"max_concurrency": 1})
-    alone = [ask(one, asked("Something else."), call)[1] for call in SHARING]
-    assert ask(one, *SHARING) == alone
-    assert ask(one, *SHARING[::-1])[::-1] == alone
+    alone = ask(one, *chain.from_iterable((asked("Something else."), call) for call in SHARING))[1::2]
+    assert ask(one, *SHARING, *SHARING[::-1]) == [*alone, *alone[::-1]]
 
     async def act(client: Client) -> tuple[list[Reply], list[float]]:
         with pytest.raises(TimeoutError):
@@ -87,7 +87,7 @@ def test_what_prompts_share_is_read_once_and_no_text_depends_on_the_order() -> N
 
     replies, (shared, whole) = using(one, act)
     assert replies == alone
-    assert shared < 0.8 * whole, "CPU time: 128 of some 160 tokens are kept"
+    assert shared < 0.8 * whole, "CPU time: 64 of some 90 tokens are kept"
 
 
 def test_a_reply_satisfies_the_schema() -> None:

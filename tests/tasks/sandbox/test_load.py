@@ -4,6 +4,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,19 +49,24 @@ def programs() -> list[Program]:
 EXPECTED = [*[7] * 6, "timeout", "timeout", 7, "timeout", 7, "x" * 200_000]
 
 
-@pytest.fixture
-def crowd() -> Iterator[None]:
-    """Eight busy loops beside the test."""
-    loops = [subprocess.Popen([sys.executable, "-I", "-c", "while True: pass"]) for _ in range(BUSY)]
-    yield
-    for loop in loops:
-        loop.kill()
-        loop.wait()
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """Run so many busy loops beside the block."""
+    loops = [subprocess.Popen([sys.executable, "-I", "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
-def verdicts(workers: int) -> list[object]:
+def verdicts(workers: int, beside: int = 0) -> list[object]:
+    asked = programs()
     with WorkerPool(workers=workers) as pool:
-        found = pool.run(programs(), cpu_s=CPU_S)
+        pool.run([Program("python", "def f(x): return x", "f", ((7,),))] * workers)  # they are all there
+        with busy_loops(beside):
+            found = pool.run(asked, cpu_s=CPU_S)
     return [outcome.value if outcome.kind == "value" else outcome.kind for (outcome,) in found]
 
 
@@ -68,10 +74,9 @@ def test_one_worker_alone_gives_the_verdicts_that_many_give() -> None:
     assert verdicts(1) == EXPECTED
 
 
-@pytest.mark.usefixtures("crowd")
 def test_verdicts_are_the_same_beside_eight_busy_loops() -> None:
     """With eight workers too: a program that uses a third of its CPU budget takes several on the clock."""
-    assert verdicts(8) == EXPECTED
+    assert verdicts(8, beside=BUSY) == EXPECTED
 
 
 def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,16 +105,17 @@ def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> 
     assert busy[-2:] == [1, 1]
 
 
-def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core(crowd: None) -> None:  # noqa: ARG001
+def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core() -> None:
     """Beside eight loops, waiting for a core is most of the clock, and none of a program's own time."""
     code = "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\nsys.stdin.read()"
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    clock = Clock(process.pid)
-    assert process.stdout
-    assert process.stdout.readline() == "1\n"
-    own, cpu = clock.own_s(), clock.cpu_s()
+    with busy_loops(BUSY):
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        clock = Clock(process.pid)
+        assert process.stdout
+        assert process.stdout.readline() == "1\n"
+        own, cpu = clock.own_s(), clock.cpu_s()
     process.communicate("")
     assert 0.2 < cpu < 0.6
     assert own < 1.0
