@@ -9,11 +9,9 @@ from typing import Any
 
 from generators._texts import read
 from generators.data_extraction.entities import (
-    ABROAD,
-    CODES,
     KINDS,
     MONTHS,
-    PHONE_FORMS,
+    REGIONS,
     draw_date,
     draw_email,
     draw_phone,
@@ -168,14 +166,14 @@ class LetterDraft:
     def _phone(self) -> tuple[str, str, str]:
         region = self.region
         if self.twists and self.rng.random() < _FROM_ABROAD:
-            region, form = ABROAD[region]
+            region, form = REGIONS[region].abroad
             groups = draw_phone(self.rng, region)
-            return form % groups, "", CODES[region] + "".join(groups)
+            return form % groups, "", REGIONS[region].code + "".join(groups)
         groups = draw_phone(self.rng, region)
-        forms = PHONE_FORMS[region]
+        forms = REGIONS[region].phones
         turn = int(self.rng.random() * len(forms))
         other = forms[(turn + 1) % len(forms)] % groups if self.twists else ""
-        return forms[turn] % groups, other, CODES[region] + "".join(groups)
+        return forms[turn] % groups, other, REGIONS[region].code + "".join(groups)
 
     def _date(self) -> tuple[str, str, str]:
         y, m, d = when = draw_date(self.rng)

@@ -138,7 +138,10 @@ def test_the_exam_asks_of_the_sets_that_are_named() -> None:
 
 OTHER = {
     "wice_dev.jsonl": [
-        ('{"label": "maybe", "claim": "c", "evidence": ["e"], "meta": {"id": "1"}}', "row 1: not as published .*'maybe'"),
+        (
+            '{"label": "maybe", "claim": "c", "evidence": ["e"], "meta": {"id": "1"}}',
+            "row 1: not as published .*'maybe'",
+        ),
         ('{"label": "supported", "claim": "c", "evidence": ["e"]}', "row 1: not as published .*'meta'"),
     ],
     "begin_dev.tsv": [("model_name\tknowledge\nt5", "line 2: found 1 columns, expected 2")],
