@@ -202,13 +202,10 @@ def verify(item: Item, reply: str) -> Verdict:
     sentences = _bare(tuple(facts["sentences"]))
     key = sentences[facts["key"]]
     details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
-    right = _holds_whole(said, key)
-    if right and len(said) < len(key) + min(map(len, sentences)):
-        return Verdict(correct=True, reason="the key sentence", details=details)
     # Emphasis marks may close a sentence ('**…** is the point'), but never hide one.
     plain = normalise(_EMPHASIS.sub("", reply.replace("\\n", "\n"))) if _MARKED.search(reply) else ""
     forms = {said, plain or said}
-    right = right or any(_holds_whole(text, key) for text in forms)
+    right = any(_holds_whole(text, key) for text in forms)
     lower = [text.lower() for text in forms]  # a copy in another case is still a copy
     others = [
         role
@@ -245,11 +242,6 @@ def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], simil
     if len(words.intersection(_WORD.findall(said.lower()))) >= SHARED * len(words):
         return "paraphrased"
     return "none of the sentences"
-
-
-def reference(item: Item) -> str:
-    """Return the key sentence."""
-    return item.answer
 
 
 def near_misses(item: Item) -> list[str]:
@@ -289,7 +281,7 @@ UNIT = Family(
     languages=("en", "ru"),
     seed_id="t05_summarization",
     titles={"en": "Summarization", "ru": "Суммаризация"},
-    reference=reference,
+    reference=lambda item: item.answer,
     near_misses=near_misses,
     verifier_version=3,
     scale=SCALE,
