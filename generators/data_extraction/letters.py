@@ -7,7 +7,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from generators._texts import read
+from generators._texts import by_language
 from generators.data_extraction.entities import (
     KINDS,
     MONTHS,
@@ -62,10 +62,8 @@ class Language:
     signs: tuple[str, ...]
 
 
-@cache
-def correspondence(language: str) -> Language:
-    """Return the material for a language's texts."""
-    return read(Language, "data_extraction", language)
+correspondence = by_language(Language, "data_extraction")
+"""The material for a language's texts."""
 
 
 @cache

@@ -8,12 +8,11 @@ Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any
 
 from data.records import Family, Item
-from generators._texts import read as read_texts
+from generators._texts import by_language
 from generators.exams.world import LANGUAGES, examine
 
 _WRONG = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid"}
@@ -39,9 +38,7 @@ class ChainWords:
     steps: Mapping[str, tuple[str, str]]
 
 
-@cache
-def _words(language: str) -> ChainWords:
-    return read_texts(ChainWords, "exam_chain", language)
+_words = by_language(ChainWords, "exam_chain")
 
 
 Line = tuple[str, int, str, int, int]

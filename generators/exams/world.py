@@ -6,14 +6,13 @@ the facts by separate rules. `metrics.exam` scores the replies.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 from data.draw import canonical
 from data.exam import EXAM, KIND, QUESTIONS, TRUTH
 from data.records import Item
-from generators._texts import read
+from generators._texts import by_language
 from prompts import render
 
 Value = int | str | list[int]
@@ -74,10 +73,8 @@ class BuildingWords:
     preferred: str
 
 
-@cache
-def words(language: str) -> BuildingWords:
-    """Return a language's words."""
-    return read(BuildingWords, "exam", language)
+words = by_language(BuildingWords, "exam")
+"""A language's words."""
 
 
 @dataclass(frozen=True, slots=True)

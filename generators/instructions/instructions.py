@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators._texts import read
+from generators._texts import by_language
 from prompts import render
 
 BASIC = ("reverse", "count_vowels", "wrap", "upper")
@@ -78,9 +78,8 @@ class SentenceWords(NamedTuple):
     mark: Sequence[str]
 
 
-def parts(language: str) -> dict[str, list[str]]:
-    """Return a language's words by part of speech."""
-    return read(dict[str, list[str]], "sentences", language)
+parts = by_language(dict[str, list[str]], "sentences")
+"""A language's words by part of speech."""
 
 
 @cache

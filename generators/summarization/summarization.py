@@ -4,14 +4,14 @@ Source: seed 001, category 5 ('extractive summarization'); the texts and the rul
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._naming import ALL_BUT, IDIOM, WHAT, denies
-from generators._texts import frame, read
+from generators._texts import by_language, frame
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
 NEAR = 0.8  # similarity from which a reply counts as a changed copy of that sentence
@@ -73,10 +73,8 @@ class TopicTexts(NamedTuple):
     topics: tuple[Topic, ...]
 
 
-@cache
-def texts(language: str) -> TopicTexts:
-    """Return a language's texts."""
-    return read(TopicTexts, "summarization", language)
+texts = by_language(TopicTexts, "summarization")
+"""A language's texts."""
 
 
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
