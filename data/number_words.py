@@ -148,7 +148,7 @@ _NOT_NOUNS = frozenset(
 """Words before which `one` is a pronoun or part of a phrase."""
 _PRONOUN = pattern(r"(?<![a-zа-я])(?:no|any|every|each|some|this|that|the|another|which|ни|не)[ -]$")
 _NEXT = pattern(r"[ \u00a0]([a-zа-я]+)")
-_ONES = frozenset("one один одна одно одного одному одним одном одной одну одною одни одних одними".split())
+_ONES = frozenset(word for word, value in _CARDINALS.items() if value == 1)
 _TOLD = 1_000
 """Characters of a sentence searched for numbers in words."""
 

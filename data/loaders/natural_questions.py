@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.characters import storable
 from data.draw import Sampling, chosen
 from data.draw import source as random_source
 from data.errors import InputError
-from data.files import Row, rows
+from data.files import Row, as_text, rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sources import SAMPLES, given_file, locate
@@ -122,26 +121,17 @@ def _list(raw: Row, name: str, where: str) -> list[Any]:
     raise InputError(f"{where}, {name}: expected a list, found a {type(value).__name__}.")
 
 
-def _as_text(value: Any, where: str) -> str:
-    """Return a text or number as text, None as ''; lone surrogates, which no table can hold, as �."""
-    if isinstance(value, str | int | float):
-        return storable(str(value))
-    if value is None:
-        return ""
-    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
-
-
 def _text(raw: Row, name: str, where: str) -> str:
-    return _as_text(raw.get(name), f"{where}, {name}")
+    return as_text(raw.get(name), f"{where}, {name}") or ""
 
 
 def _texts(raw: Row, name: str, where: str) -> list[str]:
-    return [_as_text(one, f"{where}, {name}") for one in _list(raw, name, where)]
+    return [as_text(one, f"{where}, {name}") or "" for one in _list(raw, name, where)]
 
 
 def _passage(one: Any, where: str) -> dict[str, str]:
     given = one if isinstance(one, Mapping) else {"text": one}
-    return {part: _as_text(given.get(part), where) for part in ("title", "text")}
+    return {part: as_text(given.get(part), where) or "" for part in ("title", "text")}
 
 
 def _prepared(raw: Row, question: str, where: str) -> Item:

@@ -12,7 +12,7 @@ from pydantic import Field
 from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
-from data.files import Row, rows
+from data.files import Row, as_text, rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sources import SAMPLES, given_file
@@ -77,7 +77,7 @@ def questions(
 
 def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
-    texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
+    texts = {name: as_text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
     contexts = _contexts(taken["retrieved_contexts"], where)
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
@@ -86,14 +86,6 @@ def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
         )
     stated, facts = storable(str(raw.get("language") or "")), {**texts, "retrieved_contexts": contexts}
     return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)
-
-
-def _text(value: Any, where: str) -> str | None:
-    if isinstance(value, str | bool | int | float):
-        return storable(str(value))
-    if value is None:
-        return None
-    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
 
 
 def _contexts(value: Any, where: str) -> list[str]:
@@ -109,11 +101,9 @@ def _contexts(value: Any, where: str) -> list[str]:
                 break
     found = []
     for one in value if isinstance(value, list) else [value]:
-        text = one.get("text") if isinstance(one, Mapping) else one
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
+        text = as_text(one.get("text") if isinstance(one, Mapping) else one, f"{where}, retrieved_contexts")
         if text and text.strip():
-            found.append(storable(text))
+            found.append(text)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, rows
@@ -76,10 +77,6 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
         told = answer if value is None or value == "" else value
         told = int(told) if isinstance(told, float) and told.is_integer() else told
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
-    try:
-        f"{question}{reference}".encode()
-    except UnicodeEncodeError as error:  # JSON escapes may contain a lone surrogate
-        raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.") from error
     found = final_number(reference)
     if found is None:
         raise InputError(
@@ -90,7 +87,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
     return Item(
         "",
         found.text,
-        {"question": question.strip(), "reference": reference},
+        {"question": storable(question.strip()), "reference": storable(reference)},
         template=str(raw.get("template") or ""),
         language=stated or _language(question, path),
         stated_language=stated,
