@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 from data.measures import dimensions, unit
 from data.numerals import CURRENCIES, MINUS, Number, narrow, numbers
@@ -52,22 +55,8 @@ _THING = pattern(
     re.IGNORECASE,
 )
 _THING_ZH = pattern(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
-_SKIPPED = frozenset(
-    """more total whole new additional other different extra full combined all the of his her their left remaining
-    всего ещё еще больше меньше новых этих таких общее общий одинаковых осталось""".split()  # noqa: SIM905 - words read as words
-)
-_STOPS = frozenset(
-    """do does did is are was were will would can could should has have had must may might if in on at to than that
-    there each every per and or for from with he she it they you we i a an
-    он она они оно ему ей им у в на за из с со и или для надо нужно нужен можно будет было был была были если
-    сейчас получит купил купила""".split()  # noqa: SIM905 - words read as words
-)
-_UNITS = frozenset(
-    """second minute hour day week month year cent inch feet foot yard mile centimeter meter kilometer millimeter
-    gram   kilogram pound ounce ton liter milliliter gallon kg km cm mm ml секундах минутах часах днях неделях
-    месяцах годах   центах копейках метрах километрах сантиметрах граммах килограммах литрах милях футах дюймах
-    кг км см""".split()  # noqa: SIM905 - words read as words
-)
+_WORDS: Mapping[str, str] = yaml.load(Path(__file__).with_suffix(".yaml").read_text("utf-8"), yaml.CSafeLoader)
+_SKIPPED, _STOPS = frozenset(_WORDS["skipped"].split()), frozenset(_WORDS["stops"].split())
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
 _LETTERS = pattern(r"[^\W\d_][\w'’-]*")
 _HAN = pattern(r"[一-鿿]{1,6}")
@@ -89,7 +78,7 @@ def _stem(word: str) -> str:
     return f"{word[:-1]}i" if word.endswith("y") else word
 
 
-_UNIT_STEMS = frozenset(map(_stem, _UNITS))
+_UNIT_STEMS = frozenset(map(_stem, _WORDS["units"].split()))
 
 
 def _alike(one: str, other: str) -> bool:
