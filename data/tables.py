@@ -49,7 +49,7 @@ class TableSchema:
             ]
             raise InputError(f"{here}: {'; '.join(wrong)}.")
         if self.key and frame.select(pl.struct(self.key).is_duplicated().any()).item():
-            raise InputError(f"{here}: rows repeat in {', '.join(self.key)}.")
+            raise InputError(f"{here}: duplicate rows by {', '.join(self.key)}.")
         return frame
 
 

@@ -68,7 +68,7 @@ def questions(
     if without := sum(not one.facts["passages"] for one in kept):
         raise InputError(
             f"{path}: {without} of {len(kept)} questions have no passages "
-            "(NQ-open has none). Take `mode: closed_book`, or data with passages."
+            "(NQ-open has none). Use `mode: closed_book`, or data with passages."
         )
     return kept
 
@@ -85,7 +85,7 @@ def _convert(raw: Row, where: str, seed: int) -> Item | None:
         raise InputError(f"{where}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
     question = _text(raw, "question", where)
     if not question.strip():
-        raise InputError(f"{where}: the question is empty; expected one to ask. Fill it in, or drop the row.")
+        raise InputError(f"{where}: empty question. Fill it in, or delete the row.")
     if form == "answer":
         return _item(question, _texts(raw, "answer", where))
     return _retrieved(raw, question, where, seed) if form == "ctxs" else _prepared(raw, question, where)

@@ -60,7 +60,7 @@ def questions(
     path = SAMPLE if str(source) == "sample" else Path(source)
     raw = list(rows(path))
     if not raw:
-        raise InputError(f"{path}: no row; expected columns {', '.join(required)}.")
+        raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
     there = dict.fromkeys(name for row in raw for name in row)
     names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
     if missing := [name for name in required if names.get(name) is None]:
@@ -71,7 +71,7 @@ def questions(
     found = [_question(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
     kept = [one for one in found if not language or one.language == language]
     if not kept:
-        raise InputError(f"{path}: no row in language {language!r} among {len(found)}.")
+        raise InputError(f"{path}: no rows in language {language!r} among {len(found)}.")
     return kept
 
 
@@ -82,7 +82,7 @@ def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
             f"{where}: found neither a question nor a response; expected a question to ask the models, or a "
-            "response to judge. Fill one in, or drop the row."
+            "response to judge. Fill one in, or delete the row."
         )
     stated, facts = storable(str(raw.get("language") or "")), {**texts, "retrieved_contexts": contexts}
     return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)

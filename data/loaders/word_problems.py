@@ -29,7 +29,7 @@ class Options(Frozen):
     """Which problems."""
 
     data: str = Field("sample", description="`sample` (shipped), `gsm8k`, `mgsm_en` … (fetched), or a file")
-    language: Literal["", "en", "ru", "zh"] = Field("", description="of the questions; default: the data's own")
+    language: Literal["", "en", "ru", "zh"] = Field("", description="only questions in this language; default: all")
     sample: Sampling = Sampling()
 
 
@@ -59,8 +59,8 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
     if not kept:
         has = ", ".join(sorted({one.language for one in found}))
         raise InputError(
-            f"{path}: no problem in language {language!r} among {len(found)} (there are: {has}). "
-            "Set `language` to one that is there."
+            f"{path}: no problems in language {language!r} among {len(found)} (found: {has}). "
+            "Set `language` to one of these."
         )
     return kept
 
@@ -70,7 +70,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
-        raise InputError(f"{where}: found no question, expected a text in column question.")
+        raise InputError(f"{where}: no question; expected text in column question.")
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
@@ -80,7 +80,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
     found = final_number(reference)
     if found is None:
         raise InputError(
-            f"{where}: found no final answer, expected a line `{_MARKER} number` in column answer, or a number "
+            f"{where}: no final answer; expected a line `{_MARKER} number` in column answer, or a number "
             "in column answer_number."
         )
     stated = str(raw.get("language") or "")

@@ -142,7 +142,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("weights", "weights: those of own are 0"),
         ("file", "nowhere.jsonl"),
         ("column", "found no column 'expected'"),
-        ("needed column", "which a metric of the suite needs"),
+        ("needed column", "required by a metric of the suite"),
         ("no prompt", "suite own, row 1: prompt: found none"),
         ("template", "suite own, row 1: prompt: no template is named 'cot/tsk'"),
         (
@@ -155,7 +155,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
             "suite own: prompt: found 'Say yes.', which reads no column, so that 2 rows ask the same ",
         ),
         ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
-        ("option's column", "found no column 'A', which a metric of the suite needs"),
+        ("option's column", "column 'A', required by a metric of the suite, not found"),
         ("judge's language", "suite own, row 1: rubric asks judges: no prompt 'rubric/rate' in language 'fr'"),
         ("judge", "suite own: found no judge"),
         ("judge's key", "NO_SUCH_KEY, which is not set"),

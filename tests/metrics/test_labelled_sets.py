@@ -133,7 +133,7 @@ def test_the_exam_asks_of_the_sets_that_are_named() -> None:
     ]
     assert len(list(unit.files(options))) == 6
     ((_, said),) = exam.check({**options, "data": ("glue",)})
-    assert said == "no labelled set 'glue'; expected some of wice, begin, llmbar, processbench, lidirus"
+    assert said == "unknown labelled set 'glue'; expected some of wice, begin, llmbar, processbench, lidirus"
 
 
 OTHER = {
