@@ -7,9 +7,11 @@ two example calls; the tests use others, chosen so that each of the template's n
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
-from data.errors import InputError
+from pydantic import Field
+
+from data.options import Frozen
 from data.programs.python import find_python
 from data.records import Family, Item, Outcome, Program, Verdict
 from data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
@@ -40,6 +42,14 @@ _KOTLIN_CLASSES: Mapping[str, str] = {"ValueError": "java.lang.IllegalArgumentEx
 """Kotlin's classes for Python's exceptions."""
 
 
+class Options(Frozen):
+    """The programming languages of the functions."""
+
+    languages: tuple[Literal["python", "kotlin"], ...] = Field(
+        ("python",), min_length=1, description="one is drawn for each item"
+    )
+
+
 @cache
 def functions() -> Mapping[str, tuple[FunctionTemplate, ...]]:
     """Return the function templates of each level."""
@@ -53,16 +63,7 @@ def by_name() -> Mapping[str, FunctionTemplate]:
 
 
 def generate(rng: Random, *, level: str, language: str, languages: Sequence[str]) -> Item:
-    """Draw a function, its hidden tests and one or two examples; `languages` are programming languages.
-
-    Raises:
-        InputError: no programming language, or one without a prompt.
-    """
-    if not languages or not FINDERS.keys() >= {*languages}:
-        raise InputError(
-            f"option languages of family code_gen: found {list(languages)}; "
-            f"expected a list of programming languages among {', '.join(FINDERS)}."
-        )
+    """Draw a function, its hidden tests and one or two examples; `languages` are programming languages."""
     function = pick(rng, functions()[level])
     ready = shapes(function)
     form = int(rng.random() * len(ready))
@@ -254,7 +255,7 @@ UNIT = Family(
     languages=("en", "ru"),
     seed_id="t03_code_gen",
     titles={"en": "Code", "ru": "Код"},
-    options={"languages": ("python",)},
+    options=Options,
     program=program,
     reference=reference,
     near_misses=near_misses,
