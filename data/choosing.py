@@ -9,11 +9,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from data.beside import read_beside
 from data.measures import dimensions, unit
 from data.numerals import CURRENCIES, MINUS, Number, narrow, numbers
 from data.patterns import pattern
@@ -55,7 +53,7 @@ _THING = pattern(
     re.IGNORECASE,
 )
 _THING_ZH = pattern(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
-_WORDS: Mapping[str, str] = yaml.load(Path(__file__).with_suffix(".yaml").read_text("utf-8"), yaml.CSafeLoader)
+_WORDS: Mapping[str, str] = read_beside(__file__)
 _SKIPPED, _STOPS = frozenset(_WORDS["skipped"].split()), frozenset(_WORDS["stops"].split())
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
 _LETTERS = pattern(r"[^\W\d_][\w'’-]*")

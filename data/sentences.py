@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
-import yaml
+from data.beside import read_beside
 
 _STOP = re.compile(r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？]++[”’」』）]{0,4}+|\n++[ \t]*+")
 _WORD = re.compile(r"[^\W_]++(?:[-'’.,][^\W_]++)*+")
@@ -12,7 +11,7 @@ _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++")
 _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
-_WORDS: Mapping[str, str] = yaml.load(Path(__file__).with_suffix(".yaml").read_text("utf-8"), yaml.CSafeLoader)
+_WORDS: Mapping[str, str] = read_beside(__file__)
 _ABBREVIATIONS, _HALF_ABBREVIATIONS = frozenset(_WORDS["always"].split()), frozenset(_WORDS["half"].split())
 _ENTRY = 8
 """Maximum length of a list entry's number."""

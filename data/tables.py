@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
+from data.beside import read_beside
 from data.errors import InputError
 
 
@@ -53,9 +52,8 @@ class TableSchema:
         return frame
 
 
-def _read(path: Path) -> dict[str, TableSchema]:
-    """Read the tables of a YAML file."""
-    told = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
+def _declared(told: Mapping[str, Any]) -> dict[str, TableSchema]:
+    """Return the tables that the YAML file declares."""
     types = {name: getattr(pl, kind)() for kind, names in told["types"].items() for name in names.split()}
     found = {}
     for table, parts in told["tables"].items():
@@ -65,7 +63,7 @@ def _read(path: Path) -> dict[str, TableSchema]:
     return found
 
 
-TABLES: Mapping[str, TableSchema] = _read(Path(__file__).with_suffix(".yaml"))
+TABLES: Mapping[str, TableSchema] = _declared(read_beside(__file__))
 ITEMS, REQUESTS, RESPONSES = TABLES["items"], TABLES["requests"], TABLES["responses"]
 VERDICTS, JUDGEMENTS, EVIDENCE = TABLES["verdicts"], TABLES["judgements"], TABLES["evidence"]
 SCORES, SUMMARY = TABLES["scores"], TABLES["summary"]

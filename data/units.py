@@ -220,7 +220,8 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
             for path, names in _files(folder, below):
-                if below in listed or any(one in literals or one.startswith(whole_folders) for one in names):
+                beside = path.suffix in literals and path.with_suffix(".py") in read  # it has a module's name
+                if below in listed or beside or any(n in literals or n.startswith(whole_folders) for n in names):
                     yield path
 
 
@@ -247,8 +248,6 @@ def names_of(path: Path, folder: Path) -> Iterator[str]:
     yield "/".join(parts)  # path: "en/claims/split.j2"
     if len(parts) > 1:
         yield "/".join(parts[1:])  # path below the first folder: "claims/split.j2"
-    if path.suffix and path.with_suffix(".py").is_file():
-        yield path.suffix  # only the extension, if it has the module's name: ".yaml"
     for n, part in enumerate(parts[:-1], 1):
         if _LANGUAGE.fullmatch(part):
             yield "/".join(parts[n:]).removesuffix(path.suffix)  # path below a language: "claims/split"

@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
+from data.beside import read_beside
 from data.patterns import pattern
 
 KINDS = ("emails", "phones", "dates")
@@ -35,7 +33,7 @@ class Region:
     late: Sequence[str]
 
 
-_TABLES = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_TABLES = read_beside(__file__)
 REGIONS = {name: Region(**one) for name, one in _TABLES["regions"].items()}
 MONTHS: Mapping[str, Sequence[str]] = _TABLES["months"]
 _SHORT: Mapping[str, Sequence[str]] = _TABLES["short"]

@@ -9,11 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from data.beside import read_beside
 from data.json_reply import Grammar, NotJson
 from data.patterns import pattern
 from generators.data_extraction.entities import KINDS
@@ -106,7 +104,7 @@ def _begins(text: str, position: int) -> bool:
     return text[colon : colon + 1] in {":", "："}
 
 
-_TABLES = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_TABLES = read_beside(__file__)
 _TYPES: Mapping[str, str] = _TABLES["types"]
 _TYPE_KEYS, _VALUE_KEYS = frozenset[str](_TABLES["type_keys"]), frozenset[str](_TABLES["value_keys"])
 _KINDS = {name: kind for kind, names in _TABLES["names"].items() for name in names}

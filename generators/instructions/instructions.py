@@ -10,6 +10,7 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import NamedTuple, TypeVar
 
+from data.beside import read_beside
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._texts import by_language
@@ -34,21 +35,13 @@ _DIGIT = pattern(r"[0-9]")
 _DOUBLED = {
     language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
 }
-_LABEL_WORDS = (
-    "the|my|your|final|finished|resulting|resultant|transformed|modified|processed|converted|complete|completed|"
-    "result|results|output|answer|text|string|response|reply|solution|sentence|version|"
-    "итоговый|итоговая|конечный|окончательный|финальный|готовый|полученный|получившийся|преобразованный|"
-    "обработанный|изменённый|измененный|результат|текст|ответ|вывод|итог|строка|предложение|мой|ваш"
-)
-_LABEL_NOUNS = (
-    "results?|output|answer|text|string|response|reply|solution|sentence|version|"
-    "результат|текст|ответ|вывод|итог|строка|предложение"
-)
+_TABLES: Mapping[str, str] = read_beside(__file__)
+_WORDS, _NOUNS = _TABLES["words"].replace(" ", "|"), _TABLES["nouns"].replace(" ", "|")
 _INNER = r"(?P<inner>.+)"
 # Result: … | **Final text:** … | ### Результат, and the text on the next line
 _LABEL = (
-    rf"[#>*_ ]{{0,6}}(?={_LABEL_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_LABEL_NOUNS})(?![^\W_]))"
-    rf"(?:{_LABEL_WORDS})(?: (?:{_LABEL_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
+    rf"[#>*_ ]{{0,6}}(?={_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_NOUNS})(?![^\W_]))"
+    rf"(?:{_WORDS})(?: (?:{_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
 )
 _WRAPPINGS = tuple(
     pattern(each, re.DOTALL | re.IGNORECASE)

@@ -141,7 +141,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("http", "nothing listens at http://127.0.0.1:"),
         ("weights", "weights: those of own are 0"),
         ("file", "nowhere.jsonl"),
-        ("column", "found no column 'expected'"),
+        ("column", "column 'expected', named in `columns`"),
         ("needed column", "required by a metric of the suite"),
         ("no prompt", "suite own, row 1: prompt: found none"),
         ("template", "suite own, row 1: prompt: no template is named 'cot/tsk'"),
