@@ -4,7 +4,6 @@ Source: seed 001, category 5 ('extractive summarization'); the texts and the rul
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -131,12 +130,6 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
-@lru_cache(maxsize=4096)
-def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Normalise a paragraph's sentences, without final punctuation; cached for all models that are asked."""
-    return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
-
-
 def _holds(text: str, sentence: str) -> bool:
     """Return whether the text contains the sentence at word boundaries."""
     at = text.find(sentence)
@@ -197,7 +190,7 @@ def verify(item: Item, reply: str) -> Verdict:
     from rapidfuzz import fuzz
 
     facts = item.facts
-    sentences = _bare(tuple(facts["sentences"]))
+    sentences = [normalise(sentence).rstrip(_FINAL) for sentence in facts["sentences"]]
     key = sentences[facts["key"]]
     details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
     # Emphasis marks may close a sentence ('**…** is the point'), but never hide one.
