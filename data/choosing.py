@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from data.beside import read_beside
 from data.measures import dimensions, unit
 from data.numerals import CURRENCIES, MINUS, Number, narrow, numbers
 from data.patterns import pattern
@@ -52,22 +53,8 @@ _THING = pattern(
     re.IGNORECASE,
 )
 _THING_ZH = pattern(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
-_SKIPPED = frozenset(
-    """more total whole new additional other different extra full combined all the of his her their left remaining
-    всего ещё еще больше меньше новых этих таких общее общий одинаковых осталось""".split()  # noqa: SIM905 - words read as words
-)
-_STOPS = frozenset(
-    """do does did is are was were will would can could should has have had must may might if in on at to than that
-    there each every per and or for from with he she it they you we i a an
-    он она они оно ему ей им у в на за из с со и или для надо нужно нужен можно будет было был была были если
-    сейчас получит купил купила""".split()  # noqa: SIM905 - words read as words
-)
-_UNITS = frozenset(
-    """second minute hour day week month year cent inch feet foot yard mile centimeter meter kilometer millimeter
-    gram   kilogram pound ounce ton liter milliliter gallon kg km cm mm ml секундах минутах часах днях неделях
-    месяцах годах   центах копейках метрах километрах сантиметрах граммах килограммах литрах милях футах дюймах
-    кг км см""".split()  # noqa: SIM905 - words read as words
-)
+_WORDS: Mapping[str, str] = read_beside(__file__)
+_SKIPPED, _STOPS = frozenset(_WORDS["skipped"].split()), frozenset(_WORDS["stops"].split())
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
 _LETTERS = pattern(r"[^\W\d_][\w'’-]*")
 _HAN = pattern(r"[一-鿿]{1,6}")
@@ -89,7 +76,7 @@ def _stem(word: str) -> str:
     return f"{word[:-1]}i" if word.endswith("y") else word
 
 
-_UNIT_STEMS = frozenset(map(_stem, _UNITS))
+_UNIT_STEMS = frozenset(map(_stem, _WORDS["units"].split()))
 
 
 def _alike(one: str, other: str) -> bool:

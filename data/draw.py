@@ -64,7 +64,7 @@ def draw(
     for kind, value, known in (("level", level, steps), ("language", language, family.languages)):
         if value not in known:
             there = ", ".join(family.levels if kind == "level" else family.languages)
-            raise InputError(f"family {family.name}: no {kind} {value!r}; expected one of {there}.")
+            raise InputError(f"family {family.name}: unknown {kind} {value!r}; expected one of {there}.")
     parameters = {**steps[level], **options_of(family, options or {})}
     if _takes_language(family.generate):
         parameters["language"] = language
@@ -84,11 +84,8 @@ def draw(
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)
-        placed = Item(  # not dataclasses.replace, which takes twice as long
-            prompt=item.prompt,
-            answer=item.answer,
-            facts=item.facts,
-            template=item.template,
+        placed = replace(
+            item,
             item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
             suite=suite,
             family=family.name,
@@ -106,8 +103,8 @@ class Sampling(Frozen):
     """Which rows of a data set are used."""
 
     method: Method = Field("random", description="random (by the seed), first, or all")
-    n: int = Field(30, ge=1, description="how many rows; all where there are fewer")
-    seed: Seed = Field(50, description="of the random choice")
+    n: int = Field(30, ge=1, description="number of rows; all if there are fewer")
+    seed: Seed = Field(50, description="random seed of the choice")
 
 
 def choose(rows: int, *, method: Method, n: int, seed: int) -> list[int]:

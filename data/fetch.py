@@ -35,7 +35,7 @@ def fetch(name: str, *, base: str = "", progress: Progress | None = None) -> lis
     """
     names = GROUPS.get(name, (name,))
     if unknown := [one for one in names if one not in SOURCES]:
-        raise InputError(f"no public data set {unknown[0]!r}; expected one of {', '.join((*SOURCES, *GROUPS))}.")
+        raise InputError(f"unknown data set {unknown[0]!r}; expected one of {', '.join((*SOURCES, *GROUPS))}.")
     return [_fetch(one, SOURCES[one], base, progress or (lambda *_: None)) for one in names]
 
 
@@ -53,8 +53,8 @@ def _fetch(name: str, source: PublicFile, base: str, progress: Progress) -> Path
     if fault := _fault(part, source):
         part.unlink()
         raise InputError(
-            f"{url}: {fault} ({source.size} bytes). It was deleted; try again, and if it stays so, the address "
-            "serves another file."
+            f"{url}: {fault} ({source.size} bytes). It was deleted. Try again; if the error persists, "
+            "the server has another file."
         )
     part.replace(path)
     return path
@@ -90,13 +90,13 @@ def _download(url: str, part: Path, size: int, told: Callable[[int], None]) -> N
             part.unlink()
             _download(url, part, size, told)
             return
-        raise InputError(f"{url}: the server answered {error.code} {error.reason}, expected the file.") from error
+        raise InputError(f"{url}: the server returned {error.code} {error.reason} instead of the file.") from error
     except (URLError, OSError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         got = part.stat().st_size if part.is_file() else 0
         raise InputError(
-            f"{url}: no connection ({reason}). {got} of {size} bytes are here. Check the network or the proxy "
-            f"(HTTPS_PROXY), and run it again: it continues from there. Or put the file at {part.with_suffix('')}."
+            f"{url}: download failed ({reason}) after {got} of {size} bytes. Check the network or the proxy "
+            f"(HTTPS_PROXY) and run the command again to resume, or save the file as {part.with_suffix('')}."
         ) from error
 
 
@@ -111,7 +111,7 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
                 break
         file.truncate()
     if there < size:
-        raise ConnectionError(f"the connection broke after {there} of {size} bytes")
+        raise ConnectionError(f"connection lost after {there} of {size} bytes")
 
 
 def _fault(path: Path, source: PublicFile) -> str:

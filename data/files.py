@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from data.characters import storable
 from data.errors import InputError
 
 Row = Mapping[str, Any]
@@ -203,3 +204,14 @@ def _object(row: Any, where: str) -> Row:
     if not isinstance(row, dict):
         raise InputError(f"{where}: expected a JSON object, found a {type(row).__name__}.")
     return row
+
+
+def as_text(value: Any, where: str) -> str | None:
+    """Return a cell's text or number as text; lone surrogates, which no table can hold, become U+FFFD.
+
+    Raises:
+        InputError: it is neither; `where` is the cell.
+    """
+    if value is None or isinstance(value, str | int | float):
+        return None if value is None else storable(str(value))
+    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")

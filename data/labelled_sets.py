@@ -9,6 +9,7 @@ Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,60 +46,63 @@ class LabelledSet:
     keys: tuple[str, ...] = ()
 
 
+@contextmanager
+def _published(path: Path, number: int) -> Iterator[None]:
+    """Name the row that is not as published: the file was replaced after `fetch` checked its hash."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{path}, row {number}: not as published ({type(error).__name__}: {error}). Delete the file and fetch "
+            "it again."
+        ) from error
+
+
 def read_wice(path: Path) -> Iterator[Question]:
     """Yield a claim with each of its evidence sets; one supporting set is enough, as its authors define it."""
+    truths = {"supported": _ENTAILED, "partially_supported": _NOT_ENTAILED, "not_supported": _NOT_ENTAILED}
     gathered: dict[str, list[Row]] = {}
     for number, row in enumerate(rows(path), 1):
-        where = f"{path}, row {number}"
-        meta, evidence = row.get("meta"), row.get("evidence")
-        if not isinstance(meta, Mapping) or not isinstance(evidence, list):
-            raise InputError(f"{where}: expected label, claim, evidence (a list of texts) and meta with an id.")
-        told = {"claim": _text(row, "claim", where), "source": "\n".join(map(str, evidence))}
-        label = _one_of(row, "label", ("supported", "partially_supported", "not_supported"), where)
-        gathered.setdefault(str(meta.get("id", number)), []).append({**told, "label": label})
+        with _published(path, number):
+            claim = _claim(row["claim"], "\n".join(row["evidence"]))
+            told = {"label": row["label"], "truth": truths[row["label"]], "claim": claim}
+            gathered.setdefault(str(row["meta"]["id"]), []).append(told)
     for listed in gathered.values():
-        label = str(listed[0]["label"])
-        yield (
-            label,
-            _ENTAILED if label == "supported" else _NOT_ENTAILED,
-            [_claim(row["claim"], row["source"]) for row in listed],
-        )
+        yield listed[0]["label"], listed[0]["truth"], [one["claim"] for one in listed]
 
 
 def read_begin(path: Path) -> Iterator[Question]:
     """Yield a response with its source; generic responses, which state nothing, are left out."""
-    for number, row in enumerate(plain_tsv(path), 2):
-        where = f"{path}, line {number}"
-        label = _one_of(row, "begin_label", ("Fully attributable", "Not fully attributable", "Generic"), where)
-        if label != "Generic":
-            told = {"response": _text(row, "response", where), "contexts": [_text(row, "knowledge", where)]}
-            truth = "2" if label.startswith("Fully") else _LESS
-            yield label, truth, [{"question": str(row["message"]), **told}]
+    truths = {"Fully attributable": "2", "Not fully attributable": _LESS, "Generic": ""}
+    for number, row in enumerate(plain_tsv(path), 1):
+        with _published(path, number):
+            label, response, source = row["begin_label"], row["response"], row["knowledge"]
+            if truth := truths[label]:
+                yield label, truth, [{"question": row["message"], "response": response, "contexts": [source]}]
 
 
 def read_llmbar(path: Path) -> Iterator[Question]:
     """Yield an instruction with two outputs, in both orders; the first output is the response."""
+    truths = {"1": "better", "2": "worse"}
     for number, row in enumerate(rows(path), 1):
-        where = f"{path}, entry {number}"
-        one, other = _text(row, "output_1", where), _text(row, "output_2", where)
-        label = _one_of({"label": str(row.get("label"))}, "label", ("1", "2"), where)
-        shared = {"question": _text(row, "input", where), "reference": "", "criteria": ""}
-        orders = [{**shared, "first": one, "second": other}, {**shared, "first": other, "second": one}]
-        yield path.stem, "better" if label == "1" else "worse", orders
+        with _published(path, number):
+            one, other = storable(row["output_1"]), storable(row["output_2"])
+            shared = {"question": storable(row["input"]), "reference": "", "criteria": ""}
+            orders = [{**shared, "first": one, "second": other}, {**shared, "first": other, "second": one}]
+            yield path.stem, truths[str(row["label"])], orders
 
 
 def read_lidirus(path: Path) -> Iterator[Question]:
     """Yield a pair of sentences with the majority's label; pairs with a draw are left out."""
-    votes: dict[tuple[str, str], Counter[str]] = {}
+    worth = {"entailment": 1, "not_entailment": -1}
+    votes: Counter[tuple[str, str]] = Counter()
     for number, row in enumerate(rows(path), 1):
-        where = f"{path}, row {number}"
-        pair = _text(row, "INPUT:sent1", where), _text(row, "INPUT:sent2", where)
-        label = _one_of(row, "OUTPUT:result", ("entailment", "not_entailment"), where)
-        votes.setdefault(pair, Counter())[label] += 1
-    for (text, claim), said in votes.items():
-        if said["entailment"] != said["not_entailment"]:
-            label = said.most_common(1)[0][0]
-            yield label, _ENTAILED if label == "entailment" else _NOT_ENTAILED, [_claim(claim, text)]
+        with _published(path, number):
+            votes[row["INPUT:sent1"], row["INPUT:sent2"]] += worth[row["OUTPUT:result"]]
+    for (text, claim), balance in votes.items():
+        if balance:
+            label, truth = ("entailment", _ENTAILED) if balance > 0 else ("not_entailment", _NOT_ENTAILED)
+            yield label, truth, [_claim(claim, text)]
 
 
 def read_processbench(path: Path) -> Iterator[Question]:
@@ -108,37 +112,19 @@ def read_processbench(path: Path) -> Iterator[Question]:
     """
     listed, most = [*rows(path)], SOURCES[path.stem].rows
     if len(listed) != most:
-        raise InputError(f"{path}: found {len(listed)} rows, expected {most}: not the file as it was published.")
+        raise InputError(f"{path}: found {len(listed)} rows, expected {most}: not the file as published.")
     for number, row in enumerate(listed):
-        where = f"{path}, entry {number + 1}"
         expected = f"{path.stem.partition('_')[2]}-{number}"
         if row.get("id") != expected:
-            raise InputError(f"{where}: found id {row.get('id')!r}, expected {expected!r}.")
-        steps, label = row.get("steps"), row.get("label")
-        if not isinstance(steps, list) or not steps or not all(isinstance(one, str) for one in steps):
-            raise InputError(f"{where}: expected steps, a list of texts.")
-        if isinstance(label, bool) or not isinstance(label, int) or not -1 <= label < len(steps):
-            raise InputError(f"{where}: found label {label!r}, expected a step's place from 0, or -1.")
-        values = {"question": _text(row, "problem", where), "reference": "", "steps": steps}
-        yield "right" if label < 0 else "wrong", "none" if label < 0 else "wrong", [values]
+            raise InputError(f"{path}, row {number + 1}: found id {row.get('id')!r}, expected {expected!r}.")
+        with _published(path, number + 1):
+            steps, right = [storable(one) for one in row["steps"]], int(row["label"]) < 0
+            values = {"question": storable(row["problem"]), "reference": "", "steps": steps}
+            yield "right" if right else "wrong", "none" if right else "wrong", [values]
 
 
 def _claim(claim: str, source: str) -> dict[str, Any]:
-    return {"claims": [{"id": "1", "text": claim}], "source": source}
-
-
-def _text(row: Row, name: str, where: str) -> str:
-    found = row.get(name)
-    if not isinstance(found, str) or not found.strip():
-        raise InputError(f"{where}: found no text in {name}; expected the file as it was published.")
-    return storable(found)
-
-
-def _one_of(row: Row, name: str, known: Sequence[str], where: str) -> str:
-    found = row.get(name)
-    if found not in known:
-        raise InputError(f"{where}: found {name} {found!r}, expected one of {', '.join(known)}.")
-    return str(found)
+    return {"claims": [{"id": "1", "text": storable(claim)}], "source": storable(source)}
 
 
 def _of_claims(domain: str, language: str, read: Callable[[Path], Iterator[Question]]) -> LabelledSet:

@@ -1,6 +1,5 @@
 """Facts about a suite's items without making them: files, versions, needs, and given responses."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +8,7 @@ from data.plugins import loader, metric
 from data.records import Family, Loader, Metric
 from data.sources import name_of
 from data.suites import Suite
-from data.units import UnitIdentity, identity_of, verifier_of
+from data.units import UnitIdentity, digest, identity_of, verifier_of
 
 RESPONSE = "response"
 """The fact that holds a response given with the data."""
@@ -20,14 +19,7 @@ def digests_of(suite: Suite) -> tuple[str, ...]:
 
     '' for a missing file, which the loader reports.
     """
-    found = []
-    for path in loader(suite.loader).files(suite.source):
-        try:
-            with path.open("rb") as file:
-                found.append(hashlib.file_digest(file, "sha256").hexdigest())
-        except OSError:
-            found.append("")
-    return tuple(found)
+    return tuple(map(digest, loader(suite.loader).files(suite.source)))
 
 
 def offered(suite: Suite) -> Mapping[str, Any]:
@@ -101,6 +93,6 @@ def responses_of(suite: Suite) -> str:
     if 0 < sum(there) < len(there):
         raise InputError(
             f"{source}: found a response in {sum(there)} of {len(there)} rows, expected one in all or in none. "
-            "Fill the others (an empty text is a response), or drop the column to have the models asked."
+            "Fill the others (an empty text is a response), or delete the column to ask the models."
         )
     return (suite.responses_of or f"responses of {name_of(source)}") if any(there) else ""

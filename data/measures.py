@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
-import yaml
+from data.beside import read_beside
 
 
 @cache
 def dimensions() -> tuple[Mapping[str, int], ...]:
     """Return each dimension's units by their words, in lower case; the last are the counting words."""
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
     return tuple(
         {word: size for size, words in measure.items() for word in words.split()}
-        for measure in yaml.load(text, yaml.CSafeLoader)
+        for measure in read_beside(__file__)
     )
 
 

@@ -4,11 +4,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from data.beside import read_beside
 from data.numerals import Number, exact, narrow, numbers
 from data.patterns import pattern
 
@@ -24,7 +22,7 @@ class Word(NamedTuple):
     end: int
 
 
-_WORDS = yaml.load(Path(__file__).with_name("number_forms.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
+_WORDS = read_beside(__file__)
 _CARDINALS: Mapping[str, int] = {
     word: value for value, forms in _WORDS["cardinals"].items() for word in forms.split()
 }
@@ -148,7 +146,7 @@ _NOT_NOUNS = frozenset(
 """Words before which `one` is a pronoun or part of a phrase."""
 _PRONOUN = pattern(r"(?<![a-zа-я])(?:no|any|every|each|some|this|that|the|another|which|ни|не)[ -]$")
 _NEXT = pattern(r"[ \u00a0]([a-zа-я]+)")
-_ONES = frozenset("one один одна одно одного одному одним одном одной одну одною одни одних одними".split())
+_ONES = frozenset(word for word, value in _CARDINALS.items() if value == 1)
 _TOLD = 1_000
 """Characters of a sentence searched for numbers in words."""
 

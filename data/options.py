@@ -104,7 +104,7 @@ def explained(error: ValidationError, declared: Declared) -> str:
     for one in error.errors(include_url=False):
         path = ".".join(map(str, one["loc"]))
         if one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
-            said.append(f"no option {path!r}; expected among {', '.join(sorted(names(declared))) or 'none'}")
+            said.append(f"unknown option {path!r}; expected one of {', '.join(sorted(names(declared))) or 'none'}")
         else:
             message = str(one["msg"]).removeprefix("Value error, ")
             said.append(f"option {path}: {message[:1].lower()}{message[1:]}, found {one['input']!r}"[:500])

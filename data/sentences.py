@@ -1,7 +1,9 @@
 """Sentence splitting and word counting for English, Russian and Chinese."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+
+from data.beside import read_beside
 
 _STOP = re.compile(r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？]++[”’」』）]{0,4}+|\n++[ \t]*+")
 _WORD = re.compile(r"[^\W_]++(?:[-'’.,][^\W_]++)*+")
@@ -9,18 +11,8 @@ _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++")
 _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
-_ABBREVIATIONS = frozenset(
-    """mr mrs ms dr prof st sr jr vs v e.g i.e cf no nos vol fig approx inc ltd co corp gen col lt sgt capt gov sen
-    rep rev hon mt ft jan feb mar apr jun jul aug sep sept oct nov dec ca al ed eds pp p ch sec dept univ assn
-    ref refs doc
-    т.е т.к т.н напр см ср им ул пр пл пос обл стр рис табл гл акад проф доц д-р св ок прибл букв англ лат греч
-    нем фр итал рус исп кит яп руб коп тыс млн млрд трлн кв куб гр док ист""".split()  # noqa: SIM905 - words read as words
-)
-"""Words whose full stop does not end a sentence, even before a capital."""
-_HALF_ABBREVIATIONS = frozenset(
-    "г гг в вв др п д р э т.д т.п н.э u.s u.k a.m p.m etc d.c ph.d b.c a.d".split()  # noqa: SIM905 - as above
-)
-"""Words whose full stop ends a sentence if a capital follows and enough text precedes it."""
+_WORDS: Mapping[str, str] = read_beside(__file__)
+_ABBREVIATIONS, _HALF_ABBREVIATIONS = frozenset(_WORDS["always"].split()), frozenset(_WORDS["half"].split())
 _ENTRY = 8
 """Maximum length of a list entry's number."""
 _ENOUGH = 16

@@ -76,7 +76,7 @@ def locate(source: str | Path) -> Path:
     if name in SOURCES:
         raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
     if name in GROUPS:
-        raise InputError(f"{name!r} is several data sets; name one of {', '.join(GROUPS[name])}.")
+        raise InputError(f"{name!r} is a group of data sets; expected one of {', '.join(GROUPS[name])}.")
     known = ", ".join(("sample", *SOURCES))
     raise InputError(f"{path}: no such file. Give a file, or one of {known}.")
 

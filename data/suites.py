@@ -36,28 +36,28 @@ class Stop(Frozen):
     """Stopping rule: questions are asked in rounds until every verdict is decided (docs/stopping.md)."""
 
     when: Literal["decided", "ranked"] = Field(
-        "decided", description="decided: the threshold is excluded; ranked: every two models are told apart"
+        "decided", description="decided: the threshold is excluded; ranked: every pair of models is distinguished"
     )
-    alpha: float = Field(0.05, gt=0, lt=1, description="the chance of any false decision of the run")
+    alpha: float = Field(0.05, gt=0, lt=1, description="the probability of any false decision in the run")
     share: float | None = Field(
         None, gt=0, lt=1, description="of one sequence; default: equal shares of alpha over the run's sequences"
     )
-    first: int = Field(30, ge=1, description="questions before the first look")
-    most: int = Field(1000, ge=1, description="questions at most")
+    first: int = Field(30, ge=1, description="questions before the first check")
+    most: int = Field(1000, ge=1, description="maximum number of questions")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.first > self.most:
-            raise ValueError(f"first is {self.first}, expected at most as many as most ({self.most})")
+            raise ValueError(f"first ({self.first}) exceeds most ({self.most})")
         return self
 
 
 class Twins(Frozen):
     """Which renewed twins of each item are also asked (docs/twins.md); a list is short for the kinds."""
 
-    kinds: tuple[TwinKind, ...] = Field(min_length=1, description="what is renewed")
-    k: int = Field(1, ge=1, le=100, description="twins of each kind for an item")
-    seed: Seed = Field(0, description="what the twins are drawn from")
+    kinds: tuple[TwinKind, ...] = Field(min_length=1, description="what to renew")
+    k: int = Field(1, ge=1, le=100, description="number of twins of each kind per item")
+    seed: Seed = Field(0, description="random seed for the twins")
 
     @field_validator("kinds")
     @classmethod
@@ -84,13 +84,11 @@ class Suite(Frozen):
         default_factory=dict, description="several prompts by short names; each model × prompt is a target"
     )
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
-    score: tuple[str, ...] = Field((), description="the metrics that make the score; default: all")
+    score: tuple[str, ...] = Field((), description="metrics that make up the score; default: all")
     strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
-    threshold: Share | None = Field(
-        None, description="what the score must reach; default: it is measured and decides nothing"
-    )
+    threshold: Share | None = Field(None, description="minimum score to pass; default: measured, without a verdict")
     weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
-    repeats: int | None = Field(None, ge=1, description="how often each question is asked; default: the run's")
+    repeats: int | None = Field(None, ge=1, description="times each question is asked; default: the run's")
     gate_on: GateOn = Field(
         "mean",
         description="what the score is. mean: of all answers; pass_at_k: the share of questions of which at least "
@@ -105,9 +103,9 @@ class Suite(Frozen):
     temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
     twins: Twins | None = Field(
-        None, description="renewed items asked beside the items: numbers, names, order, format, language"
+        None, description="renewed items asked in addition to the items: numbers, names, order, format, language"
     )
-    responses_of: str = Field("", description="whose responses the data holds; default: named after the file")
+    responses_of: str = Field("", description="whose responses are in the data; default: the file's name")
 
     @field_validator("items", mode="before")
     @classmethod
@@ -158,12 +156,12 @@ class Suite(Frozen):
             raise ValueError(f"score names {missing[0]!r}, which is not among metrics ({', '.join(self.metrics)})")
         if self.twins and self.stop:
             raise ValueError(
-                "found both twins and stop: twins are pairs, and stop asks some of their originals only"
+                "found both twins and stop, expected one of them: stop asks only some of the originals"
             )
         if self.strata and len(self.scored_by) > 1:
-            raise ValueError(f"strata: {self.strata} goes with one metric in score, found {len(self.scored_by)}")
+            raise ValueError(f"strata: {self.strata} requires one metric in score, found {len(self.scored_by)}")
         if not self.scored_by:
-            raise ValueError("metrics: none is enabled that the score is made of; enable one")
+            raise ValueError("metrics: every metric of the score is disabled; enable one")
         return self
 
     @property

@@ -92,18 +92,13 @@ def _hash(kind: Any, name: str) -> str:
     return source_of(Module(found.module, found.path, found.home))
 
 
-def everything(_module: Module) -> bool:
-    """Accept any module."""
-    return True
-
-
-def source_of(module: Module, counts: Callable[[Module], bool] = everything) -> str:
+def source_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> str:
     """Hash a module with all relevant imports; the location of the files does not matter."""
     told = sorted(f"{path.name} {_digest(path)}" for path in files_of(module, counts))
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
 
 
-def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> list[Path]:
+def files_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> list[Path]:
     """Return the files of a module, its imports, and the other files that they read."""
     found = {module.path: module}
     due = [module]
@@ -116,14 +111,16 @@ def files_of(module: Module, counts: Callable[[Module], bool] = everything) -> l
     return sorted({*code, *_files_named(code)})
 
 
-@remembered
-def _digest(path: Path) -> str:
-    """Hash a file; '' if there is none, as for a module in an archive, which only its version identifies."""
+def digest(path: Path) -> str:
+    """Return a file's SHA-256; '' if there is none, as for a module in an archive."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
+
+
+_digest = remembered(digest)
 
 
 @remembered
@@ -223,7 +220,8 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
             for path, names in _files(folder, below):
-                if below in listed or any(one in literals or one.startswith(whole_folders) for one in names):
+                beside = path.suffix in literals and path.with_suffix(".py") in read  # it has a module's name
+                if below in listed or beside or any(n in literals or n.startswith(whole_folders) for n in names):
                     yield path
 
 
@@ -250,8 +248,6 @@ def names_of(path: Path, folder: Path) -> Iterator[str]:
     yield "/".join(parts)  # path: "en/claims/split.j2"
     if len(parts) > 1:
         yield "/".join(parts[1:])  # path below the first folder: "claims/split.j2"
-    if path.suffix and path.with_suffix(".py").is_file():
-        yield path.suffix  # only the extension, if it has the module's name: ".yaml"
     for n, part in enumerate(parts[:-1], 1):
         if _LANGUAGE.fullmatch(part):
             yield "/".join(parts[n:]).removesuffix(path.suffix)  # path below a language: "claims/split"

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from data.beside import read_beside
 from data.patterns import pattern
 
 Forms = Mapping[str, str]  # folded form of a name -> the name
@@ -14,14 +15,8 @@ Forms = Mapping[str, str]  # folded form of a name -> the name
 WORD = pattern(r"[^\W_]+")
 _INVISIBLE = pattern("[\u0301\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
 
-_DENIAL = (
-    "not isnt wasnt cannot cant neither nor never no non none nobody nothing except excluding excluded eliminated "
-    "eliminate besides unlikely wrong incorrect false untrue doubt doubtful hardly impossible unknown unclear "
-    "undetermined не нет ни никто никогда кроме помимо исключая исключаем исключить неверно неправильно неправда "
-    "отпадает выбывает исключена исключен исключается ложно маловероятно вряд едва сомневаюсь сомнительно "
-    "невозможно неизвестно неясно нельзя"
-)
-_DENIALS = frozenset(_DENIAL.split())
+_WORDS: Mapping[str, str] = read_beside(__file__)
+_DENIALS, _HANGING = frozenset(_WORDS["denials"].split()), frozenset(_WORDS["hanging"].split())
 _DENYING_PHRASE = pattern(
     r"n['’]t(?![^\W_])|(?<![^\W_])(?:(?:other|rather) than|instead of|(?:apart|aside) from|ruled? out|(?:is|"
     r"are) out|вместо|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+|ложн[^\W_]+)(?![^\W_])"
@@ -83,11 +78,6 @@ _VERB_DENIAL = pattern(
     r"incorrect|false|untrue|impossible|неверн[^\W_]+|неправильн[^\W_]+|ошибочн[^\W_]+))(?![^\W_])"
 )
 _JUST_NO = frozenset({"no", "nope", "нет"})
-_LAST_WORDS = (
-    "a an the than is are was be and or but so because since as of to in by for with that if not isn who which "
-    "also both then чем и или но а не что если так как потому поскольку это же для от к в во с со из по у о"
-)
-_HANGING = frozenset(_LAST_WORDS.split())
 _CLAUSE = 120
 _NAME_AND_VERB = 2
 

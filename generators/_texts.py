@@ -1,5 +1,6 @@
 """The texts that families draw from: `texts/<language>/<name>.yaml`, editable without knowing Python."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -14,14 +15,18 @@ FOLDER = Path(__file__).parent / "texts"
 SLOT = "\x00"  # placeholder for the text to insert
 
 
-def read(form: type[Form], name: str, language: str) -> Form:
-    """Return a file's texts in the family's form; callers should cache the result.
+def by_language(form: type[Form], name: str) -> Callable[[str], Form]:
+    """Return a function that returns a language's texts of a name, in the family's form; each is read once.
 
-    Raises:
-        ValidationError: the file does not have that form.
+    The function raises `ValidationError` if the file does not have that form.
     """
-    text = (FOLDER / language / f"{name}.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(form).validate_python(yaml.load(text, yaml.CSafeLoader))
+
+    @cache
+    def read(language: str) -> Form:
+        text = (FOLDER / language / f"{name}.yaml").read_text(encoding="utf-8")
+        return TypeAdapter(form).validate_python(yaml.load(text, yaml.CSafeLoader))
+
+    return read
 
 
 @cache

@@ -66,11 +66,7 @@ ROOMS_OF_NAMES = {
     "metrics/analysis/explainability.py",  # the keys of FINAL_RESULTS (SPEC 5)
 }
 NO_SUITE = {
-    *(
-        ("generators/exams/exam_bias.py", f"citation/{step}") for step in ("correctness", "support")
-    ),  # prompts' names
-    ("generators/exams/exam_correctness.py", "citation/correctness"),
-    ("generators/exams/exam_support.py", "citation/support"),
+    *(("generators/exams/world.py", f"citation/{step}") for step in ("correctness", "support")),  # prompts' names
     ("metrics/citation/source_lists.py", "citation"),  # a key that models write in their JSON
     ("tasks/runtime/logs.py", "basic_control"),  # the package's logger
     ("data/commands.py", "basic_control"),  # the package and its command

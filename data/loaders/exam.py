@@ -41,9 +41,11 @@ class Options(Frozen):
     )
     levels: tuple[str, ...] = Field(("easy", "medium", "hard"), min_length=1, description="of each family")
     languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
-    seed: Seed = Field(42, description="what the questions are drawn from")
-    data: tuple[str, ...] = Field((), description=f"sets that people labelled, fetched: {', '.join(SETS)}")
-    n_data: int = Field(100, ge=1, le=100_000, description="questions of each such set; all where there are fewer")
+    seed: Seed = Field(42, description="random seed for the questions")
+    data: tuple[str, ...] = Field((), description=f"human-labelled sets, already fetched: {', '.join(SETS)}")
+    n_data: int = Field(
+        100, ge=1, le=100_000, description="questions from each labelled set; all if there are fewer"
+    )
 
     @field_validator("data", mode="before")
     @classmethod
@@ -61,7 +63,7 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
     """Yield errors: unknown families, levels, languages and labelled sets, and families that are no exam."""
     for index, name in enumerate(options["data"]):
         if name not in SETS:
-            yield ("data", index), f"no labelled set {name!r}; expected some of {', '.join(SETS)}"
+            yield ("data", index), f"unknown labelled set {name!r}; expected some of {', '.join(SETS)}"
     for index, name in enumerate(options["families"]):
         try:
             unit = family(name)
@@ -69,7 +71,7 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
             yield ("families", index), str(error).rstrip(".")
             return
         if unit.balanced is None:
-            yield ("families", index), f"{name} is no family of the exam; expected some of {', '.join(NAMES)}"
+            yield ("families", index), f"{name} is not an exam family; expected some of {', '.join(NAMES)}"
             return
         if wrong := lacking(unit, options):
             yield wrong

@@ -19,7 +19,7 @@ Wrong = tuple[tuple[str | int, ...], str]
 def _distinct(values: Sequence[str]) -> Sequence[str]:
     """Refuse a duplicate name, whose items would count twice."""
     if repeated := sorted({value for value in values if values.count(value) > 1}):
-        raise ValueError(f"{repeated[0]!r} is listed twice; list each once")
+        raise ValueError(f"{repeated[0]!r} is listed twice")
     return values
 
 
@@ -30,7 +30,7 @@ class Options(Frozen):
     n_items: int = Field(10, ge=1, le=10_000_000, description="items for each family, level and language")
     levels: tuple[str, ...] = Field(("easy",), min_length=1, description="of each family")
     languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
-    seed: Seed = Field(42, description="what the items are drawn from")
+    seed: Seed = Field(42, description="random seed for the items")
     options: dict[str, dict[str, Any]] = Field(default_factory=dict, description="options of a family, by its name")
 
     _once = field_validator("levels", "languages", "families")(_distinct)
@@ -51,9 +51,9 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
             yield ("families", index), str(error).rstrip(".")
             return
         if unit.balanced is not None:
-            yield ("families", index), f"{unit.name} is of the judges' exam, which `basic-control exam` holds"
+            yield ("families", index), f"{unit.name} belongs to the judges' exam; run it with `basic-control exam`"
         if unit.name in found:
-            yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}; list each once"
+            yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}"
         found[unit.name] = unit
     for unit in found.values():
         if wrong := lacking(unit, options):
@@ -80,7 +80,7 @@ def _check_options(given: Mapping[str, Mapping[str, Any]]) -> Iterator[Wrong]:
             yield ("options", name), str(error).rstrip(".")
             continue
         if name != unit.name and unit.name in given:
-            yield ("options", name), f"{name!r} and {unit.name!r} are one family; give its options in one place"
+            yield ("options", name), f"{name!r} and {unit.name!r} are the same family; set its options in one place"
         known = names(unit.options)
         for option in own:
             if option not in known:

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.characters import storable
 from data.draw import Sampling, chosen
 from data.draw import source as random_source
 from data.errors import InputError
-from data.files import Row, rows
+from data.files import Row, as_text, rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sources import SAMPLES, given_file, locate
@@ -69,7 +68,7 @@ def questions(
     if without := sum(not one.facts["passages"] for one in kept):
         raise InputError(
             f"{path}: {without} of {len(kept)} questions have no passages "
-            "(NQ-open has none). Take `mode: closed_book`, or data with passages."
+            "(NQ-open has none). Use `mode: closed_book`, or data with passages."
         )
     return kept
 
@@ -86,7 +85,7 @@ def _convert(raw: Row, where: str, seed: int) -> Item | None:
         raise InputError(f"{where}: found columns {', '.join(map(str, raw))}; expected {_FORMS}.")
     question = _text(raw, "question", where)
     if not question.strip():
-        raise InputError(f"{where}: the question is empty; expected one to ask. Fill it in, or drop the row.")
+        raise InputError(f"{where}: empty question. Fill it in, or delete the row.")
     if form == "answer":
         return _item(question, _texts(raw, "answer", where))
     return _retrieved(raw, question, where, seed) if form == "ctxs" else _prepared(raw, question, where)
@@ -122,26 +121,17 @@ def _list(raw: Row, name: str, where: str) -> list[Any]:
     raise InputError(f"{where}, {name}: expected a list, found a {type(value).__name__}.")
 
 
-def _as_text(value: Any, where: str) -> str:
-    """Return a text or number as text, None as ''; lone surrogates, which no table can hold, as �."""
-    if isinstance(value, str | int | float):
-        return storable(str(value))
-    if value is None:
-        return ""
-    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
-
-
 def _text(raw: Row, name: str, where: str) -> str:
-    return _as_text(raw.get(name), f"{where}, {name}")
+    return as_text(raw.get(name), f"{where}, {name}") or ""
 
 
 def _texts(raw: Row, name: str, where: str) -> list[str]:
-    return [_as_text(one, f"{where}, {name}") for one in _list(raw, name, where)]
+    return [as_text(one, f"{where}, {name}") or "" for one in _list(raw, name, where)]
 
 
 def _passage(one: Any, where: str) -> dict[str, str]:
     given = one if isinstance(one, Mapping) else {"text": one}
-    return {part: _as_text(given.get(part), where) for part in ("title", "text")}
+    return {part: as_text(given.get(part), where) or "" for part in ("title", "text")}
 
 
 def _prepared(raw: Row, question: str, where: str) -> Item:

@@ -12,7 +12,7 @@ from pydantic import Field
 from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
-from data.files import Row, rows
+from data.files import Row, as_text, rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sources import SAMPLES, given_file
@@ -60,7 +60,7 @@ def questions(
     path = SAMPLE if str(source) == "sample" else Path(source)
     raw = list(rows(path))
     if not raw:
-        raise InputError(f"{path}: no row; expected columns {', '.join(required)}.")
+        raise InputError(f"{path}: no rows; expected columns {', '.join(required)}.")
     there = dict.fromkeys(name for row in raw for name in row)
     names = {ours: next((n for n in (ours, *others) if n in there), None) for ours, others in OTHER_NAMES.items()}
     if missing := [name for name in required if names.get(name) is None]:
@@ -71,29 +71,21 @@ def questions(
     found = [_question(row, f"{path}, row {number}", names) for number, row in enumerate(raw, 1)]
     kept = [one for one in found if not language or one.language == language]
     if not kept:
-        raise InputError(f"{path}: no row in language {language!r} among {len(found)}.")
+        raise InputError(f"{path}: no rows in language {language!r} among {len(found)}.")
     return kept
 
 
 def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
     taken = {ours: raw.get(name) if name else None for ours, name in names.items()}
-    texts = {name: _text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
+    texts = {name: as_text(taken[name], f"{where}, {name}") for name in ("question", "response", "reference")}
     contexts = _contexts(taken["retrieved_contexts"], where)
     if texts["response"] is None and not (texts["question"] or "").strip():
         raise InputError(
             f"{where}: found neither a question nor a response; expected a question to ask the models, or a "
-            "response to judge. Fill one in, or drop the row."
+            "response to judge. Fill one in, or delete the row."
         )
     stated, facts = storable(str(raw.get("language") or "")), {**texts, "retrieved_contexts": contexts}
     return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)
-
-
-def _text(value: Any, where: str) -> str | None:
-    if isinstance(value, str | bool | int | float):
-        return storable(str(value))
-    if value is None:
-        return None
-    raise InputError(f"{where}: expected a text, found a {type(value).__name__}.")
 
 
 def _contexts(value: Any, where: str) -> list[str]:
@@ -109,11 +101,9 @@ def _contexts(value: Any, where: str) -> list[str]:
                 break
     found = []
     for one in value if isinstance(value, list) else [value]:
-        text = one.get("text") if isinstance(one, Mapping) else one
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"{where}, retrieved_contexts: expected texts, found a {type(one).__name__}.")
+        text = as_text(one.get("text") if isinstance(one, Mapping) else one, f"{where}, retrieved_contexts")
         if text and text.strip():
-            found.append(storable(text))
+            found.append(text)
     return found
 
 

@@ -20,9 +20,9 @@ class Options(Frozen):
     data: str = Field(description="a JSONL, CSV, TSV or Parquet file, or the name of a fetched set")
     columns: dict[str, str] = Field(
         default_factory=dict,
-        description="our names for the file's columns, such as {question: ticket, answer: expected}; the others "
-        "keep theirs. `answer` is what is expected, `response` a reply given with the data, `language` the row's, "
-        "`id` what names its question in every run: unique in each language",
+        description="the file's columns by our names, such as {question: ticket, answer: expected}; other columns "
+        "keep their names. `answer` is the expected answer, `response` a recorded reply, `language` the row's "
+        "language, `id` a question's identifier across runs, unique within a language",
     )
     language: str = Field(
         "", description="only the rows of this language; or the language of rows without a column"
@@ -33,7 +33,7 @@ class Options(Frozen):
 def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
     if missing := [theirs for theirs in columns.values() if theirs not in raw]:
         there = ", ".join(map(str, raw))
-        raise InputError(f"{where}: found no column {missing[0]!r}, which `columns` names; there are {there}.")
+        raise InputError(f"{where}: column {missing[0]!r}, named in `columns`, not found; the row has {there}.")
     taken = set(columns.values())
     rest = {str(name): value for name, value in raw.items() if name not in taken and name not in columns}
     return {**{ours: raw[theirs] for ours, theirs in columns.items()}, **rest}
@@ -56,12 +56,12 @@ def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) 
     for number, _, found in listed:
         named, language = " ".join(_text(found["id"]).split()), str(found.get("language") or "")
         if not named:
-            raise InputError(f"{path}, row {number + 1}: found no id, expected one, since `columns` declares it.")
+            raise InputError(f"{path}, row {number + 1}: missing id; `columns` declares an id column.")
         if (first := seen.setdefault((language, named), number)) != number:
             spoken = f" in language {language!r}" if language else ""
             raise InputError(
-                f"{path}: the id {named!r} is in row {first + 1} and row {number + 1}; expected ids that are "
-                f"unique{spoken}. Make them so, or leave `id` out of `columns`: questions then go by their text."
+                f"{path}: duplicate id {named!r} in rows {first + 1} and {number + 1}; expected unique "
+                f"ids{spoken}. Fix them, or remove `id` from `columns` to identify questions by their text."
             )
     return {number: named for (_, named), number in seen.items()}
 
@@ -78,8 +78,8 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
         found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
         if missing := [name for name in required if name not in found]:
             raise InputError(
-                f"{path}: found no column {missing[0]!r}, which a metric of the suite needs; there are "
-                f"{', '.join(found)}. Name it under `columns`."
+                f"{path}: column {missing[0]!r}, required by a metric of the suite, not found; the file has "
+                f"{', '.join(found)}. Map it under `columns`."
             )
         language = str(found.get("language") or wanted or "en")
         if not wanted or language == wanted:
@@ -87,7 +87,7 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     declared = _declared(listed, path) if "id" in options["columns"] else {}
     if not listed:
         kept = f" in language {wanted!r}" if wanted else ""
-        raise InputError(f"{path}: found no row{kept}; expected one question a row.")
+        raise InputError(f"{path}: no rows{kept}; expected one question per row.")
     for place in choose(len(listed), **options["sample"]):
         number, language, found = listed[place]
         yield Item(

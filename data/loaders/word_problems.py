@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, rows
@@ -28,7 +29,7 @@ class Options(Frozen):
     """Which problems."""
 
     data: str = Field("sample", description="`sample` (shipped), `gsm8k`, `mgsm_en` … (fetched), or a file")
-    language: Literal["", "en", "ru", "zh"] = Field("", description="of the questions; default: the data's own")
+    language: Literal["", "en", "ru", "zh"] = Field("", description="only questions in this language; default: all")
     sample: Sampling = Sampling()
 
 
@@ -58,8 +59,8 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
     if not kept:
         has = ", ".join(sorted({one.language for one in found}))
         raise InputError(
-            f"{path}: no problem in language {language!r} among {len(found)} (there are: {has}). "
-            "Set `language` to one that is there."
+            f"{path}: no problems in language {language!r} among {len(found)} (found: {has}). "
+            "Set `language` to one of these."
         )
     return kept
 
@@ -69,28 +70,24 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
-        raise InputError(f"{where}: found no question, expected a text in column question.")
+        raise InputError(f"{where}: no question; expected text in column question.")
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
         told = answer if value is None or value == "" else value
         told = int(told) if isinstance(told, float) and told.is_integer() else told
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
-    try:
-        f"{question}{reference}".encode()
-    except UnicodeEncodeError as error:  # JSON escapes may contain a lone surrogate
-        raise InputError(f"{where}: found half a surrogate pair (\\ud800 … \\udfff), expected text.") from error
     found = final_number(reference)
     if found is None:
         raise InputError(
-            f"{where}: found no final answer, expected a line `{_MARKER} number` in column answer, or a number "
+            f"{where}: no final answer; expected a line `{_MARKER} number` in column answer, or a number "
             "in column answer_number."
         )
     stated = str(raw.get("language") or "")
     return Item(
         "",
         found.text,
-        {"question": question.strip(), "reference": reference},
+        {"question": storable(question.strip()), "reference": storable(reference)},
         template=str(raw.get("template") or ""),
         language=stated or _language(question, path),
         stated_language=stated,

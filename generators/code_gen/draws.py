@@ -1,21 +1,16 @@
 """Draw constants and arguments for the levels' files; faster than Random.randint and choice."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
+from data.beside import read_beside
+
 T = TypeVar("T")
 
-WORDS = (
-    "apple", "bread", "candle", "door", "eagle", "forest", "garden", "hill", "island", "jacket", "kettle", "lamp",
-    "meadow", "needle", "ocean", "pepper", "quilt", "river", "saddle", "table", "umbrella", "valley", "window",
-    "yellow", "zebra", "anchor", "bottle", "copper", "dragon", "engine", "feather", "glass", "hammer", "ivory",
-    "jungle", "kitten", "ladder", "mirror", "noodle", "orange", "pillow", "rabbit", "silver", "tunnel", "violet",
-    "wagon", "boot", "coffee", "moss", "tree",
-)  # fmt: skip
-SEPARATORS = ("-", "+", "/", "::", "_", "=", ".", "|", "~", "->", ", ", "; ")
-OPENINGS = ("Hello, ", "Dear ", "Hi, ", "Good morning, ", "Welcome, ", "Thank you, ", "<<", "[", "To: ", "Order: ")
-CLOSINGS = ("!", "!!", "?", ".", " :)", ">>", "]", " and friends", ", please", " (new)")
+_TABLES: Mapping[str, Sequence[str]] = read_beside(__file__)
+WORDS, SEPARATORS = _TABLES["words"], _TABLES["separators"]
+OPENINGS, CLOSINGS = _TABLES["openings"], _TABLES["closings"]
 COSTS = tuple(
     (insert, delete, replace)
     for insert in range(2, 7)

@@ -67,16 +67,12 @@ def generate(
     traps = draft.distract(distractors) if distractors else {}
     text = draft.text()
     before, after = frame("data_extraction/task", language, country=_COUNTRIES[language][draft.region])
-    emails, phones, dates = map(sorted, draft.found)
-    # They need no escaping, and json.dumps is four times as slow.
-    listed = ['["' + '", "'.join(values) + '"]' if values else "[]" for values in (emails, phones, dates)]
+    entities = {kind: sorted(found) for kind, found in zip(KINDS, draft.found, strict=True)}
     return Item(
         prompt=f"{before}{text}{after}",
-        answer='{{"emails": {}, "phones": {}, "dates": {}}}'.format(*listed),
+        answer=json.dumps(entities),
         facts={
-            "emails": emails,
-            "phones": phones,
-            "dates": dates,
+            **entities,
             "region": draft.region,
             "language": language,
             "text": text,
@@ -125,7 +121,7 @@ class _Reading:
         if kind == "emails":
             return read_email(text)
         if kind == "phones":
-            return read_phone(text, self.region, self.expected["phones"])
+            return read_phone(text, self.region)
         value = read_date(text, self.region, self.language)
         if value is None and text and self.slow_reads > 0:
             self.slow_reads -= 1

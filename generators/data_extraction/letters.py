@@ -7,13 +7,11 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from generators._texts import read
+from generators._texts import by_language
 from generators.data_extraction.entities import (
-    ABROAD,
-    CODES,
     KINDS,
     MONTHS,
-    PHONE_FORMS,
+    REGIONS,
     draw_date,
     draw_email,
     draw_phone,
@@ -64,10 +62,8 @@ class Language:
     signs: tuple[str, ...]
 
 
-@cache
-def correspondence(language: str) -> Language:
-    """Return the material for a language's texts."""
-    return read(Language, "data_extraction", language)
+correspondence = by_language(Language, "data_extraction")
+"""The material for a language's texts."""
 
 
 @cache
@@ -101,18 +97,6 @@ def _in_russian(latin: tuple[str, str]) -> Person:
     return Person(f"{n} {family}", f"{d} {family}{cases[0]}", f"{i} {family}{cases[1]}", n, ending, latin)
 
 
-@cache
-def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]]:
-    """Return each entity kind's sentences: text before it, text after it, and whether they also name somebody.
-
-    They are split at the entity because joining is faster than formatting.
-    """
-    words = correspondence(language)
-    dates = next(one.dates for one in words.scenarios if one.name == scenario)
-    parts = [[one.partition("{e}") for one in listed] for listed in (words.emails, words.phones, dates)]
-    return [[(before, after, "{" in before + after) for before, _, after in listed] for listed in parts]
-
-
 class LetterDraft:
     """A text under construction: its sentences, and their entities by kind in the order of `KINDS`."""
 
@@ -131,7 +115,7 @@ class LetterDraft:
         self.lines: list[str] = []
         self.again: list[tuple[str, str]] = []
         self.scenario = self.words.scenarios[int(draw() * len(self.words.scenarios))]
-        self.sentences = _sentences(language, self.scenario.name)
+        self.sentences = (self.words.emails, self.words.phones, self.scenario.dates)
         self.turn = int(draw() * 8)
 
     def _person(self) -> Person:
@@ -140,7 +124,8 @@ class LetterDraft:
     def add(self, kind: int) -> None:
         """Add a sentence with a new entity; duplicates are drawn again."""
         choices, found = self.sentences[kind], self.found[kind]
-        before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
+        sentence = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
+        named = sentence.count("{") > 1
         person = self._person() if named or kind == _EMAILS else None
         while True:
             if person and kind == _EMAILS:
@@ -153,7 +138,7 @@ class LetterDraft:
         self.written.append(written)
         if other:
             self.again.append((KINDS[kind], other))
-        line = before + written + after
+        line = sentence.replace("{e}", written)
         if named and person:
             line = line.format(n=person.n, d=person.d, i=person.i, a=person.a)
         self.lines.append(line)
@@ -168,14 +153,14 @@ class LetterDraft:
     def _phone(self) -> tuple[str, str, str]:
         region = self.region
         if self.twists and self.rng.random() < _FROM_ABROAD:
-            region, form = ABROAD[region]
+            region, form = REGIONS[region].abroad
             groups = draw_phone(self.rng, region)
-            return form % groups, "", CODES[region] + "".join(groups)
+            return form % groups, "", REGIONS[region].code + "".join(groups)
         groups = draw_phone(self.rng, region)
-        forms = PHONE_FORMS[region]
+        forms = REGIONS[region].phones
         turn = int(self.rng.random() * len(forms))
         other = forms[(turn + 1) % len(forms)] % groups if self.twists else ""
-        return forms[turn] % groups, other, CODES[region] + "".join(groups)
+        return forms[turn] % groups, other, REGIONS[region].code + "".join(groups)
 
     def _date(self) -> tuple[str, str, str]:
         y, m, d = when = draw_date(self.rng)

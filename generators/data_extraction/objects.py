@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from data.beside import read_beside
 from data.json_reply import Grammar, NotJson
 from data.patterns import pattern
 from generators.data_extraction.entities import KINDS
@@ -103,23 +104,10 @@ def _begins(text: str, position: int) -> bool:
     return text[colon : colon + 1] in {":", "："}
 
 
-_TYPE_KEYS = frozenset({"type", "kind", "category", "label", "entity_type", "тип", "вид"})
-_VALUE_KEYS = frozenset(
-    {"value", "values", "text", "entity", "content", "normalized", "normalised", "original", "raw", "iso", "e164"}
-    | {"email", "address", "phone", "number", "date", "значение", "текст"}
-)
-_TYPES = {"mail": "emails", "почт": "emails", "phone": "phones", "tel": "phones", "тел": "phones", "date": "dates"}
-_TYPES["дат"] = "dates"
-_NAMES = {
-    "emails": "email|e mail|mail|email address|e mail address|emails|e mails|mails|email addresses|"
-    "e mail addresses|почта|почты|электронная почта|электронные почты|адрес электронной почты|"
-    "адреса электронной почты|электронный адрес|электронные адреса|почтовые адреса|имейл|имейлы|емейл|емейлы|"
-    "email адрес|email адреса|e mail адрес|e mail адреса",
-    "phones": "phone|phones|phone number|phone numbers|telephone|telephones|telephone number|telephone numbers|tel|"
-    "телефон|телефоны|номер телефона|номера телефонов|номера телефона|телефонный номер|телефонные номера",
-    "dates": "date|dates|дата|даты",
-}
-_KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
+_TABLES = read_beside(__file__)
+_TYPES: Mapping[str, str] = _TABLES["types"]
+_TYPE_KEYS, _VALUE_KEYS = frozenset[str](_TABLES["type_keys"]), frozenset[str](_TABLES["value_keys"])
+_KINDS = {name: kind for kind, names in _TABLES["names"].items() for name in names}
 _NUMBERED = pattern(r"[\W_]*\d{0,2}$")
 _GAP = pattern(r"[\W_]+")
 _DATES = (("year", "month", "day"), ("год", "месяц", "день"))
@@ -128,7 +116,7 @@ _DATES = (("year", "month", "day"), ("год", "месяц", "день"))
 def _kind(key: str) -> str:
     """Return the kind that a key names, singular or plural, English or Russian; else the key in lower case."""
     said = key.strip().lower()
-    return said if said in KINDS else _KINDS.get(_GAP.sub(" ", _NUMBERED.sub("", said)).strip(), said)
+    return _KINDS.get(_GAP.sub(" ", _NUMBERED.sub("", said)).strip(), said)
 
 
 def _kinds(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from data.exam import AGAIN, ORDER, PLAIN, REWORDED
-from data.records import Family, Item
+from data.records import Item
 from generators.exams import (
     exam_chain,
     exam_correctness,
@@ -36,6 +36,7 @@ from generators.exams.world import (
     ask,
     draw_building,
     draw_value,
+    exam_family,
     examine,
     far_value,
     join,
@@ -233,9 +234,8 @@ def _two_dated(rng: Random, facts: int) -> list[str]:
 
 
 class _Step(NamedTuple):
-    """A probed step: its prompt, its possible truths, and how to draw a question."""
+    """A probed step: its possible truths, and how to draw a question."""
 
-    prompt: str
     truths: tuple[str, ...]
     draw: Callable[[Random, Building, str], Drawn]
     relations: Callable[[Random, int], Sequence[str]]
@@ -250,17 +250,15 @@ def _any(rng: Random, facts: int) -> Sequence[str]:
 
 
 STEPS: Mapping[str, _Step] = {
-    "split": _Step("claims/split", ("",), _split, _named),
-    "entails": _Step("claims/entails", ("",), _entails, _any),
-    "support": _Step("citation/support", tuple(exam_support.LABELS), _support, _any),
-    "correctness": _Step("citation/correctness", exam_correctness.GRADES, _correctness, _two_dated),
-    "groundedness": _Step(
-        "groundedness/rate", exam_groundedness.RATINGS, _groundedness, lambda rng, _: _any(rng, 5)
-    ),
+    "split": _Step(("",), _split, _named),
+    "entails": _Step(("",), _entails, _any),
+    "support": _Step(tuple(exam_support.LABELS), _support, _any),
+    "correctness": _Step(exam_correctness.GRADES, _correctness, _two_dated),
+    "groundedness": _Step(exam_groundedness.RATINGS, _groundedness, lambda rng, _: _any(rng, 5)),
     # Only ratings that can move either way.
-    "rubric": _Step("rubric/rate", ("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)),
-    "chain": _Step("chain/find", ("none", "wrong"), _chain, _any),
-    "preference": _Step("preference/compare", exam_preference.TRUTHS, _preference, _named),
+    "rubric": _Step(("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)),
+    "chain": _Step(("none", "wrong"), _chain, _any),
+    "preference": _Step(exam_preference.TRUTHS, _preference, _named),
 }
 """The judged steps by their exams' names."""
 
@@ -273,7 +271,7 @@ def generate(rng: Random, *, language: str, facts: int, step: str = "", truth: s
     building = draw_building(rng, language, home.relations(rng, facts))
     forms, expected, more = home.draw(rng, building, truth)
     more = {"kind": step, "wanted": {}, "world": [building.as_dict()], **more}
-    return examine(step, home.prompt, language, forms, expected, **more)
+    return examine(step, language, forms, expected, **more)
 
 
 def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
@@ -286,12 +284,4 @@ def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
     ]
 
 
-UNIT = Family(
-    name="exam_bias",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    balanced=balanced,
-    titles={"en": "Exam: bias probes", "ru": "Экзамен: предвзятость"},
-)
+UNIT = exam_family("bias", 2, LEVELS, generate, balanced, en="Exam: bias probes", ru="Экзамен: предвзятость")

@@ -8,13 +8,12 @@ Source: ours; the kinds of error after Zeng et al. 2024 (MR-GSM8K).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
-from generators._texts import read as read_texts
-from generators.exams.world import LANGUAGES, examine
+from data.records import Item
+from generators._texts import by_language
+from generators.exams.world import exam_family, examine
 
 _WRONG = {"relation": "left", "swapped": "more", "entity": "sold", "forgotten": "sold", "unit": "paid"}
 KINDS = tuple(_WRONG)
@@ -39,9 +38,7 @@ class ChainWords:
     steps: Mapping[str, tuple[str, str]]
 
 
-@cache
-def _words(language: str) -> ChainWords:
-    return read_texts(ChainWords, "exam_chain", language)
+_words = by_language(ChainWords, "exam_chain")
 
 
 Line = tuple[str, int, str, int, int]
@@ -107,7 +104,7 @@ def generate(rng: Random, *, language: str, later: bool, bare: bool, truth: str 
     kind = truth or rng.choice(("none", *KINDS))
     ways, first = forms(rng, language, kind, later=later)
     truth = "none" if kind == "none" else "wrong"
-    return examine("chain", "chain/find", language, {"1": ways[bare]}, truth, kind=kind, first=first)
+    return examine("chain", language, {"1": ways[bare]}, truth, kind=kind, first=first)
 
 
 def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
@@ -115,12 +112,6 @@ def balanced(_level: Mapping[str, Any], n: int) -> list[dict[str, str]]:
     return [{"truth": truth} for at in range(n) for truth in ("none", KINDS[at % len(KINDS)])]
 
 
-UNIT = Family(
-    name="exam_chain",
-    version=1,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: first wrong step", "ru": "Экзамен: первый неверный шаг"},
-    balanced=balanced,
+UNIT = exam_family(
+    "chain", 1, LEVELS, generate, balanced, en="Exam: first wrong step", ru="Экзамен: первый неверный шаг"
 )

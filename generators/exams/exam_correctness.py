@@ -12,9 +12,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.world import (
-    LANGUAGES,
     NAMED,
     RELATIONS,
     Building,
@@ -22,6 +21,7 @@ from generators.exams.world import (
     ask,
     draw_building,
     draw_value,
+    exam_family,
     examine,
     far_value,
     in_turn,
@@ -111,7 +111,6 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
     }
     return examine(
         "correctness",
-        "citation/correctness",
         language,
         {"answer": values},
         truth,
@@ -122,12 +121,12 @@ def generate(rng: Random, *, language: str, ways: tuple[str, ...], spare: int, t
     )
 
 
-UNIT = Family(
-    name="exam_correctness",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: answers against gold", "ru": "Экзамен: ответы и эталон"},
-    balanced=in_turn(*GRADES),
+UNIT = exam_family(
+    "correctness",
+    2,
+    LEVELS,
+    generate,
+    in_turn(*GRADES),
+    en="Exam: answers against gold",
+    ru="Экзамен: ответы и эталон",
 )

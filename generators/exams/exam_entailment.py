@@ -12,15 +12,15 @@ from random import Random
 from typing import Any
 
 from data.draw import source
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.world import (
     CHANGES,
     CONTRADICTED,
-    LANGUAGES,
     NEUTRAL,
     SUPPORTED,
     Claim,
     draw_claim,
+    exam_family,
     examine,
     join,
     shuffled,
@@ -62,7 +62,6 @@ def generate(
     }
     return examine(
         "entails",
-        "claims/entails",
         language,
         {"response": values},
         {str(n): one.truth for n, one in enumerate(listed, 1)},
@@ -80,12 +79,4 @@ def balanced(level: Mapping[str, Any], n: int) -> list[dict[str, list[str]]]:
     return [{"truths": listed[at : at + level["claims"]]} for at in range(0, len(listed), level["claims"])]
 
 
-UNIT = Family(
-    name="exam_entailment",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: entailment", "ru": "Экзамен: следование"},
-    balanced=balanced,
-)
+UNIT = exam_family("entails", 2, LEVELS, generate, balanced, en="Exam: entailment", ru="Экзамен: следование")

@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.world import (
     CONTRADICTED,
-    LANGUAGES,
     NEUTRAL,
     RELATIONS,
     SUPPORTED,
     Claim,
     draw_building,
     draw_claim,
+    exam_family,
     examine,
     in_turn,
     join,
@@ -69,7 +69,6 @@ def generate(
     values = {"question": "", "response": join(language, [one.text for one in listed]), "contexts": contexts}
     return examine(
         "groundedness",
-        "groundedness/rate",
         language,
         {"rating": values},
         truth,
@@ -79,12 +78,6 @@ def generate(
     )
 
 
-UNIT = Family(
-    name="exam_groundedness",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: groundedness", "ru": "Экзамен: обоснованность"},
-    balanced=in_turn(*RATINGS),
+UNIT = exam_family(
+    "groundedness", 2, LEVELS, generate, in_turn(*RATINGS), en="Exam: groundedness", ru="Экзамен: обоснованность"
 )

@@ -9,8 +9,8 @@ Source: ours.
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
-from generators.exams.world import LANGUAGES, NAMED, ask, draw_building, examine, in_turn, other_value, state
+from data.records import Item
+from generators.exams.world import NAMED, ask, draw_building, exam_family, examine, in_turn, other_value, state
 
 BETTER, TIE, WORSE = TRUTHS = ("better", "tie", "worse")
 LEVELS: dict[str, dict[str, Any]] = {
@@ -45,7 +45,6 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
     shared = {"question": ask(building, right), "reference": state(building, right), "criteria": ""}
     return examine(
         "preference",
-        "preference/compare",
         language,
         {"ab": {**shared, "first": first, "second": second}, "ba": {**shared, "first": second, "second": first}},
         truth,
@@ -55,12 +54,6 @@ def generate(rng: Random, *, language: str, facts: int, wrong: int, restyled: bo
     )
 
 
-UNIT = Family(
-    name="exam_preference",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: preference", "ru": "Экзамен: предпочтение"},
-    balanced=in_turn(*TRUTHS),
+UNIT = exam_family(
+    "preference", 2, LEVELS, generate, in_turn(*TRUTHS), en="Exam: preference", ru="Экзамен: предпочтение"
 )

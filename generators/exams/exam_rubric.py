@@ -8,12 +8,12 @@ Source: ours.
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.world import (
-    LANGUAGES,
     NAMED,
     ask,
     draw_building,
+    exam_family,
     examine,
     in_turn,
     other_value,
@@ -57,7 +57,6 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: 
     }
     return examine(
         "rubric",
-        "rubric/rate",
         language,
         {"rating": values},
         str(LO + right),
@@ -67,12 +66,6 @@ def generate(rng: Random, *, language: str, wrong: bool, restyled: bool, truth: 
     )
 
 
-UNIT = Family(
-    name="exam_rubric",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: rubric", "ru": "Экзамен: оценка по критериям"},
-    balanced=in_turn(*RATINGS),
+UNIT = exam_family(
+    "rubric", 2, LEVELS, generate, in_turn(*RATINGS), en="Exam: rubric", ru="Экзамен: оценка по критериям"
 )

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.world import (
-    LANGUAGES,
     NAMED,
     Building,
     draw_building,
+    exam_family,
     examine,
     join,
     phrase,
@@ -56,7 +56,6 @@ def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     values = {"text": join(language, [sentence(language, one) for one in said]), "question": ""}
     return examine(
         "split",
-        "claims/split",
         language,
         {"response": values},
         facts_of(building, listed),
@@ -65,12 +64,12 @@ def generate(rng: Random, *, language: str, facts: int, joined: int) -> Item:
     )
 
 
-UNIT = Family(
-    name="exam_splitting",
-    version=1,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    balanced=lambda _, n: [{}] * n,
-    titles={"en": "Exam: claim splitting", "ru": "Экзамен: разбиение на утверждения"},
+UNIT = exam_family(
+    "split",
+    1,
+    LEVELS,
+    generate,
+    lambda _, n: [{}] * n,
+    en="Exam: claim splitting",
+    ru="Экзамен: разбиение на утверждения",
 )

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from data.records import Family, Item
+from data.records import Item
 from generators.exams.exam_entailment import EASY, MEDIUM
 from generators.exams.world import (
     CONTRADICTED,
-    LANGUAGES,
     NEUTRAL,
     SUPPORTED,
     draw_claim,
+    exam_family,
     examine,
     in_turn,
     join,
@@ -46,7 +46,6 @@ def generate(
     values = {"kind": "passage", "content": join(language, told), "claim": one.text, "context": one.text}
     return examine(
         "support",
-        "citation/support",
         language,
         {"0": values},
         LABELS[one.truth],
@@ -56,12 +55,6 @@ def generate(
     )
 
 
-UNIT = Family(
-    name="exam_support",
-    version=2,
-    levels=LEVELS,
-    generate=generate,
-    languages=LANGUAGES,
-    titles={"en": "Exam: cited support", "ru": "Экзамен: опора на источник"},
-    balanced=in_turn(*LABELS),
+UNIT = exam_family(
+    "support", 2, LEVELS, generate, in_turn(*LABELS), en="Exam: cited support", ru="Экзамен: опора на источник"
 )

@@ -6,29 +6,58 @@ the facts by separate rules. `metrics.exam` scores the replies.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
 from data.draw import canonical
-from data.exam import EXAM, KIND, QUESTIONS, TRUTH
-from data.records import Item
-from generators._texts import read
+from data.exam import EXAM, KIND, QUESTIONS, TRUTH, family_of
+from data.records import Family, Item
+from generators._texts import by_language
 from prompts import render
 
 Value = int | str | list[int]
 Values = Mapping[str, Any]
+Balanced = Callable[[Values, int], Sequence[Values]]
 LANGUAGES = ("en", "ru", "zh")
 RELATIONS = ("founded", "city", "height", "visitors", "architect", "holiday", "material", "rooms", "cause")
 NAMED = RELATIONS[:7]  # the relations whose value alone identifies them in a sentence
+TEMPLATES: Mapping[str, str] = {
+    "split": "claims/split",
+    "entails": "claims/entails",
+    "support": "citation/support",
+    "correctness": "citation/correctness",
+    "groundedness": "groundedness/rate",
+    "rubric": "rubric/rate",
+    "chain": "chain/find",
+    "preference": "preference/compare",
+}
+"""The prompts of the judged steps, by their exams' names."""
 MARK = "exam"  # the code of the fences in an item's own prompt; judges' prompts have their own
 
 
-def examine(
-    exam: str, template: str, language: str, questions: Mapping[str, Values], truth: Any, **facts: Any
-) -> Item:
+def exam_family(
+    exam: str,
+    version: int,
+    levels: Mapping[str, Mapping[str, Any]],
+    generate: Callable[..., Item],
+    balanced: Balanced,
+    **titles: str,
+) -> Family:
+    """Return the family of an exam, which is there in every language; `titles` are by language."""
+    return Family(
+        name=family_of(exam),
+        version=version,
+        levels=levels,
+        generate=generate,
+        languages=LANGUAGES,
+        titles=titles,
+        balanced=balanced,
+    )
+
+
+def examine(exam: str, language: str, questions: Mapping[str, Values], truth: Any, **facts: Any) -> Item:
     """Make an item of questions with a known truth; its prompt joins the judge's own prompts for all of them."""
-    prompts = [render(template, language, **values, mark=MARK) for values in questions.values()]
+    prompts = [render(TEMPLATES[exam], language, **values, mark=MARK) for values in questions.values()]
     listed = [{"key": key, "values": dict(values)} for key, values in questions.items()]
     return Item(
         prompt="\n\n".join(dict.fromkeys(prompts)),
@@ -38,7 +67,7 @@ def examine(
     )
 
 
-def in_turn(*truths: str) -> Callable[[Mapping[str, Any], int], list[dict[str, str]]]:
+def in_turn(*truths: str) -> Balanced:
     """Return a family's `balanced`: each truth n times, in turn; a larger n starts with the same questions."""
     return lambda _, n: [{"truth": truth} for _ in range(n) for truth in truths]
 
@@ -74,10 +103,8 @@ class BuildingWords:
     preferred: str
 
 
-@cache
-def words(language: str) -> BuildingWords:
-    """Return a language's words."""
-    return read(BuildingWords, "exam", language)
+words = by_language(BuildingWords, "exam")
+"""A language's words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import NamedTuple, TypeVar
 
+from data.beside import read_beside
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators._texts import read
+from generators._texts import by_language
 from prompts import render
 
 BASIC = ("reverse", "count_vowels", "wrap", "upper")
@@ -31,26 +32,16 @@ _CODE_LETTERS = {"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФ
 VOWELS: Mapping[str, str] = {"en": "aeiou", "ru": "аеёиоуыэюя"}
 
 _DIGIT = pattern(r"[0-9]")
-_LOOSE = {language: re.compile(rf"[-0-9\s{vowels}]+") for language, vowels in VOWELS.items()}
-_LOOSE_NUMBERS = pattern(r"[-0-9\s]+")
 _DOUBLED = {
     language: {ord(letter): letter * 2 for letter in vowels + vowels.upper()} for language, vowels in VOWELS.items()
 }
-_LABEL_WORDS = (
-    "the|my|your|final|finished|resulting|resultant|transformed|modified|processed|converted|complete|completed|"
-    "result|results|output|answer|text|string|response|reply|solution|sentence|version|"
-    "итоговый|итоговая|конечный|окончательный|финальный|готовый|полученный|получившийся|преобразованный|"
-    "обработанный|изменённый|измененный|результат|текст|ответ|вывод|итог|строка|предложение|мой|ваш"
-)
-_LABEL_NOUNS = (
-    "results?|output|answer|text|string|response|reply|solution|sentence|version|"
-    "результат|текст|ответ|вывод|итог|строка|предложение"
-)
+_TABLES: Mapping[str, str] = read_beside(__file__)
+_WORDS, _NOUNS = _TABLES["words"].replace(" ", "|"), _TABLES["nouns"].replace(" ", "|")
 _INNER = r"(?P<inner>.+)"
 # Result: … | **Final text:** … | ### Результат, and the text on the next line
 _LABEL = (
-    rf"[#>*_ ]{{0,6}}(?={_LABEL_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_LABEL_NOUNS})(?![^\W_]))"
-    rf"(?:{_LABEL_WORDS})(?: (?:{_LABEL_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
+    rf"[#>*_ ]{{0,6}}(?={_WORDS})(?=[^:：\n]{{0,80}}(?<![^\W_])(?:{_NOUNS})(?![^\W_]))"
+    rf"(?:{_WORDS})(?: (?:{_WORDS})){{0,3}}[*_]{{0,3}} ?(?:[:：][*_]{{0,3}}|[—–=]|(?=\n)){_INNER}"
 )
 _WRAPPINGS = tuple(
     pattern(each, re.DOTALL | re.IGNORECASE)
@@ -80,9 +71,8 @@ class SentenceWords(NamedTuple):
     mark: Sequence[str]
 
 
-def parts(language: str) -> dict[str, list[str]]:
-    """Return a language's words by part of speech."""
-    return read(dict[str, list[str]], "sentences", language)
+parts = by_language(dict[str, list[str]], "sentences")
+"""A language's words by part of speech."""
 
 
 @cache
@@ -251,8 +241,7 @@ def _mistake(item: Item, given: str, expected: str) -> str:
         return "no command was carried out"
     if name := skips(text, commands, item.language).get(given):
         return f"a command was skipped: {name}"
-    loose = _LOOSE[item.language] if "double_vowels" in commands else _LOOSE_NUMBERS
-    if _may_be_reordered(given, expected, loose) and given in reorders(text, commands, item.language):
+    if given in reorders(text, commands, item.language):
         return "commands in another order"
     return _slip_of_the_pen(given, expected, commands)
 
@@ -266,16 +255,6 @@ def _slip_of_the_pen(given: str, expected: str, commands: Sequence[str]) -> str:
 
     slight = Levenshtein.distance(given, expected, score_cutoff=_SLIGHT) <= _SLIGHT
     return "differs in a character or two" if slight else "differs"
-
-
-def _may_be_reordered(given: str, expected: str, loose: re.Pattern[str]) -> bool:
-    """Return whether two texts have the same characters in any order and case, except the loose ones.
-
-    All orders of the commands give the same characters, except digits, spaces, hyphens, and vowels where they may
-    be doubled once or twice, in tags. Trying the orders takes twenty times as long.
-    """
-    one, other = loose.sub("", given.lower()), loose.sub("", expected.lower())
-    return len(one) == len(other) and sorted(one) == sorted(other)
 
 
 def skips(text: str, commands: tuple[str, ...], language: str) -> Mapping[str, str]:
@@ -303,11 +282,6 @@ def _orders(commands: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         order = list(commands)
         order[first], order[second] = order[second], order[first]
         yield tuple(order)
-
-
-def reference(item: Item) -> str:
-    """Return the expected text."""
-    return item.answer
 
 
 def _miscounted(item: Item, off: int) -> str:
@@ -361,7 +335,7 @@ UNIT = Family(
     languages=("en", "ru"),
     seed_id="t02_instructions",
     titles={"en": "Instructions", "ru": "Инструкции"},
-    reference=reference,
+    reference=lambda item: item.answer,
     near_misses=near_misses,
     verifier_version=3,
     scale=SCALE,

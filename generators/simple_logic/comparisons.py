@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from generators._texts import read
+from generators._texts import by_language
 from generators.simple_logic.people import Gender, cases, genders
 
 
@@ -45,10 +45,8 @@ class ComparisonTexts(NamedTuple):
     in_english: tuple[int, ...]
 
 
-@cache
-def texts(language: str) -> ComparisonTexts:
-    """Return the words of a language."""
-    return read(ComparisonTexts, "simple_logic", language)
+texts = by_language(ComparisonTexts, "simple_logic")
+"""The words of a language."""
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from generators._texts import read
+from generators._texts import by_language
 
 Gender = Literal["f", "m"]
 
@@ -23,11 +23,13 @@ _ENDINGS = (
 _STEMS = {"Павел": "Павл", "Пётр": "Петр"}
 
 
+_by_gender = by_language(dict[Gender, list[str]], "names")
+
+
 @cache
 def genders(language: str) -> Mapping[str, Gender]:
     """Return the names of a language, each with its gender."""
-    by_gender = read(dict[Gender, list[str]], "names", language)
-    return {name: gender for gender, listed in by_gender.items() for name in listed}
+    return {name: gender for gender, listed in _by_gender(language).items() for name in listed}
 
 
 @cache

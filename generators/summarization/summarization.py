@@ -4,14 +4,13 @@ Source: seed 001, category 5 ('extractive summarization'); the texts and the rul
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
 from generators._naming import ALL_BUT, IDIOM, WHAT, denies
-from generators._texts import frame, read
+from generators._texts import by_language, frame
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
 NEAR = 0.8  # similarity from which a reply counts as a changed copy of that sentence
@@ -73,10 +72,8 @@ class TopicTexts(NamedTuple):
     topics: tuple[Topic, ...]
 
 
-@cache
-def texts(language: str) -> TopicTexts:
-    """Return a language's texts."""
-    return read(TopicTexts, "summarization", language)
+texts = by_language(TopicTexts, "summarization")
+"""A language's texts."""
 
 
 def _shuffle(rng: Random, parts: list[Any]) -> list[Any]:
@@ -131,12 +128,6 @@ def normalise(text: str) -> str:
         text = _FOLDED.sub(lambda sign: _FOLDS.get(sign[0], ""), text)
     text = text.replace("'", '"').replace("`", '"')
     return " ".join(text.split())
-
-
-@lru_cache(maxsize=4096)
-def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Normalise a paragraph's sentences, without final punctuation; cached for all models that are asked."""
-    return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
 
 
 def _holds(text: str, sentence: str) -> bool:
@@ -199,16 +190,13 @@ def verify(item: Item, reply: str) -> Verdict:
     from rapidfuzz import fuzz
 
     facts = item.facts
-    sentences = _bare(tuple(facts["sentences"]))
+    sentences = [normalise(sentence).rstrip(_FINAL) for sentence in facts["sentences"]]
     key = sentences[facts["key"]]
     details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
-    right = _holds_whole(said, key)
-    if right and len(said) < len(key) + min(map(len, sentences)):
-        return Verdict(correct=True, reason="the key sentence", details=details)
     # Emphasis marks may close a sentence ('**…** is the point'), but never hide one.
     plain = normalise(_EMPHASIS.sub("", reply.replace("\\n", "\n"))) if _MARKED.search(reply) else ""
     forms = {said, plain or said}
-    right = right or any(_holds_whole(text, key) for text in forms)
+    right = any(_holds_whole(text, key) for text in forms)
     lower = [text.lower() for text in forms]  # a copy in another case is still a copy
     others = [
         role
@@ -245,11 +233,6 @@ def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], simil
     if len(words.intersection(_WORD.findall(said.lower()))) >= SHARED * len(words):
         return "paraphrased"
     return "none of the sentences"
-
-
-def reference(item: Item) -> str:
-    """Return the key sentence."""
-    return item.answer
 
 
 def near_misses(item: Item) -> list[str]:
@@ -289,7 +272,7 @@ UNIT = Family(
     languages=("en", "ru"),
     seed_id="t05_summarization",
     titles={"en": "Summarization", "ru": "Суммаризация"},
-    reference=reference,
+    reference=lambda item: item.answer,
     near_misses=near_misses,
     verifier_version=3,
     scale=SCALE,

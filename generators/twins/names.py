@@ -7,12 +7,11 @@ Source: SPEC 17.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from random import Random
 
 from pydantic import BaseModel, ConfigDict
 
-from generators._texts import read
+from generators._texts import by_language
 from generators.simple_logic.people import cases, genders
 from generators.twins.base import Refused, Renewed
 
@@ -37,9 +36,7 @@ class Renaming(BaseModel):
     things: tuple[Mapping[str, str], ...]
 
 
-@cache
-def _words(language: str) -> Renaming:
-    return read(Renaming, "renaming", language)
+_words = by_language(Renaming, "renaming")
 
 
 def renew(question: str, reference: str, answer: str, language: str, rng: Random) -> Renewed:

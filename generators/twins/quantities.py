@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from generators._texts import read
+from generators._texts import by_language
 from generators.twins.base import Refused
 
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
@@ -116,7 +116,9 @@ def following(words: Words) -> re.Pattern[str]:
     return re.compile(rf"[ -]*(?:{listed})(?![^\W_])", re.IGNORECASE)
 
 
-@cache
+_wording = by_language(Wording, "twins")
+
+
 def wording(language: str) -> Wording:
     """Return a language's words.
 
@@ -125,7 +127,7 @@ def wording(language: str) -> Wording:
     """
     if language not in LANGUAGES:
         raise Refused("a language without rules for numbers")
-    return read(Wording, "twins", language)
+    return _wording(language)
 
 
 @dataclass(frozen=True, slots=True)

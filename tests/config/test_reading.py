@@ -255,12 +255,14 @@ def test_one_family_under_two_names_is_refused() -> None:
     ):
         read(None, ["basic_control.families=[code_gen, t03_code_gen]"])
     options = "basic_control.options={code_gen: {languages: [kotlin]}, t03_code_gen: {languages: [python]}}"
-    with pytest.raises(InputError, match="'t03_code_gen' and 'code_gen' are one family"):
+    with pytest.raises(InputError, match="'t03_code_gen' and 'code_gen' are the same family"):
         read(None, [options])
 
 
 def test_a_family_of_the_judges_exam_is_no_question_to_a_model() -> None:
-    with pytest.raises(InputError, match=r"exam_rubric is of the judges' exam, which `basic-control exam` holds"):
+    with pytest.raises(
+        InputError, match=r"exam_rubric belongs to the judges' exam; run it with `basic-control exam`"
+    ):
         read(None, ["basic_control.families=[code_gen, exam_rubric]"])
 
 

@@ -76,16 +76,14 @@ def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> 
         ("c.jsonl", "", "found no row"),
         ("d.jsonl", '{"question": "q", "answer": "5"}\n{oops\n', "line 2: not JSON"),
         ("e.jsonl", "[1, 2]\n", "object 1: expected a JSON object, found a int"),
-        ("f.jsonl", '{"question": "q", "answer": "no idea"}\n', "row 1: found no final answer"),
-        ("g.jsonl", '{"question": "", "answer": "5"}\n', "row 1: found no question"),
+        ("f.jsonl", '{"question": "q", "answer": "no idea"}\n', "row 1: no final answer"),
+        ("g.jsonl", '{"question": "", "answer": "5"}\n', "row 1: no question"),
         ("h.parquet", "not parquet", "cannot be read as Parquet"),
         ("i.tsv", "one\ttwo\tthree\n", "line 1: found 3 columns, expected 2"),
-        ("k.jsonl", '{"question": "q", "answer_number": {}}', "row 1: found no final answer"),
+        ("k.jsonl", '{"question": "q", "answer_number": {}}', "row 1: no final answer"),
         ("l.jsonl", "[" * 100_000, "not JSON"),
         ("m.csv", 'question,answer\n"q"x,5\n', "not CSV"),
         ("m.txt", '{"question": "q", "answer": "5"}', "unknown file type"),
-        ("n.jsonl", '{"question": "\\ud800?", "answer": "5"}', "row 1: found half a surrogate pair"),
-        ("o.jsonl", '{"question": "q", "answer": "\\udfff #### 5"}', "row 1: found half a surrogate pair"),
     ],
 )
 def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:
@@ -94,6 +92,13 @@ def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str
     with pytest.raises(InputError, match=complaint) as error:
         problems(path)
     assert str(path) in str(error.value)
+
+
+def test_half_a_surrogate_pair_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "half.jsonl"
+    path.write_text('{"question": "\\ud800?", "answer": "\\udfff #### 5"}', "utf-8")
+    (found,) = problems(path)
+    assert found.facts == {"question": "\ufffd?", "reference": "\ufffd #### 5"}
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
@@ -116,7 +121,7 @@ def test_what_is_not_there_says_how_to_get_it(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no problem in language 'zh' among 1 \(there are: en\). Set `language`"):
+    with pytest.raises(InputError, match=r"no problems in language 'zh' among 1 \(found: en\). Set `language`"):
         problems(jsonl(tmp_path / "one.jsonl", ROW), language="zh")
 
 

@@ -144,7 +144,7 @@ def test_the_sample_has_thirty_english_and_eight_russian_questions_with_sound_pa
         ({"ctxs": 5}, "row 1, ctxs: expected a list"),
         ({"ctxs": [{"text": ["x"]}]}, "row 1, ctxs: expected a text"),
         ({"answers": 5}, "row 1, answers: expected a list"),
-        ({"question": " "}, "row 1: the question is empty"),
+        ({"question": " "}, "row 1: empty question"),
     ],
 )
 def test_wrong_retrieved_passages_are_named(tmp_path: Path, change: dict[str, Any], says: str) -> None:
@@ -185,8 +185,8 @@ ROW = {"question": "q?", "short_answers": ["a"], "passages": [{"title": "t", "te
         ({"short_answers": 5}, "row 1, short_answers: expected a list, found a int"),
         ({"long_answer": ["x"]}, "row 1, long_answer: expected a text, found a list"),
         ({"gold_index": "x"}, "row 1, gold_index: expected a number, found 'x'"),
-        ({"question": None}, "row 1: the question is empty"),
-        ({"question": " "}, "row 1: the question is empty"),
+        ({"question": None}, "row 1: empty question"),
+        ({"question": " "}, "row 1: empty question"),
         ({"question": {}}, "row 1, question: expected a text, found a dict"),
     ],
 )

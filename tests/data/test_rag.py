@@ -58,12 +58,12 @@ def test_all_missing_columns_are_named_at_once(tmp_path: Path) -> None:
     [
         ("x.jsonl", "{", "line 1: not JSON"),
         ("x.jsonl", "1", "line 1: expected a JSON object, found a int"),
-        ("x.jsonl", "", "no row; expected columns question"),
+        ("x.jsonl", "", "no rows; expected columns question"),
         ("x.jsonl", '{"question": ["Q"], "reference": "", "contexts": []}', "row 1, question: expected a text"),
         (
             "x.jsonl",
-            '{"question": "Q", "reference": "", "contexts": [1]}',
-            "row 1, retrieved_contexts: expected texts",
+            '{"question": "Q", "reference": "", "contexts": [[1]]}',
+            "row 1, retrieved_contexts: expected a text",
         ),
         ("x.csv", "question,reference,contexts\nQ,G,c,d\n", "row 1: more cells than the header"),
         ("x.csv", 'question,reference,contexts\n"Q,G,c\n', "not CSV"),

@@ -33,7 +33,7 @@ PROVOKED: dict[str, str | list[str]] = {
     "unknown metric": suite(metric="exactmatch"),
     "not valid YAML": "suites:\n  - name: own\n    prompt: {{ question }}\n",
     "prompt: cannot be filled": suite(prompt="{{ questio }}"),
-    "found no column": MODEL + RENAMED,
+    "not found; the": MODEL + RENAMED,
     "…: no such file": suite(data="rowz.csv"),
     "data set '…' has not been fetched": suite(data="gsm8k", metric="number"),
     "found a response in": suite(data="half.jsonl"),

@@ -125,7 +125,7 @@ def test_rows_of_ones_own_need_no_contexts_where_each_system_brings_them(run: Ru
     assert planned.returncode == 0, planned.stderr
     assert "4 calls" in planned.stdout, "two of the application, two of the judge"
     assert refused.returncode == 2
-    assert "found no column 'retrieved_contexts', which a metric of the suite needs" in refused.stderr
+    assert "column 'retrieved_contexts', required by a metric of the suite, not found" in refused.stderr
 
 
 def test_an_interrupt_ends_a_function_that_never_returns(environment: dict[str, str], folder: Path) -> None:

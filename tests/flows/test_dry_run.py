@@ -259,7 +259,7 @@ def test_an_estimate_of_what_could_only_fail_is_an_error(run: Run, tmp_path: Pat
         dead = at(server, base_url="http://127.0.0.1:9/v1")
         for words, said in (
             ([dead, own()], "http://127.0.0.1:9"),
-            ([at(server), own(other)], "found no column 'expected'"),
+            ([at(server), own(other)], "column 'expected', named in `columns`"),
             ([at(server), own(tmp_path / "nowhere.jsonl")], "nowhere.jsonl"),
             ([at(server), "judges=[]", own(metrics={"rubric": {"criteria": "good"}})], "judge"),
             ([at(server, api_key_env="NO_SUCH_KEY"), own()], "NO_SUCH_KEY"),

@@ -141,7 +141,7 @@ def test_whom_the_suite_does_not_ask_and_what_is_no_column_is_said_before_anythi
             resolve(settings)
         done = run("--config", str(written(tmp_path, server.base_url, baseline="odl")))
         assert done.returncode == 2
-        assert "found no column 'odl'" in done.stderr
+        assert "column 'odl', required by a metric of the suite, not found" in done.stderr
         assert not server.requests
 
 

@@ -109,22 +109,25 @@ def test_wrong_values_are_refused(expected: Any, got: Any, reason: str) -> None:
     assert decided(expected, Outcome("value", got)) == (False, reason)
 
 
+def raised(*classes: str) -> Outcome:
+    return Outcome("exception", error=classes[0], classes=(*classes, "Exception"))
+
+
 def test_an_expected_exception_is_known_by_its_type() -> None:
     wanted = ExpectedException("ValueError")
-    assert decided(wanted, Outcome("exception", error="ValueError"))[0] is True
-    assert decided(wanted, Outcome("exception", error="UnicodeDecodeError"))[0] is True, "a ValueError too"
-    assert decided(wanted, Outcome("exception", error="IndexError")) == (False, "exception IndexError")
-    assert decided(wanted, Outcome("exception", error="Exception")) == (False, "exception Exception")
+    assert decided(wanted, raised("ValueError"))[0] is True
+    assert decided(wanted, raised("UnicodeDecodeError", "UnicodeError", "ValueError"))[0] is True, "one too"
+    assert decided(wanted, raised("IndexError", "LookupError")) == (False, "exception IndexError")
+    assert decided(wanted, raised("Exception")) == (False, "exception Exception")
     assert decided(wanted, Outcome("value", None)) == (False, "no ValueError raised")
     assert decided(wanted, Outcome("value", "ValueError")) == (False, "no ValueError raised")
     assert decided(wanted, Outcome("timeout")) == (False, "timeout")
-    kotlin = "java.lang.IllegalArgumentException"
-    assert decided(wanted, Outcome("exception", error=kotlin), code="kotlin")[0] is True
-    assert decided(wanted, Outcome("exception", error="java.lang.NullPointerException"), code="kotlin") == (
+    assert decided(wanted, raised("java.lang.IllegalArgumentException"), code="kotlin")[0] is True
+    assert decided(wanted, raised("java.lang.NullPointerException"), code="kotlin") == (
         False,
         "exception NullPointerException",
     )
-    assert decided(1, Outcome("exception", error="ValueError")) == (False, "exception ValueError")
+    assert decided(1, raised("ValueError")) == (False, "exception ValueError")
 
 
 def test_an_expected_exception_may_be_a_child_of_its_type() -> None:

@@ -172,7 +172,7 @@ def test_a_hostile_response_is_never_a_template_and_stays_in_its_fence(hostile: 
             {"criteria": "x", "prompt": "Is {{ question }} answered?"},
             r"with {{ response }}: judges rate what they see",
         ),
-        ({"criteria": "x", "levels": 3}, "no option 'levels'"),
+        ({"criteria": "x", "levels": 3}, "unknown option 'levels'"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any], said: str) -> None:

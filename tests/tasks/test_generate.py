@@ -82,9 +82,9 @@ def test_a_declared_id_names_the_question_and_must_be_unique_in_its_language(tmp
     found = own(tmp_path, rows, "{{ question }}", columns={"id": "nr"})
     assert questions(found) == ["0", "1"]
     assert [one["text_digest"] for one in found] == questions(own(tmp_path, rows, "{{ question }}"))
-    with pytest.raises(InputError, match=r"the id '1' is in row 2 and row 3; expected ids that are unique\."):
+    with pytest.raises(InputError, match=r"duplicate id '1' in rows 2 and 3; expected unique ids\."):
         own(tmp_path, [*rows, rows[1]], "{{ question }}", columns={"id": "nr"})
-    with pytest.raises(InputError, match=r"row 1: found no id, expected one"):
+    with pytest.raises(InputError, match=r"row 1: missing id"):
         own(tmp_path, [{"nr": "", "question": "?"}], "{{ question }}", columns={"id": "nr"})
     spoken = [{**row, "language": language} for row in rows for language in ("en", "ru")]
     assert len(set(questions(own(tmp_path, spoken, "{{ question }}", columns={"id": "nr"})))) == 4

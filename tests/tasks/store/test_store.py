@@ -74,7 +74,7 @@ def test_a_table_with_wrong_columns_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_rows_that_repeat_a_key_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="rows repeat in item_id, model, repeat"):
+    with pytest.raises(InputError, match="duplicate rows by item_id, model, repeat"):
         Store(str(tmp_path)).write(VERDICTS, pl.concat([verdicts(), verdicts()]))
 
 
