@@ -7,21 +7,18 @@ file, Prefect's database, the runs and their store are in the checkout, or for a
 where it is started.
 """
 
-import http.client
 import os
 import runpy
 import secrets
 import stat
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import httpx
 import yaml
 
 from config.models import Judge, Model
@@ -49,8 +46,7 @@ DATABASE = PLACE / "artifacts" / "store" / "prefect.db"
 VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
 """Environment variables that name another database; Prefect reads both."""
 POOL = "basic-control"
-SILENCE_S = 90
-"""A deployed run without a heartbeat for this long is dead; one is sent every 30 s (`prefect.yaml`)."""
+AUTOMATION = Path(__file__).with_name("silent_runs.yaml")
 
 PATIENCE = {
     # On a busy machine Prefect's SQLite is slow: the server then answers 503, and runs would crash without cause.
@@ -139,35 +135,10 @@ def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, s
 
 
 def dead_runs() -> "AutomationCore":
-    """Return the automation, documented by Prefect, that marks runs without heartbeats as Crashed."""
-    from prefect.client.schemas.objects import StateType
-    from prefect.events.actions import ChangeFlowRunState
-    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
-    from prefect.events.schemas.events import ResourceSpecification
+    """Return the automation that marks runs without heartbeats as Crashed."""
+    from prefect.events.schemas.automations import AutomationCore
 
-    ends = ("Completed", "Failed", "Cancelled", "Crashed")
-    # Heartbeats take a separate route, so a short run's may arrive after its end. A run that waits to be started (a
-    # retry) must not be marked: it is watched only from its own first heartbeat on.
-    waits = ("Scheduled", "AwaitingRetry", "AwaitingConcurrencySlot", "Late", "Pending", "Submitting")
-    return AutomationCore(
-        name="Crash silent runs",
-        description=f"A run that has sent no heartbeat for {SILENCE_S} s is dead: its deployment's slot is freed.",
-        trigger=EventTrigger(
-            after={"prefect.flow-run.heartbeat"},
-            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{one}" for one in (*ends, *waits))},
-            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
-            for_each={"prefect.resource.id"},
-            posture=Posture.Proactive,
-            threshold=1,
-            within=timedelta(seconds=SILENCE_S),
-        ),
-        actions=[
-            ChangeFlowRunState(
-                state=StateType.CRASHED,
-                message=f"No heartbeat for {SILENCE_S} s: the run's process or machine is gone. Retry continues.",
-            )
-        ],
-    )
+    return AutomationCore.model_validate(yaml.safe_load(AUTOMATION.read_text(encoding="utf-8")))
 
 
 def register() -> None:
@@ -193,24 +164,22 @@ def register() -> None:
 
 def _reach(given: Mapping[str, str]) -> None:
     """Raise an InputError if the server does not answer or refuses our password."""
-    from base64 import b64encode
-
     url = given["PREFECT_API_URL"]
+    user, _, key = given["PREFECT_API_AUTH_STRING"].partition(":")
     try:
-        said = b64encode(os.fsencode(given["PREFECT_API_AUTH_STRING"])).decode()
-        headers = {"Authorization": f"Basic {said}"}
-        request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
-        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
-    except (ValueError, http.client.HTTPException) as error:
+        answer = httpx.get(f"{url}/admin/version", auth=(user, key), timeout=10, follow_redirects=True)
+        answer.raise_for_status()
+    except (httpx.InvalidURL, httpx.ProtocolError, httpx.UnsupportedProtocol) as error:
         raise InputError(
-            f"PREFECT_API_URL: {url}: found no Prefect server's address ({error}), expected one such as "
+            f"PREFECT_API_URL: {url}: not the address of a Prefect server ({error}); expected one such as "
             "http://127.0.0.1:4200/api."
         ) from error
-    except urllib.error.HTTPError as error:
+    except httpx.HTTPStatusError as error:
         raise InputError(
-            f"{url}: the Prefect server answered {error.code}. Give its password in PREFECT_API_AUTH_STRING."
+            f"{url}: the Prefect server answered {error.response.status_code}. Give its password in "
+            "PREFECT_API_AUTH_STRING."
         ) from error
-    except OSError as error:
+    except httpx.HTTPError as error:
         raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
 
 

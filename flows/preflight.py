@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from config.settings import Settings
+from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.files import rows
 from data.loading import RESPONSE, judged_by, offered
@@ -23,7 +23,7 @@ SHOWN = 80
 """Characters of a prompt that a message quotes."""
 
 
-def check(settings: Settings) -> Plan:
+def check(settings: Settings, again: Rerun | None = None) -> Plan:
     """Refuse runs that can only fail: missing key, file, judge or column, weights of 0, a refused connection.
 
     As in the run itself, a model that cannot be asked does not stop the others.
@@ -32,6 +32,7 @@ def check(settings: Settings) -> Plan:
         InputError: the run would fail.
     """
     plan = resolve(settings)
+    check_rerun(plan, again or Rerun())
     check_judges(plan)
     check_rows(plan)
     models, judges = (
@@ -40,6 +41,18 @@ def check(settings: Settings) -> Plan:
     if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan
+
+
+def check_rerun(plan: Plan, again: Rerun) -> None:
+    """Refuse to repeat a suite or model that the run does not have.
+
+    Raises:
+        InputError: it has none of that name.
+    """
+    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
+        if one and one not in there:
+            known = ", ".join(there)
+            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
 
 
 def check_rows(plan: Plan) -> None:

@@ -199,18 +199,6 @@ class OpenedRun:
         manifests.write(self.folder, {**manifest, "status": "completed", **self.taken(), "reports": named})
 
 
-def check_rerun(plan: Plan, again: Rerun) -> None:
-    """Refuse to repeat a suite or model that the run does not have.
-
-    Raises:
-        InputError: it has none of that name.
-    """
-    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
-        if one and one not in there:
-            known = ", ".join(there)
-            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
-
-
 def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     """Start a run or continue an unfinished one, and record it in its manifest; `clock`: its monotonic start time.
 

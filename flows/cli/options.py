@@ -238,29 +238,26 @@ UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
 def _refuse_contradictions(given: RunOptions) -> None:
     """Refuse incompatible options about an earlier run."""
     resume = [*(given.resume or ()), ""][0]
-    failed, truncated = given.only_failed, given.only_truncated
-    either = "expected one of them; --fresh asks everything again."
     wrong = {
         "--run: found no name, expected a run (a folder of store.runs).": given.run == "",
         f"--resume {resume} and --run {given.run}: found two runs, expected one.": (
             given.run and resume and given.run != resume
         ),
-        "--only-failed: expected --run RUN as well, the run whose failed calls are repeated.": (
-            failed and not given.run
-        ),
-        "--only-truncated: expected --run RUN as well, the run whose truncated replies are asked again.": (
-            truncated and not given.run
-        ),
         "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
         "same limit the same replies would be truncated.": (
-            truncated and not any("max_tokens" in one for one in given.sets)
+            given.only_truncated and not any("max_tokens" in one for one in given.sets)
         ),
-        f"--only-truncated and --fresh: {either}": truncated and given.fresh,
-        f"--only-failed and --fresh: {either}": failed and given.fresh,
         "--only-suite and --only-model: expected --rerun STAGE as well.": (
             (given.only_suite or given.only_model) and not given.rerun
         ),
     }
+    for option, chosen in (("failed", given.only_failed), ("truncated", given.only_truncated)):
+        wrong[f"--only-{option}: expected --run RUN as well, the run whose calls are repeated."] = (
+            chosen and not given.run
+        )
+        wrong[f"--only-{option} and --fresh: expected only one; --fresh asks everything again."] = (
+            chosen and given.fresh
+        )
     for said, there in wrong.items():
         if there:
             raise InputError(said)
@@ -385,11 +382,6 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     settings = settings.limited(given.limit) if given.limit else settings
-    if given.only_suite and given.only_suite not in settings.named:
-        there = ", ".join(settings.named)
-        raise InputError(
-            f"--only-suite {given.only_suite}: the run has none of that name, expected one of {there}."
-        )
     return settings, Rerun.model_validate(
         {
             "rerun": given.rerun,

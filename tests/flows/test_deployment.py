@@ -146,7 +146,7 @@ def test_a_server_that_is_none_of_prefects_is_one_message(
         monkeypatch.setenv("PREFECT_API_URL", url)
         monkeypatch.setenv("PREFECT_API_AUTH_STRING", SECRET)
         assert main(["worker"]) == 2
-    assert "found no Prefect server's address" in capsys.readouterr().err
+    assert "not the address of a Prefect server" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["0", "-3", "65536", "x"])

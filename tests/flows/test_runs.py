@@ -18,7 +18,8 @@ from flows.cli.application import main
 from flows.cli.options import STAGES, RunOptions, choose
 from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
+from flows.preflight import check_rerun
+from flows.runs import layers_of, open_run, refresh_rule, restore
 from metrics.judging import JudgeRequest
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
@@ -80,7 +81,7 @@ BAD = [
     (["--rerun", "verify", "--only-suite", "nosuch"], "--only-suite nosuch: the run has none"),
     (["--rerun", "verify", "--only-suite", "cot"], "--only-suite cot: the run has none"),
     (["--resume", "other"], "found two runs"),
-    (["--only-failed", "--fresh"], "expected one of them"),
+    (["--only-failed", "--fresh"], "expected only one"),
 ]
 
 

@@ -13,7 +13,7 @@ from data.commands import TOP, typed
 from data.errors import InputError
 from data.exits import Exit
 from flows.cli.console import say, show, written
-from flows.cli.evaluating import evaluate, run_flow, show_outcome
+from flows.cli.evaluating import evaluate, show_outcome, started
 from flows.cli.options import UNGIVEN, File, Folder, Form, Languages, Names, RunOptions, Sets, Suite, choose
 from tasks.runtime.logs import begin
 
@@ -155,7 +155,8 @@ def level(
     settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
     asked = {key: value for key, value in (("families", family), ("languages", language)) if value}
     settings = _searched(settings, model, {**asked, "n_items": questions})
-    found, files = run_flow(settings, "flows.level", lambda level, plan: level.find_level(plan))
+    with started(settings, "flows.level") as (module, plan):
+        found, files = module.find_level(plan)
     from tasks.report.level import notes, table
 
     show(table(found).terminal(len(found.curves)), *notes(found))
