@@ -187,7 +187,7 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
         metrics[name] = {**shared, **_options(measure, own, here)}
         _votes(suite, name, measure, place)
         if measure.verifies and unit.units is None and suite.use(name).enabled:
-            raise _wrong(here, f"{name} goes by the items' families, and the loader {suite.loader} has none")
+            raise _wrong(here, f"{name} needs items of families, which the loader {suite.loader} does not have")
     whole = {**values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
     if "prompt" in values:
         whole["prompt"] = _read(suite.prompt, (*place, "prompt"))
@@ -205,7 +205,7 @@ def _read(prompt: str, place: Steps) -> str:
         return Path(prompt).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        said = f"the prompt's file {prompt} cannot be read ({why}); expected a text file, from where the run starts"
+        said = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
         raise _wrong(place, said) from error
 
 
@@ -223,8 +223,8 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
     use = suite.use(name)
     if use.enabled and measure.steps and not measure.votes and (use.aggregate or suite.aggregate) == "majority":
         said = (
-            f"no majority can be taken of {name}, since each judge makes claims of its own; take mean, median, min "
-            f"or max, or set {name}.enabled to false"
+            f"majority is not possible for {name}, whose claims differ between judges; use mean, median, min or "
+            f"max, or set {name}.enabled to false"
         )
         raise _wrong((*place, "aggregate"), said)
 

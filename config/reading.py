@@ -82,7 +82,7 @@ def _unquoted(text: str, error: Exception) -> str:
         key, colon, value = (lines[number] if number < len(lines) else "").strip().partition(":")
         if colon and "{{" in value and value.strip()[:1] not in {"'", '"'}:
             value = value.strip().replace("\\", "\\\\").replace('"', '\\"')
-            return f' A text with {{{{ … }}}} stands in quotes: {key}: "{value}"'
+            return f' Quote a text with {{{{ … }}}}: {key}: "{value}"'
     return ""
 
 
@@ -267,7 +267,7 @@ def parse(
         raise InputError("\n".join([*said[:SHOWN], *more])) from error
     if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
         lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
-        raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
+        raise InputError(f"{where(('models',))}: {lacking}; suite {asking} asks a model.")
     _check_prices(settings, where)
     return settings
 
@@ -291,7 +291,7 @@ def _check_prices(settings: Settings, where: Callable[[Steps], str]) -> None:
         if given and lacking:
             raise InputError(
                 f"{where((*_steps(place), given[0]))}: {place}: found {given[0]} without {lacking[0]}; give "
-                "price_in and price_out (0 where nothing is charged), or neither."
+                "price_in and price_out (0 if nothing is charged), or neither."
             )
 
 

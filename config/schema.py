@@ -78,7 +78,7 @@ def _metric(source: OptionSchemas, declared: Declared) -> Schema:
 def _suite(source: OptionSchemas) -> dict[str, Schema]:
     keys = source.of(Suite)
     loaders = discover(Loader)
-    named = {"loader": {"enum": [*loaders], "default": "table", "description": "what the items come from"}}
+    named = {"loader": {"enum": [*loaders], "default": "table", "description": "where the items come from"}}
     items = _object({**_united(source.of(one.options) for one in loaders.values()), **named})
     measured = {name: _metric(source, unit.options) for name, unit in metrics().items()}
     texts = {"type": "array", "items": {"type": "string"}}

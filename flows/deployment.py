@@ -97,8 +97,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
         pass
     except OSError as error:
         raise InputError(
-            f"{file}: the password's file cannot be made ({error.strerror}). Set PREFECT_SERVER_API_AUTH_STRING="
-            "user:password in its place."
+            f"{file}: cannot create the password file ({error.strerror}). Set PREFECT_SERVER_API_AUTH_STRING="
+            "user:password instead."
         ) from error
     else:
         with os.fdopen(handle, "w") as made:
@@ -106,8 +106,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
         raise InputError(
-            f"{file}: found a password file that others may open (mode {mode:o}), expected mode 600. "
-            f"Delete it, and a new one is made at the next start."
+            f"{file}: found a password file that others can read (mode {mode:o}), expected mode 600. Delete it; "
+            "a new one is created at the next start."
         )
     return file.read_text(encoding="utf-8").strip()
 
@@ -225,7 +225,7 @@ def _declared(config: str, cron: str) -> Iterator[Path]:
         text = scheduled(text, (HERE / config).resolve(), cron)
         say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Its runs work in {HERE}.")
     else:
-        say(f"Deploying what ships with the program; a prefect.yaml in {HERE} would go before it.")
+        say(f"Deploying the prefect.yaml that ships with the program; one in {HERE} would take precedence.")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(text, "utf-8")
@@ -244,7 +244,7 @@ def scheduled(text: str, config: Path, cron: str) -> str:
         CronSchedule(cron=cron)
     except ValueError as error:
         raise InputError(
-            f"--cron {cron!r}: found none, expected minute, hour, day, month and weekday, such as '0 3 * * *'."
+            f"--cron {cron!r}: not a schedule; expected minute, hour, day, month and weekday, such as '0 3 * * *'."
         ) from error
     declared = yaml.safe_load(text)
     (first, *_) = declared["deployments"]
@@ -290,7 +290,7 @@ def serve(port: int, host: str) -> NoReturn:
             DATABASE.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error})."
+                f"{DATABASE}: cannot create the folder of Prefect's database ({error.strerror or error})."
             ) from error
     if not CHECKOUT:
         given = {VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}", **given}
@@ -305,7 +305,6 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
     place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
     root = f"http://127.0.0.1:{port}"
     return (
-        f"Pages: {root}\n  They ask once for the password: {place}, whole, with its user and colon.\n"
-        f"  Runs: {root}/v2/runs (the first page counts the last day's,\n"
-        "  and lists those that failed).\n"
+        f"Pages: {root}\n  The password is {place}, whole, with the user and the colon.\n"
+        f"  Runs: {root}/v2/runs (the first page has those of the last day, and failures).\n"
     )

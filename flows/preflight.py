@@ -92,9 +92,9 @@ def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
             continue
         named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
         raise InputError(
-            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which reads no column, so that {n} rows ask the "
-            f"same question; expected one that names at least one of the columns {', '.join(columns)}, such as "
-            "{{ question }}. To ask one question several times, leave one row and set `repeats`."
+            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that all {n} rows ask "
+            f"the same question; expected at least one of the columns {', '.join(columns)}, such as "
+            "{{ question }}. To ask one question several times, keep one row and set `repeats`."
         )
 
 
@@ -130,8 +130,8 @@ def unread_responses(plan: Plan) -> Iterator[str]:
             if RESPONSE in next(rows(file), {}):
                 yield (
                     f"suite {one.suite.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
-                    "not read: the models are asked. An own suite with `items: {data: …}` scores the responses "
-                    "that are given there (docs/suites.md)."
+                    "not read: the models are asked. To score those responses, declare a suite of your own with "
+                    "`items: {data: …}` (docs/suites.md)."
                 )
 
 
@@ -146,8 +146,8 @@ def too_few_connections(plan: Plan) -> str:
     if allowed >= asked:
         return ""
     return (
-        f"max_concurrency: {asked} calls in flight are asked for, and the system's limit of open files leaves room "
-        f"for {allowed}; the others wait, or are tried again. Raise it with ulimit -n {asked + SPARE}, or lower "
+        f"max_concurrency: the configuration allows {asked} calls in flight, and the system's limit of open files "
+        f"{allowed}; the others wait or are retried. Raise the limit with ulimit -n {asked + SPARE}, or lower "
         "max_concurrency."
     )
 

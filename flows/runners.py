@@ -48,8 +48,8 @@ def running(where: Runner) -> Iterator[Any]:
 def _unreached(where: Runner, expected: str, error: Exception) -> InputError:
     said = " ".join(str(error).split()) or type(error).__name__
     return InputError(
-        f"runner_address: {where.address}: found no cluster there ({said}), expected {expected}. Is it "
-        "up? Leave runner_address out for a cluster on this machine."
+        f"runner_address: {where.address}: no cluster answers ({said}), expected {expected}. Start it, or remove "
+        "runner_address to use a cluster on this machine."
     )
 
 

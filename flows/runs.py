@@ -63,10 +63,10 @@ def run_folder(top: Path, started: datetime) -> Path:
             continue
         except OSError as error:
             raise InputError(
-                f"store.runs: cannot make {folder} ({error.strerror}). Choose another with --set store.runs=…."
+                f"store.runs: cannot create {folder} ({error.strerror}). Choose another with --set store.runs=…."
             ) from error
         return folder
-    raise InputError(f"store.runs: {top} holds a thousand runs of this second.")
+    raise InputError(f"store.runs: {top} has a thousand runs of this second.")
 
 
 def counts_of(tables: Tables) -> dict[str, int]:
@@ -254,7 +254,7 @@ def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
         try:
             found = answered(store.read(Ref.read(ref)))
         except Damaged as error:
-            _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
+            _log.warning("%s; its replies are taken from the reply cache, if they are there.", error)
             continue
         cache.remember(found)
         number += len(found)

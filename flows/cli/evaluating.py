@@ -147,8 +147,8 @@ def _interruptible(go_on: Callable[[], str]) -> None:
                 stops += 1
                 if (calls := stop()) and stops == 1:
                     say(
-                        f"Stopping: {plural(calls, 'call')} in flight may end within {GRACE_S:g} s: they are paid. "
-                        "Ctrl-C again stops at once."
+                        f"Stopping: {plural(calls, 'call')} in flight, already paid for, may finish within "
+                        f"{GRACE_S:g} s. Ctrl-C again stops at once."
                     )
 
     threading.Thread(target=heed, name="signals", daemon=True).start()

@@ -71,7 +71,7 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
     kept = ("entrypoint", "parameters", "concurrency_limit", "work_pool", "enforce_parameter_schema")
     nightly = deployments()["nightly"]
     assert {key: made[key] for key in kept} == {key: nightly[key] for key in kept}
-    with pytest.raises(InputError, match="--cron 'daily at 3': found none, expected minute, hour"):
+    with pytest.raises(InputError, match="--cron 'daily at 3': not a schedule; expected minute, hour"):
         scheduled(shipped, tmp_path / "eval.yaml", "daily at 3")
 
 

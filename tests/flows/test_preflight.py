@@ -152,7 +152,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("name in the second", "suite own [b], row 1: prompt: cannot be filled ('hint' is undefined)"),
         (
             "one question",
-            "suite own: prompt: found 'Say yes.', which reads no column, so that 2 rows ask the same ",
+            "suite own: prompt: found 'Say yes.', which uses no column, so that all 2 rows ask the same ",
         ),
         ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
         ("option's column", "found no column 'A', which a metric of the suite needs"),
@@ -194,7 +194,7 @@ def test_who_is_given_the_row_itself_may_be_asked_by_a_constant_prompt(
     plan = resolve(Settings(models=[{"name": "m", **model}], suites=[suite]))
     check_rows(plan)
     shown = resolve(Settings(models=[{"name": "m", **model}, {"name": "plain"}], suites=[suite]))
-    with pytest.raises(InputError, match="reads no column, so that 3 rows"):
+    with pytest.raises(InputError, match="uses no column, so that all 3 rows"):
         check_rows(shown)
 
 
@@ -224,7 +224,7 @@ def test_one_row_may_be_asked_by_a_constant_prompt(tmp_path: Path) -> None:
 def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_drawing(
     told: dict[str, tuple[int, str]],
 ) -> None:
-    assert "Give --yes to begin it" in told["vast"][1]
+    assert "Give --yes to start it" in told["vast"][1]
     code, said = told["vast, estimated"]
     assert code == 0
     assert "5\u202f000\u202f000 calls" in said

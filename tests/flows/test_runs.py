@@ -179,10 +179,10 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert not ended(f"{tmp_path}/runs", broken_off)
     assert ended(f"{tmp_path}/runs", last)
     assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
-    assert f"--resume {last} does it again from the caches" in capsys.readouterr().err
+    assert f"to repeat it from the caches: --resume {last}." in capsys.readouterr().err
     options = RunOptions(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
     assert choose("", options)[1].resume == last
-    assert "this run has ended; it is done again" in capsys.readouterr().err, "and not silently"
+    assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Life under a Prefect server: `serve`, `deploy` and `worker`. Its password is the environment's, or a file's."""
+"""Runs under a Prefect server: `serve`, `deploy` and `worker`. The password is in the environment or a file."""
 
 from ipaddress import IPv4Address, IPv6Address
 from typing import Annotated
@@ -35,10 +35,10 @@ def serve(*, port: Port = 4200, host: Address = LOOPBACK) -> None:
 def deploy(
     *, config: File = "", cron: Annotated[str, Parameter(metavar="SCHEDULE")] = "", port: Port = 4200
 ) -> int:
-    """Make the work pool, register the scheduled deployments of `prefect.yaml`, have dead runs become Crashed.
+    """Create the work pool, register the deployments of `prefect.yaml`, and have dead runs marked as Crashed.
 
     Args:
-        config: deploy this configuration alone, without a `prefect.yaml`
+        config: deploy only this configuration, without a `prefect.yaml`
         cron: when it runs, in UTC, such as "0 3 * * *"
     """
     if bool(config) != bool(cron):
@@ -49,7 +49,7 @@ def deploy(
 
 
 def worker(*, port: Port = 4200) -> None:
-    """Run what is due on the server."""
+    """Run the deployments that are due on the server."""
     from flows import deployment
 
     deployment.work(port)
