@@ -220,6 +220,6 @@ class Judge(Model):
         0,
         ge=0,
         le=1000,
-        description="questions per truth value and judged step in the short exam, which a judge without a passport "
+        description="questions per true answer and judged step in the short exam, which a judge without a passport "
         "takes in the run",
     )

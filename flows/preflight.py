@@ -92,7 +92,7 @@ def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
             continue
         named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
         raise InputError(
-            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that all {n} rows ask "
+            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that {n} rows ask "
             f"the same question; expected at least one of the columns {', '.join(columns)}, such as "
             "{{ question }}. To ask one question several times, keep one row and set `repeats`."
         )

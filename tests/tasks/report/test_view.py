@@ -274,7 +274,7 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
     for words, said in (
         (
             ["--port", str(port), "--set", f"store.runs={runs}"],
-            f"--port {port}: Address already in use. Choose another",
+            f"--port {port}: Address already in use",
         ),
         (["--port", "99999"], "--port"),
         (["none", "--set", f"store.runs={runs}"], "no such run; the latest are"),
