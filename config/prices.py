@@ -10,9 +10,6 @@ from pydantic import Field, ValidationError
 
 from data.options import Frozen, Number
 
-LARGEST = 1_000_000
-"""Bytes: a larger table is a mistake."""
-
 
 class Prices(Frozen):
     """The price table in use and its date; the prices themselves are in the models' own keys."""
@@ -75,11 +72,8 @@ def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _read(file: str) -> _Table:
-    path = Path(file)
     try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"prices: {file} has more than {LARGEST:,} bytes; expected a table of prices")
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
         if isinstance(found, dict) and "file" in found:
             raise ValueError(f"prices: {file}: file: unexpected key in the table itself; remove it")
         return _Table.model_validate({**found, "file": file} if isinstance(found, dict) else found)

@@ -59,8 +59,8 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
         if only_failed:
             restore(plan.store, settings_of(plan.store.runs, again.of)[1])
-        outcome: RunResult = part_of(partial(evaluation.evaluate, plan, again), "full_eval", run=settings.title)()
-        return outcome, plan
+        work: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
+        return part_of(work, "full_eval", run=settings.title)(), plan
 
 
 @contextmanager
