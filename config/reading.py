@@ -248,10 +248,12 @@ def parse(
         return _where(path, origin, lines, set_paths)
 
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
+    index = _place(raw, only) if only else None
+    if only:
+        raw = {**raw, "suites": [only if index is None else raw["suites"][index]]}
     origins = Resolved({})
     try:
-        chosen = alone(raw, only) if only else raw
-        origins = lay_out(chosen)
+        origins = lay_out(raw)
         _check_keys(origins.raw)
         settle_options(origins)
         settings = Settings.model_validate(origins.raw)
@@ -260,7 +262,7 @@ def parse(
         # A list without valid entries counts as empty; the entries' own errors are enough.
         errors = [e for e in errors if e["type"] != "too_short"
                   or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
-        if only and (index := _place(raw, only)) is not None:
+        if index is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
         said = [mask(_error_message(e, origins, where)) for e in errors]
         more = [f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
@@ -293,12 +295,6 @@ def _check_prices(settings: Settings, where: Callable[[Steps], str]) -> None:
                 f"{where((*_steps(place), given[0]))}: {place}: found {given[0]} without {lacking[0]}; give "
                 "price_in and price_out (0 if nothing is charged), or neither."
             )
-
-
-def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a configuration with only one of the suites that it lists, or may list."""
-    index = _place(raw, name)
-    return {**raw, "suites": [name if index is None else raw["suites"][index]]}
 
 
 def _place(raw: Mapping[str, Any], name: str) -> int | None:

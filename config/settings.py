@@ -108,8 +108,8 @@ class Report(Frozen):
     )
     results: str = Field("", description="a copy of results.json to write; --json FILE")
     name: str = Field("", description="the run's name in lists of runs; the same as --name NAME")
-    note: str = Field("", description="a note shown in them; --note TEXT")
-    file: str = Field("", description="the name of the configuration file, shown in them; set by --config FILE")
+    note: str = Field("", description="a note shown in lists of runs; --note TEXT")
+    file: str = Field("", description="the configuration file's name in lists of runs; set by --config FILE")
 
     @field_validator("language")
     @classmethod

@@ -85,9 +85,9 @@ class RunOptions:
         wait: wait for the replies of batches (models with batch: submit)
         junit: also write the results as JUnit XML
         markdown: also write a summary, such as for a merge request
-        json: also write results.json there
+        json: also write results.json to this file
         name: the run's name in lists of runs
-        note: a note shown in them
+        note: a note shown in lists of runs
         baseline: compare the run with this baseline (docs/baselines.md)
         fail_on: regression: a score below the baseline also fails the run
         allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
