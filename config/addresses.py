@@ -36,8 +36,7 @@ _QUERY = pattern(r"(://[^\s'\"?#]{0,2000}[?#]|[?#][^\s'\"=&#]{1,200}=)[^\s'\"]+"
 _LEAST = 16
 """Minimum characters of a key: shorter values of its variable, such as EMPTY, are none."""
 ADVICE = (
-    "leave it out, name the variable that holds it in `api_key_env`, and where it goes in `api_key_query` or "
-    "`api_key_header`"
+    "remove it, name its variable in `api_key_env`, and say where it goes with `api_key_query` or `api_key_header`"
 )
 
 

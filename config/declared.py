@@ -8,7 +8,7 @@ versions working. The results are whole declarations (`data.suites.Suite`), with
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,13 @@ class Resolved:
     """A configuration with whole suites; `written` maps a path to where its value was written.
 
     `declared` maps the places of suites that the configuration names to the declarations known by those names.
+    `idle` are suites that do not run and have a section, which is checked all the same.
     """
 
     raw: dict[str, Any]
     written: dict[Steps, Steps] = field(default_factory=dict)
     declared: dict[Steps, Declaration] = field(default_factory=dict)
+    idle: list[dict[str, Any]] = field(default_factory=list)
 
     def origin(self, path: Steps) -> Steps:
         """Return where the value at a path was written."""
@@ -71,7 +73,6 @@ class DeclarationError(InputError):
     def __init__(self, *errors: Mapping[str, Any]) -> None:
         super().__init__("; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in errors))
         self.errors = errors
-        self.resolved: Resolved | None = None
 
 
 def _wrong(path: Steps, said: str, kind: str = "unit", **more: Any) -> DeclarationError:
@@ -117,8 +118,7 @@ def _registered() -> Iterator[Declaration]:
         text = plugins.load(point)
         if not isinstance(text, str):
             raise InputError(f"entry point {point.name} = {point.value}: expected a suite's YAML as text.")
-        declared = _declaration(text, point.name, f"entry point {point.name}")
-        yield replace(declared, values={**declared.values, "name": point.name})
+        yield _declaration(text, point.name, f"entry point {point.name}")
 
 
 def known() -> Mapping[str, Declaration]:
@@ -141,29 +141,27 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return found
 
 
-def _section(
-    values: dict[str, Any], declared: Declaration, section: object, name: str, place: Steps
-) -> tuple[dict[str, Any], dict[Steps, Steps]]:
-    """Apply a section to a suite; return the suite and where each of the section's keys went."""
-    written: dict[Steps, Steps] = {}
+def _section(result: Resolved, place: Steps, name: str, values: dict[str, Any], section: object) -> dict[str, Any]:
+    """Return a suite with its section applied; where each of the section's keys went is recorded."""
     if not isinstance(section, Mapping):
         raise _wrong((name,), "", "dict_type", input=section)
-    keys = {**{key: ((key,),) for key in Suite.model_fields if key != "name"}, **declared.keys}
+    short = known()[name].keys if name in known() else {}
+    keys = {**{key: ((key,),) for key in Suite.model_fields if key != "name"}, **short}
     for key, value in section.items():
         if key not in keys:
-            allowed = tuple(dict.fromkeys([*declared.keys, *keys]))
+            allowed = tuple(dict.fromkeys([*short, *keys]))
             raise _wrong((name, key), "unknown key", "extra_forbidden", allowed=allowed)
         for path in keys[key]:
             laid: Any = value
             for step in reversed(path):
                 laid = {str(step): laid}
             values = merged(values, laid)
-            written[*place, *path] = (name, key)
-    return values, written
+            result.written[*place, *path] = (name, key)
+    return values
 
 
-def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
-    """Check the options of a suite's loader and metrics and fill in defaults; pydantic checks the rest."""
+def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
+    """Return a suite with its options checked and their defaults; pydantic checks the rest."""
     for name in values["metrics"] if isinstance(values.get("metrics"), Mapping | list | tuple) else ():
         try:
             metric(str(name))
@@ -189,7 +187,7 @@ def _settled(values: dict[str, Any], place: Steps) -> dict[str, Any]:
         metrics[name] = {**shared, **_options(measure, own, here)}
         _votes(suite, name, measure, place)
         if measure.verifies and unit.units is None and suite.use(name).enabled:
-            raise _wrong(here, f"{name} goes by the items' families, and the loader {suite.loader} has none")
+            raise _wrong(here, f"{name} needs items of families, which the loader {suite.loader} does not have")
     whole = {**values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
     if "prompt" in values:
         whole["prompt"] = _read(suite.prompt, (*place, "prompt"))
@@ -207,7 +205,7 @@ def _read(prompt: str, place: Steps) -> str:
         return Path(prompt).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        said = f"the prompt's file {prompt} cannot be read ({why}); expected a text file, from where the run starts"
+        said = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
         raise _wrong(place, said) from error
 
 
@@ -225,8 +223,8 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
     use = suite.use(name)
     if use.enabled and measure.steps and not measure.votes and (use.aggregate or suite.aggregate) == "majority":
         said = (
-            f"no majority can be taken of {name}, since each judge makes claims of its own; take mean, median, min "
-            f"or max, or set {name}.enabled to false"
+            f"majority is not possible for {name}, whose claims differ between judges; use mean, median, min or "
+            f"max, or set {name}.enabled to false"
         )
         raise _wrong((*place, "aggregate"), said)
 
@@ -238,13 +236,11 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     showing a finished run executes none of its code.
     """
     own = {key: value for key, value in configuration.items() if key != "plugins"}
-    try:
-        listed = resolve(own).raw["suites"]
-    except InputError:
-        bare = Resolved(dict(own))
-        with suppress(InputError):
-            _resolve(bare, settled=False)
-        listed = bare.raw.get("suites") or []
+    result = Resolved(own)
+    with suppress(InputError):
+        result = lay_out(own)
+        settle_options(result)
+    listed = result.raw.get("suites")
     found = []
     for values in listed if isinstance(listed, list | tuple) else ():
         with suppress(ValidationError):
@@ -252,37 +248,37 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     return found
 
 
-def resolve(raw: Mapping[str, Any], *, settled: bool = True) -> Resolved:
+def resolve(raw: Mapping[str, Any]) -> Resolved:
     """Return a configuration in which every suite is a whole declaration, and no other key is about suites.
-
-    Unless `settled`, options are kept as written, and no loader or metric is imported.
 
     Raises:
         DeclarationError: an unknown suite, a key that a section cannot have, or an invalid option.
     """
-    result = Resolved(dict(raw))
-    try:
-        _resolve(result, settled=settled)
-    except DeclarationError as error:
-        error.resolved = result
-        raise
+    result = lay_out(raw)
+    settle_options(result)
     return result
 
 
-def _resolve(result: Resolved, *, settled: bool = True) -> None:
-    rest = result.raw
+def lay_out(raw: Mapping[str, Any]) -> Resolved:
+    """Merge each suite's declaration, section and weight. Options stay as written; no unit is imported.
+
+    Raises:
+        DeclarationError: an unknown suite, or a key that a section cannot have.
+    """
+    rest = dict(raw)
+    result = Resolved(rest)
     listed = rest.get("suites", [name for name, one in known().items() if one.default])
     if not isinstance(listed, list | tuple):
-        return  # pydantic reports the error
+        return result  # pydantic reports the error
     if isinstance(paths := rest.get("plugins", ()), list | tuple):
         plugins.use(map(str, paths))
     entries = [entry.model_dump() if isinstance(entry, Suite) else entry for entry in listed]
     own = [one["name"] for one in entries if isinstance(one, Mapping) and isinstance(one.get("name"), str)]
-    sections = {name: rest.pop(name) for name in dict.fromkeys([*known(), *own]) if name in rest}
+    names = tuple(dict.fromkeys([*known(), *own]))
+    sections = {name: rest.pop(name) for name in names if name in rest}
     weights = rest.pop("weights", None) or {}
-    if unknown := [name for name in weights if name not in known() and name not in own]:
-        allowed = tuple(dict.fromkeys([*known(), *own]))
-        raise _wrong(("weights", unknown[0]), "unknown key", "extra_forbidden", allowed=allowed)
+    if unknown := [name for name in weights if name not in names]:
+        raise _wrong(("weights", unknown[0]), "unknown key", "extra_forbidden", allowed=names)
     suites: list[Any] = []
     for index, entry in enumerate(entries):
         place: Steps = ("suites", index)
@@ -290,21 +286,31 @@ def _resolve(result: Resolved, *, settled: bool = True) -> None:
             suites.append(entry)  # pydantic reports the error
             continue
         name, values = _laid(entry, place)
-        declared = known().get(name, Declaration({}, {}))
         if isinstance(entry, str):
-            result.declared[place] = declared
-        values, written = _section(values, declared, sections.pop(name, {}), name, place)
-        result.written |= written
+            result.declared[place] = known()[entry]
+        values = _section(result, place, name, values, sections.pop(name, {}))
         if name in weights:
             values["weight"] = weights[name]
             result.written[*place, "weight"] = ("weights", name)
-        suites.append(_settled(values, place) if settled else values)
-    for name, section in sections.items():  # of suites that do not run: still checked
-        declared = known().get(name, Declaration({}, {}))
-        values, result.written = _section(dict(declared.values), declared, section, name, ("suites", len(suites)))
-        if settled:
-            _settled(values, ("suites", len(suites)))
+        suites.append(values)
+    for index, (name, section) in enumerate(sections.items(), len(suites)):
+        values = dict(known()[name].values)
+        result.idle.append(_section(result, ("suites", index), name, values, section))
     rest["suites"] = suites
+    return result
+
+
+def settle_options(result: Resolved) -> None:
+    """Check the options of each suite's loader and metrics, and fill in their defaults.
+
+    Raises:
+        DeclarationError: an invalid option.
+    """
+    listed = result.raw["suites"]
+    if isinstance(listed, list):
+        each = enumerate([*listed, *result.idle])
+        settled = [_settled(one, ("suites", n)) if isinstance(one, Mapping) else one for n, one in each]
+        result.raw["suites"] = settled[: len(listed)]
 
 
 def _laid(entry: str | Mapping[str, Any], place: Steps) -> tuple[str, dict[str, Any]]:

@@ -25,9 +25,9 @@ class Model(Frozen):
     """A model under test, or a judge: its address, request settings and limits."""
 
     name: str = Field(min_length=1, description="the name in reports; unique in its list")
-    provider: str = Field("ollama", description="one of the providers; plug-ins may add some")
+    provider: str = Field("ollama", description="a provider, shipped or of a plug-in")
     model: str = Field("", description="the server's name for it; default: `name`")
-    base_url: str = Field("", description="the server's address, as `url`, too; default: the provider's own")
+    base_url: str = Field("", description="the server's address, also as `url`; default: the provider's own")
     api_key_env: str = Field("", description="the environment variable that holds the key")
     api_key_header: str = Field(
         "", description="the header that carries the key, such as X-Api-Key; default: the provider's own"
@@ -35,11 +35,11 @@ class Model(Frozen):
     api_key_query: str = Field("", description="the query parameter that carries the key, such as key")
     api_version: str = Field("", description="azure: the API version")
     file: str = Field("", description="embedded: a GGUF path; replay: a Parquet or JSONL file")
-    sha256: str = Field("", description="embedded: what the file must hash to")
+    sha256: str = Field("", description="embedded: the expected SHA-256 of the file")
     threads: int = Field(
         0,
         ge=0,
-        description="embedded: threads of one engine, 0 for one; engines are as many as cores and memory hold",
+        description="embedded: threads per engine, 0 for one; as many engines run as cores and memory allow",
     )
     context: int = Field(4096, ge=256, description="embedded: context length in tokens")
 
@@ -47,38 +47,40 @@ class Model(Frozen):
     temperature: float | None = Field(0.0, ge=0, le=2, description="sampling temperature; null sends none")
     seed: Seed | None = Field(0, description="sampling seed; null sends none")
     max_tokens: int = Field(512, ge=1, description="limit of tokens per reply; a longer reply is truncated")
-    extra: dict[str, Any] = Field(default_factory=dict, description="more parameters, under the server's names")
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="further request parameters, by the server's names"
+    )
     structured: Literal["schema", "json", "off"] = Field(
         "schema", description="how JSON replies are constrained: by schema, to any JSON, or not at all"
     )
 
-    max_concurrency: int = Field(8, ge=1, le=4096, description="limit of calls in flight")
+    max_concurrency: int = Field(8, ge=1, le=4096, description="maximum calls in flight")
     requests_per_minute: int | None = Field(None, ge=1, description="calls started per minute; default: no limit")
-    deadline_s: Number = Field(300.0, gt=0, description="limit of seconds per call, retries included")
+    deadline_s: Number = Field(300.0, gt=0, description="time limit of a call in seconds, retries included")
     max_response_bytes: int = Field(
-        16_000_000, ge=1000, description="limit of decoded bytes per answer; a longer answer fails"
+        16_000_000, ge=1000, description="maximum decoded bytes per response; a longer one fails"
     )
     price_in: Number | None = Field(
         None, ge=0, description="price of 1 000 000 input tokens, in US dollars or the price table's currency"
     )
     price_out: Number | None = Field(None, ge=0, description="price of 1 000 000 output tokens")
     price_cached: Number | None = Field(
-        None, ge=0, description="of 1 000 000 input tokens that the server had cached; default: price_in"
+        None, ge=0, description="price of 1 000 000 cached input tokens; default: price_in"
     )
     price_thinking: Number | None = Field(
-        None, ge=0, description="of 1 000 000 output tokens of thinking; default: price_out"
+        None, ge=0, description="price of 1 000 000 thinking tokens; default: price_out"
     )
 
     batch: Annotated[Literal["off", "submit", "wait"], OFF] = Field(
         "off",
-        description="submit: ask through the server's batch endpoint, end the run undecided and collect later; "
-        "wait: stay until all is there",
+        description="submit: use the server's batch endpoint, end the run undecided and collect replies later; "
+        "wait: use it and wait for the replies",
     )
     batch_price: Number = Field(0.5, ge=0, description="price of a batched call, as a share of the full price")
     batch_poll_s: Number = Field(30.0, gt=0, description="seconds between checks of a batch (batch: wait)")
 
     options: dict[str, Any] = Field(
-        default_factory=dict, description="the keys that only the provider has; they stand beside the others"
+        default_factory=dict, description="the provider's own keys, written beside the others"
     )
 
     @model_validator(mode="before")
@@ -129,8 +131,8 @@ class Model(Frozen):
     def _a_name(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
             raise ValueError(
-                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself is never "
-                "written in the configuration"
+                "expected the name of an environment variable, such as OPENAI_API_KEY; the key itself must not be "
+                "in the configuration"
             )
         return value
 
@@ -139,22 +141,22 @@ class Model(Frozen):
     def _a_place(cls, value: str) -> str:
         if value and not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", value):
             raise ValueError(
-                "expected the name of a header or a query parameter, such as X-Api-Key; the key itself is "
-                "never written in the configuration"
+                "expected the name of a header or a query parameter, such as X-Api-Key; the key itself must "
+                "not be in the configuration"
             )
         if value.lower() in {"host", "content-type", "content-length", "transfer-encoding", "connection"}:
-            raise ValueError(f"{value} is a header of HTTP's own, which cannot carry a key")
+            raise ValueError(f"{value} is a standard HTTP header, which cannot carry a key")
         return value
 
     @field_validator("extra")
     @classmethod
     def _sendable(cls, value: dict[str, Any]) -> dict[str, Any]:
         if ours := sorted({"model", "messages", "stream"} & set(value)):
-            raise ValueError(f"found {ours[0]!r}, which is not to be set here; expected sampling parameters")
+            raise ValueError(f"found {ours[0]!r}, which cannot be set here; expected sampling parameters")
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"expected what JSON can hold, since it is sent so ({error}); quote dates") from error
+            raise ValueError(f"expected values that JSON can represent ({error}); quote dates") from error
         return value
 
     @property
@@ -194,10 +196,10 @@ class Model(Frozen):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.api_key_header and self.api_key_query:
-            raise ValueError("a key goes into `api_key_header` or `api_key_query`, not into both")
+            raise ValueError("expected `api_key_header` or `api_key_query`, not both")
         if self.key_place and not self.api_key_env:
             raise ValueError(
-                f"found a place for a key ({self.key_place}) and no key: name its variable in `api_key_env`"
+                f"found a place for a key ({self.key_place}), but no key; name its variable in `api_key_env`"
             )
         if self.batch != "off" and self.unit.batches is None:
             raise ValueError(f"batch: provider {self.provider} has no batch endpoint; leave it off")
@@ -209,15 +211,15 @@ class Model(Frozen):
 class Judge(Model):
     """A judge: a model whose temperature is the metric's unless it is set here."""
 
-    system: str = Field(
-        "", description="said to the judge before the metric's own system prompt; nothing unless given"
-    )
+    system: str = Field("", description="a system prompt to put before the metric's own; default: none")
     temperature: float | None = Field(None, ge=0, le=2, description="for every metric; default: the metric's own")
-    max_tokens: int = Field(1024, ge=1, description="of a reply; lists and reasons are bounded to close within")
+    max_tokens: int = Field(
+        1024, ge=1, description="limit of tokens per reply; lists and reasons are bounded to fit"
+    )
     exam: int = Field(
         0,
         ge=0,
         le=1000,
-        description="questions of each truth of each judged step that it is asked in a run, where it has no "
-        "passport there; the short form of the exam",
+        description="questions per true answer and judged step in the short exam, which a judge without a passport "
+        "takes in the run",
     )

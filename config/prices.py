@@ -10,9 +10,6 @@ from pydantic import Field, ValidationError
 
 from data.options import Frozen, Number
 
-LARGEST = 1_000_000
-"""Bytes: a larger table is a mistake."""
-
 
 class Prices(Frozen):
     """The price table in use and its date; the prices themselves are in the models' own keys."""
@@ -29,20 +26,20 @@ class Prices(Frozen):
 
 
 class _Price(Frozen):
-    """Prices of 1 000 000 tokens of one model."""
+    """Prices of 1 000 000 tokens of one model: a model entry's keys, by their names in the table."""
 
-    input: Number = Field(ge=0)
-    output: Number = Field(ge=0)
-    cached_input: Number | None = Field(None, ge=0)
-    reasoning: Number | None = Field(None, ge=0)
+    price_in: Number = Field(ge=0, alias="input")
+    price_out: Number = Field(ge=0, alias="output")
+    price_cached: Number | None = Field(None, ge=0, alias="cached_input")
+    price_thinking: Number | None = Field(None, ge=0, alias="reasoning")
 
 
 class _Table(Prices):
     models: dict[str, _Price]
 
 
-KEYS = {"price_in": "input", "price_out": "output", "price_cached": "cached_input", "price_thinking": "reasoning"}
-"""A model entry's price keys, and their names in the table."""
+KEYS = tuple(_Price.model_fields)
+"""A model entry's price keys."""
 
 
 def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,22 +68,18 @@ def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
     price = table.models.get(str(entry.get("model") or entry.get("name")))
     if price is None or {"price_in", "price_out"} & {*entry}:
         return {}
-    found = {key: getattr(price, name) for key, name in KEYS.items()}
-    return {key: value for key, value in found.items() if value is not None}
+    return price.model_dump(exclude_none=True)
 
 
 def _read(file: str) -> _Table:
-    path = Path(file)
     try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"prices: {file} has more than {LARGEST:,} bytes; expected a table of prices")
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        found = yaml.safe_load(Path(file).read_text(encoding="utf-8"))
         if isinstance(found, dict) and "file" in found:
-            raise ValueError(f"prices: {file}: file: expected no such key in the table itself; take it out")
+            raise ValueError(f"prices: {file}: file: unexpected key in the table itself; remove it")
         return _Table.model_validate({**found, "file": file} if isinstance(found, dict) else found)
     except OSError as error:
         raise ValueError(
-            f"prices: cannot read {file} ({error.strerror}); a path begins where the run starts"
+            f"prices: cannot read {file} ({error.strerror}); paths are relative to where the run starts"
         ) from error
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         what = getattr(error, "problem", None) or type(error).__name__

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from config.addresses import mask
-from config.declared import DeclarationError, Resolved, known, resolve
+from config.declared import DeclarationError, Resolved, Steps, known, lay_out, settle_options
 from config.prices import KEYS as PRICES
 from config.settings import Settings, StoreSettings
 from data.errors import InputError, nearest
@@ -33,10 +33,9 @@ SAID = {
     "model_type": "expected `key: value` pairs",
 }
 """YAML terms for pydantic's messages in Python terms."""
-Path_ = tuple[str | int, ...]
 
 
-def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, int]]:
+def _lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, int]]:
     """Yield (path, line) of every key and list entry below a YAML node; lines count from 1."""
     if isinstance(node, yaml.MappingNode):
         seen: dict[str | int, int] = {}
@@ -56,7 +55,7 @@ def _lines(node: yaml.Node | None, path: Path_ = ()) -> Iterator[tuple[Path_, in
             yield from _lines(value, here)
 
 
-def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Path_, int]]:
+def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Steps, int]]:
     """Return a YAML mapping and the line of each of its paths."""
     try:
         if "&" in text and "*" in text and any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text)):
@@ -83,7 +82,7 @@ def _unquoted(text: str, error: Exception) -> str:
         key, colon, value = (lines[number] if number < len(lines) else "").strip().partition(":")
         if colon and "{{" in value and value.strip()[:1] not in {"'", '"'}:
             value = value.strip().replace("\\", "\\\\").replace('"', '\\"')
-            return f' A text with {{{{ … }}}} stands in quotes: {key}: "{value}"'
+            return f' Quote a text with {{{{ … }}}}: {key}: "{value}"'
     return ""
 
 
@@ -121,7 +120,7 @@ def _seed_suite() -> str:
     return next(name for name, one in known().items() if one.default)
 
 
-def _seeded(path: Path_) -> Path_:
+def _seeded(path: Steps) -> Steps:
     """Return the path in our form for a path of seed 001's form."""
     first, *rest = path
     if first == SEED_KEYS[0]:
@@ -129,7 +128,7 @@ def _seeded(path: Path_) -> Path_:
     return (_seed_suite(), SEED_PATHS[str(first)], *rest) if first in SEED_PATHS else path
 
 
-def _steps(dotted: str) -> Path_:
+def _steps(dotted: str) -> Steps:
     return tuple(int(step) if INDEX.fullmatch(step) else step for step in dotted.split("."))
 
 
@@ -139,7 +138,7 @@ def _shown(assignment: str) -> str:
     return f"{dotted}=…" if SECRET.search(dotted) else mask(f"{dotted}={value}")[:500]
 
 
-def _assign(raw: dict[str, Any], assignment: str) -> Path_:
+def _assign(raw: dict[str, Any], assignment: str) -> Steps:
     """Apply one `path.to.key=value`, with the value read as YAML, and return the path."""
     dotted, equals, text = assignment.partition("=")
     if not equals or not dotted.strip():
@@ -173,7 +172,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Path_:
     return steps
 
 
-def _expected(error: Mapping[str, Any], path: Path_) -> Sequence[str]:
+def _expected(error: Mapping[str, Any], path: Steps) -> Sequence[str]:
     """Return the keys allowed in place of an unknown one, from the error or from the settings."""
     if told := error.get("allowed") or error.get("ctx", {}).get("allowed"):
         return tuple(told)
@@ -187,7 +186,7 @@ def _expected(error: Mapping[str, Any], path: Path_) -> Sequence[str]:
     return list(getattr(model, "model_fields", ()))
 
 
-def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapping[Path_, str]) -> str:
+def _where(path: Steps, origin: str, lines: Mapping[Steps, int], set_paths: Mapping[Steps, str]) -> str:
     """Return where a path of the configuration was written: in a `--set`, on a line, or somewhere in the file."""
     above = [path[:length] for length in range(len(path), 0, -1)]
     below = [steps for steps in set_paths if path and steps[: len(path)] == path]
@@ -196,8 +195,8 @@ def _where(path: Path_, origin: str, lines: Mapping[Path_, int], set_paths: Mapp
     return next((f"{origin}, line {lines[steps]}" for steps in above if steps in lines), origin)
 
 
-def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
-    path: Path_ = tuple(error["loc"])
+def _explain(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
+    path: Steps = tuple(error["loc"])
     message = str(error["msg"]).removeprefix("Value error, ")
     # The message of a whole-model check begins with the path concerned.
     here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
@@ -217,9 +216,9 @@ def _explain(error: Mapping[str, Any], where: Callable[[Path_], str]) -> str:
     return told if told.endswith("?") else f"{told}."
 
 
-def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Path_], str]) -> str:
+def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Steps], str]) -> str:
     """Return an error's message and its place: in the configuration, or in a file that declares a suite."""
-    path: Path_ = tuple(error["loc"])
+    path: Steps = tuple(error["loc"])
     declared = origins.source(path)
     if declared is None:
         return _explain({**error, "loc": origins.origin(path)}, where)
@@ -229,14 +228,14 @@ def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[
 
 
 def parse(
-    raw: dict[str, Any], origin: str, lines: Mapping[Path_, int], sets: Sequence[str] = (), only: str = ""
+    raw: dict[str, Any], origin: str, lines: Mapping[Steps, int], sets: Sequence[str] = (), only: str = ""
 ) -> Settings:
     """Check a parsed configuration; `only` keeps that suite alone, even if it is not listed.
 
     Raises:
         InputError: it has a wrong key or value; the message names file, line, path and what is allowed.
     """
-    set_paths: dict[Path_, str] = {}
+    set_paths: dict[Steps, str] = {}
     if any(key in raw for key in SEED_KEYS):
         own = [assignment for assignment in sets if re.split("[.=]", assignment, maxsplit=1)[0] in SEED_KEYS]
         sets = [assignment for assignment in sets if assignment not in own]
@@ -245,40 +244,39 @@ def parse(
         set_paths = {_seeded(path): assignment for path, assignment in written.items()}
         lines = {_seeded(path): line for path, line in lines.items()}
 
-    def where(path: Path_) -> str:
+    def where(path: Steps) -> str:
         return _where(path, origin, lines, set_paths)
 
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
+    index = _place(raw, only) if only else None
+    if only:
+        raw = {**raw, "suites": [only if index is None else raw["suites"][index]]}
     origins = Resolved({})
     try:
-        chosen = alone(raw, only) if only else raw
-        origins = resolve(chosen, settled=False)
+        origins = lay_out(raw)
         _check_keys(origins.raw)
-        origins = resolve(chosen)
+        settle_options(origins)
         settings = Settings.model_validate(origins.raw)
     except (ValidationError, DeclarationError) as error:
         errors: list[Any] = list(error.errors if isinstance(error, DeclarationError) else error.errors())
         # A list without valid entries counts as empty; the entries' own errors are enough.
         errors = [e for e in errors if e["type"] != "too_short"
                   or not any(o["loc"][: len(e["loc"])] == e["loc"] for o in errors if o is not e)]  # fmt: skip
-        # The error may be a secret in an address, which must not be logged as well.
-        if isinstance(error, DeclarationError) and error.resolved:
-            origins = error.resolved
-        if only and (index := _place(raw, only)) is not None:
+        if index is not None:
             origins.written.setdefault(("suites", 0), ("suites", index))
         said = [mask(_error_message(e, origins, where)) for e in errors]
         more = [f"… and {len(said) - SHOWN} more"] if len(said) > SHOWN else []
         raise InputError("\n".join([*said[:SHOWN], *more])) from error
     if not settings.models and (asking := next((s.name for s in settings.suites if not responses_of(s)), "")):
         lacking = "models: expected at least 1, found []" if "models" in raw else "'models' is missing"
-        raise InputError(f"{where(('models',))}: {lacking}; the suite {asking} asks one.")
+        raise InputError(f"{where(('models',))}: {lacking}; suite {asking} asks a model.")
     _check_prices(settings, where)
     return settings
 
 
 def _check_keys(raw: Mapping[str, Any]) -> None:
     """Refuse unknown top-level and section keys, before anything is imported for the others."""
-    wrong: list[Path_] = [(key,) for key in raw if key not in Settings.model_fields]
+    wrong: list[Steps] = [(key,) for key in raw if key not in Settings.model_fields]
     for name, field in Settings.model_fields.items():
         section, given = field.annotation, raw.get(name)
         if isinstance(section, type) and issubclass(section, BaseModel) and isinstance(given, Mapping):
@@ -287,7 +285,7 @@ def _check_keys(raw: Mapping[str, Any]) -> None:
         raise DeclarationError(*({"loc": path, "type": "extra_forbidden", "msg": ""} for path in wrong))
 
 
-def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
+def _check_prices(settings: Settings, where: Callable[[Steps], str]) -> None:
     """Refuse half a price, whose costs would look complete. Not a rule of `Model`: recorded runs may have one."""
     for place, one in settings.entries():
         given = [name for name in PRICES if getattr(one, name) is not None]
@@ -295,14 +293,8 @@ def _check_prices(settings: Settings, where: Callable[[Path_], str]) -> None:
         if given and lacking:
             raise InputError(
                 f"{where((*_steps(place), given[0]))}: {place}: found {given[0]} without {lacking[0]}; give "
-                "price_in and price_out (0 where nothing is charged), or neither."
+                "price_in and price_out (0 if nothing is charged), or neither."
             )
-
-
-def alone(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a configuration with only one of the suites that it lists, or may list."""
-    index = _place(raw, name)
-    return {**raw, "suites": [name if index is None else raw["suites"][index]]}
 
 
 def _place(raw: Mapping[str, Any], name: str) -> int | None:
@@ -354,7 +346,7 @@ def read_store(file: str = "", sets: Sequence[str] = ()) -> StoreSettings:
         raise InputError("\n".join(said)) from error
 
 
-def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Path_, int]]:
+def _written(file: str | Path | None) -> tuple[dict[str, Any], str, dict[Steps, int]]:
     """Return the contents of a configuration file, its name in messages, and the lines of its keys."""
     path = (fallback(file) or Path(file)) if file else DEFAULT
     origin = str(path) if file else "config/default.yaml"

@@ -41,10 +41,6 @@ class OptionSchemas:
         kinds = {name: {"type": KINDS[type(one)]} if type(one) in KINDS else {} for name, one in declared.items()}
         return {name: {**kind, "default": declared[name]} for name, kind in kinds.items()}
 
-    def needed(self, declared: Declared) -> list[str]:
-        """Return the names of the options that have no default."""
-        return list(self.defs[self._refs[declared]].get("required", [])) if isinstance(declared, type) else []
-
     def shared(self) -> dict[str, Schema]:
         """Return the definitions that schemas refer to, except classes that are assembled here from their keys."""
         whole = {"Options", "Settings", "Suite", "Use", "Model", "Judge"}
@@ -82,7 +78,7 @@ def _metric(source: OptionSchemas, declared: Declared) -> Schema:
 def _suite(source: OptionSchemas) -> dict[str, Schema]:
     keys = source.of(Suite)
     loaders = discover(Loader)
-    named = {"loader": {"enum": [*loaders], "default": "table", "description": "what the items come from"}}
+    named = {"loader": {"enum": [*loaders], "default": "table", "description": "where the items come from"}}
     items = _object({**_united(source.of(one.options) for one in loaders.values()), **named})
     measured = {name: _metric(source, unit.options) for name, unit in metrics().items()}
     texts = {"type": "array", "items": {"type": "string"}}

@@ -33,9 +33,9 @@ USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
 class Explainability(Frozen):
     """How cot and citation join in `FINAL_RESULTS_<date>.json`; the weights are renormalised."""
 
-    weight_cot: Share = Field(0.5, description="of the chains of thought")
-    weight_citation: Share = Field(0.5, description="of the citations")
-    threshold: Share = Field(0.8, description="what both together must reach")
+    weight_cot: Share = Field(0.5, description="weight of the chains of thought")
+    weight_citation: Share = Field(0.5, description="weight of the citations")
+    threshold: Share = Field(0.8, description="threshold of the joint score")
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -49,9 +49,9 @@ class StoreSettings(Frozen):
 
     root: str = Field("artifacts/store", min_length=1, description="a folder or an fsspec URL (s3://…)")
     cache: str = Field(
-        "", description="an SQLAlchemy URL of the reply cache, with no password; default: replies.sqlite in `root`"
+        "", description="the reply cache as an SQLAlchemy URL without a password; default: replies.sqlite in `root`"
     )
-    runs: str = Field("artifacts/runs", min_length=1, description="the folder where reports land")
+    runs: str = Field("artifacts/runs", min_length=1, description="the folder of the runs and their reports")
 
     @field_validator("cache", "root")
     @classmethod
@@ -59,8 +59,8 @@ class StoreSettings(Frozen):
         # The configuration is part of every manifest.
         if ("@" in value and ":" in value.partition("://")[2].rpartition("@")[0]) or secret_part(value):
             raise ValueError(
-                "it holds a password or a key; leave that out, and set it in the environment (PGPASSWORD, a "
-                ".pgpass file; AWS_SECRET_ACCESS_KEY)"
+                "contains a password or a key; remove it and set it in the environment (PGPASSWORD, a .pgpass "
+                "file; AWS_SECRET_ACCESS_KEY)"
             )
         return value
 
@@ -69,9 +69,11 @@ class Sandbox(Frozen):
     """What runs models' programs in languages that need a tool of this machine."""
 
     kotlin_compiler: str = Field(
-        "", description="the path of kotlinc, or of its folder; default: $BASIC_CONTROL_KOTLINC, or the PATH's"
+        "", description="the path of kotlinc or its folder; default: $BASIC_CONTROL_KOTLINC, else found on the PATH"
     )
-    java: str = Field("", description="the path of a Java for it, or of its folder; JAVA_HOME's or the PATH's")
+    java: str = Field(
+        "", description="the path of its Java or the folder; default: JAVA_HOME, else found on the PATH"
+    )
 
 
 class Telemetry(Frozen):
@@ -89,7 +91,7 @@ class Telemetry(Frozen):
     def _no_secret(cls, value: str) -> str:
         if holds_user(value) or secret_part(value):
             raise ValueError(
-                "it holds a password or a key, which would be stored in every manifest; leave that out, and set "
+                "contains a password or a key, which would be stored in every manifest; remove it and set "
                 "OTEL_EXPORTER_OTLP_HEADERS in the environment"
             )
         return value
@@ -98,14 +100,16 @@ class Telemetry(Frozen):
 class Report(Frozen):
     """What is written for people."""
 
-    language: str = Field("en", description="one that has a catalogue of phrases: en, ru, or a plug-in's")
+    language: str = Field("en", description="en, ru, or a language that a plug-in adds")
     html: bool = Field(default=True, description="write the HTML report")
-    junit: str = Field("", description="a file to write JUnit XML to as well; the same as --junit FILE")
-    markdown: str = Field("", description="a file for a summary, such as for a merge request; --markdown FILE")
-    results: str = Field("", description="a file for results.json as well; --json FILE")
-    name: str = Field("", description="what lists of runs call it; the same as --name NAME")
-    note: str = Field("", description="what they say of it; --note TEXT")
-    file: str = Field("", description="the configuration's file, as they show it; --config FILE sets it")
+    junit: str = Field("", description="a JUnit XML file to write; the same as --junit FILE")
+    markdown: str = Field(
+        "", description="a Markdown summary to write, such as for a merge request; --markdown FILE"
+    )
+    results: str = Field("", description="a copy of results.json to write; --json FILE")
+    name: str = Field("", description="the run's name in lists of runs; the same as --name NAME")
+    note: str = Field("", description="a note shown in lists of runs; --note TEXT")
+    file: str = Field("", description="the configuration file's name in lists of runs; set by --config FILE")
 
     @field_validator("language")
     @classmethod
@@ -115,7 +119,7 @@ class Report(Frozen):
 
             if value not in (known := languages()):
                 there = ", ".join(known)
-                raise ValueError(f"there is no catalogue of phrases in {value!r}; expected one of {there}")
+                raise ValueError(f"found no catalogue of phrases in {value!r}; expected one of {there}")
         return value
 
 
@@ -129,52 +133,55 @@ class Rerun(Frozen):
     resume: str = Field("", description="the unfinished run to continue, in its own folder")
     rerun: StageName | Literal[""] = Field("", description="the stage to run again, with all that depends on it")
     of: str = Field("", description="the run that is rerun; for the manifest")
-    suite: str = Field("", description="only this suite's")
-    model: str = Field("", description="only this model's")
-    failed: bool = Field(default=False, description="replies of judges that could not be read are asked for again")
-    truncated: bool = Field(default=False, description="only what was cut is asked, with another limit")
+    suite: str = Field("", description="only this suite")
+    model: str = Field("", description="only this model")
+    failed: bool = Field(default=False, description="ask judges again whose replies could not be read")
+    truncated: bool = Field(default=False, description="ask again only what was truncated, with another limit")
 
 
 class Settings(Frozen):
     """One evaluation."""
 
-    models: tuple[Model, ...] = Field((), description="the models under test; none where all responses are given")
-    judges: tuple[Judge, ...] = Field((), description="who grades, where a metric asks for it")
-    suites: tuple[Suite, ...] = Field(min_length=1, description="what is evaluated: names, and declarations")
+    models: tuple[Model, ...] = Field(
+        (), description="the models under test; may be empty if all responses are given"
+    )
+    judges: tuple[Judge, ...] = Field((), description="the judges, for metrics that need them")
+    suites: tuple[Suite, ...] = Field(min_length=1, description="what is evaluated: names and declarations")
     plugins: tuple[str, ...] = Field((), description="files and folders with your own units and suites")
     repeats: int = Field(1, ge=1, description="how often each model is asked each question")
     explainability: Explainability = Explainability()
     threshold: Share | None = Field(
         None,
-        description="what the overall score of several suites must reach; by default 0.8, if each suite with a "
-        "weight has a threshold",
+        description="threshold of the overall score of several suites; default: 0.8 if each suite with a weight "
+        "has one",
     )
     gate: Annotated[Literal["point", "interval", "off"], OFF] = Field(
         "point",
-        description="point: the score decides; interval: its whole interval; off: nothing, and the exit code is 0",
+        description="point: the score decides; interval: its whole interval; off: nothing, with exit code 0",
     )
     undecided: Literal["undecided", "pass"] = Field(
         "undecided", description="how an undecided gate counts: exit code 3, or 0"
     )
     judges_must_have: Literal["nothing", "passport", "labels"] = Field(
-        "nothing", description="what a judged suite needs to be decided: its judges' passports, or people's labels"
+        "nothing",
+        description="what a verdict on a judged suite requires: its judges' passports, or people's labels",
     )
     baseline: str = Field("", description="the baseline to compare the run with; the same as --baseline NAME")
     fail_on: Literal["threshold", "regression"] = Field(
-        "threshold", description="regression: a suite that fell below its baseline fails the run as well"
+        "threshold", description="regression: a suite that fell below its baseline also fails the run"
     )
-    max_drop: Share = Field(MAX_DROP, description="the drop from the baseline that is tolerated")
-    allow_different: bool = Field(default=False, description="compare although rules differ or parts are missing")
+    max_drop: Share = Field(MAX_DROP, description="the tolerated drop from the baseline")
+    allow_different: bool = Field(default=False, description="compare even if rules differ or parts are missing")
     store: StoreSettings = StoreSettings()
     sandbox: Sandbox = Sandbox()
     report: Report = Report()
     telemetry: Telemetry = Telemetry()
-    batch_size: int = Field(2000, ge=1, description="items in a batch: the unit of tasks and of Parquet files")
+    batch_size: int = Field(2000, ge=1, description="items per batch, the unit of tasks and Parquet files")
     runner: Literal["local", "dask", "ray"] = Field("local", description="where tasks run")
-    runner_address: str = Field("", description="a running cluster; default: a local one is started")
+    runner_address: str = Field("", description="a running cluster's address; default: a local one is started")
     runner_workers: int = Field(2, ge=1, description="worker processes of a local cluster")
     prices: Annotated[Prices | None, WithJsonSchema(_PRICES, mode="validation")] = Field(
-        None, description="a YAML file with prices of models and their date: docs/servers.md"
+        None, description="a YAML file of dated model prices: docs/servers.md"
     )
     fresh: str = Field("", description="separates this run's requests from all cached ones; set by --fresh")
 
@@ -255,22 +262,20 @@ class Settings(Frozen):
     def _names(self) -> Self:
         for kind, listed in (("models", self.models), ("judges", self.judges)):
             if repeated := _twice(model.name for model in listed):
-                raise ValueError(f"{kind}: the name {repeated!r} is given twice; each needs a name of its own")
+                raise ValueError(f"{kind}: the name {repeated!r} is used twice; expected unique names")
         for place, model in self.entries():
             stored = "which would be stored in every manifest"
             if holds_user(model.base_url):
                 raise ValueError(
-                    f"{place}.base_url: it holds a user or a password, {stored}; leave that out, and name the "
-                    "variable of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
+                    f"{place}.base_url: contains a user or a password, {stored}; remove it and name the variable "
+                    "of a key in `api_key_env` (Ollama: or set OLLAMA_HOST)"
                 )
             if scheme := other_scheme(model.base_url):
-                raise ValueError(
-                    f"{place}.base_url: found an address that begins with {scheme}:, expected http:// or https://"
-                )
+                raise ValueError(f"{place}.base_url: found the scheme {scheme}:, expected http:// or https://")
             if named := secret_part(model.base_url):
-                raise ValueError(f"{place}.base_url: it holds a key ({named!r} of its query), {stored}; {ADVICE}")
+                raise ValueError(f"{place}.base_url: contains a key (parameter {named!r}), {stored}; {ADVICE}")
             if named := secret_parameter(model.extra):
-                raise ValueError(f"{place}.extra: {named} holds a key, {stored}; {ADVICE}")
+                raise ValueError(f"{place}.extra: {named} contains a key, {stored}; {ADVICE}")
         return self
 
     def entries(self) -> Iterator[tuple[str, Model]]:
@@ -293,8 +298,8 @@ class Settings(Frozen):
         for place, text in said.items():
             if isinstance(text, str) and holds_key(text, known):
                 raise ValueError(
-                    f"{place}: it holds a key, which would be sent as text and stored in every manifest and "
-                    "report; leave it out, and name the variable that holds it in `api_key_env`"
+                    f"{place}: contains a key, which would be sent as text and stored in every manifest and "
+                    "report; remove it and name its variable in `api_key_env`"
                 )
         return self
 
@@ -331,17 +336,14 @@ class Settings(Frozen):
                 continue
             gated = f"{suite.name}.gate_on is {suite.gate_on}"
             if suite.stop:
-                raise ValueError(
-                    f"{gated}, and {suite.name}.stop asks until a mean is decided; leave one of them out"
-                )
+                raise ValueError(f"{gated}, and {suite.name}.stop asks until a mean is decided; remove one of them")
             n = self.times(suite)
             if n == 1:
                 raise ValueError(
                     f"{gated}, and each question is asked once (repeats: 1); set {suite.name}.repeats to 2 or more"
                 )
             if suite.k and suite.k > n:
-                asked = f"as many as each question is asked (repeats: {n})"
-                raise ValueError(f"{suite.name}.k is {suite.k}, expected at most {asked}")
+                raise ValueError(f"{suite.name}.k is {suite.k}, expected at most the number of repeats, {n}")
             units = map(metric, suite.scored_by)
             if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
                 raise ValueError(
@@ -364,9 +366,9 @@ class Settings(Frozen):
             shared = not first.models or not second.models or {*first.models} & {*second.models}
             if shared and kinds[0] != kinds[1]:
                 raise ValueError(
-                    f"{first.name} is gated on {kinds[0]} and {second.name} on {kinds[1]}: these are not averaged "
-                    "into one overall score. Set weight: 0 of one of them (it keeps its own threshold), gate both "
-                    "alike, or evaluate them apart"
+                    f"{first.name} is gated on {kinds[0]} and {second.name} on {kinds[1]}, which cannot be "
+                    "averaged into an overall score. Set weight: 0 for one (it keeps its own threshold), gate both "
+                    "the same way, or evaluate them separately"
                 )
         return self
 

@@ -129,7 +129,7 @@ def _loaded(path: Path) -> ModuleType:
         del sys.modules[name]
         raise InputError(
             f"plug-in {path}{line_in(str(path), error)}: cannot be loaded ({type(error).__name__}: {error}). Fix "
-            "it, or leave it out."
+            "or remove it."
         ) from error
     return module
 

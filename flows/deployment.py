@@ -7,21 +7,18 @@ file, Prefect's database, the runs and their store are in the checkout, or for a
 where it is started.
 """
 
-import http.client
 import os
 import runpy
 import secrets
 import stat
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import httpx
 import yaml
 
 from config.models import Judge, Model
@@ -49,8 +46,7 @@ DATABASE = PLACE / "artifacts" / "store" / "prefect.db"
 VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
 """Environment variables that name another database; Prefect reads both."""
 POOL = "basic-control"
-SILENCE_S = 90
-"""A deployed run without a heartbeat for this long is dead; one is sent every 30 s (`prefect.yaml`)."""
+AUTOMATION = Path(__file__).with_name("silent_runs.yaml")
 
 PATIENCE = {
     # On a busy machine Prefect's SQLite is slow: the server then answers 503, and runs would crash without cause.
@@ -101,8 +97,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
         pass
     except OSError as error:
         raise InputError(
-            f"{file}: the password's file cannot be made ({error.strerror}). Set PREFECT_SERVER_API_AUTH_STRING="
-            "user:password in its place."
+            f"{file}: cannot create the password file ({error.strerror}). Set PREFECT_SERVER_API_AUTH_STRING="
+            "user:password instead."
         ) from error
     else:
         with os.fdopen(handle, "w") as made:
@@ -110,8 +106,8 @@ def password(file: Path = PASSWORD, given: Mapping[str, str] = os.environ) -> st
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
         raise InputError(
-            f"{file}: found a password file that others may open (mode {mode:o}), expected mode 600. "
-            f"Delete it, and a new one is made at the next start."
+            f"{file}: found a password file that others can read (mode {mode:o}), expected mode 600. Delete it; "
+            "a new one is created at the next start."
         )
     return file.read_text(encoding="utf-8").strip()
 
@@ -139,35 +135,10 @@ def environment(port: int, given: Mapping[str, str] = os.environ) -> dict[str, s
 
 
 def dead_runs() -> "AutomationCore":
-    """Return the automation, documented by Prefect, that marks runs without heartbeats as Crashed."""
-    from prefect.client.schemas.objects import StateType
-    from prefect.events.actions import ChangeFlowRunState
-    from prefect.events.schemas.automations import AutomationCore, EventTrigger, Posture
-    from prefect.events.schemas.events import ResourceSpecification
+    """Return the automation that marks runs without heartbeats as Crashed."""
+    from prefect.events.schemas.automations import AutomationCore
 
-    ends = ("Completed", "Failed", "Cancelled", "Crashed")
-    # Heartbeats take a separate route, so a short run's may arrive after its end. A run that waits to be started (a
-    # retry) must not be marked: it is watched only from its own first heartbeat on.
-    waits = ("Scheduled", "AwaitingRetry", "AwaitingConcurrencySlot", "Late", "Pending", "Submitting")
-    return AutomationCore(
-        name="Crash silent runs",
-        description=f"A run that has sent no heartbeat for {SILENCE_S} s is dead: its deployment's slot is freed.",
-        trigger=EventTrigger(
-            after={"prefect.flow-run.heartbeat"},
-            expect={"prefect.flow-run.heartbeat", *(f"prefect.flow-run.{one}" for one in (*ends, *waits))},
-            match=ResourceSpecification({"prefect.resource.id": ["prefect.flow-run.*"]}),
-            for_each={"prefect.resource.id"},
-            posture=Posture.Proactive,
-            threshold=1,
-            within=timedelta(seconds=SILENCE_S),
-        ),
-        actions=[
-            ChangeFlowRunState(
-                state=StateType.CRASHED,
-                message=f"No heartbeat for {SILENCE_S} s: the run's process or machine is gone. Retry continues.",
-            )
-        ],
-    )
+    return AutomationCore.model_validate(yaml.safe_load(AUTOMATION.read_text(encoding="utf-8")))
 
 
 def register() -> None:
@@ -193,24 +164,22 @@ def register() -> None:
 
 def _reach(given: Mapping[str, str]) -> None:
     """Raise an InputError if the server does not answer or refuses our password."""
-    from base64 import b64encode
-
     url = given["PREFECT_API_URL"]
+    user, _, key = given["PREFECT_API_AUTH_STRING"].partition(":")
     try:
-        said = b64encode(os.fsencode(given["PREFECT_API_AUTH_STRING"])).decode()
-        headers = {"Authorization": f"Basic {said}"}
-        request = urllib.request.Request(f"{url}/admin/version", headers=headers)  # noqa: S310 - the user's own server
-        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
-    except (ValueError, http.client.HTTPException) as error:
+        answer = httpx.get(f"{url}/admin/version", auth=(user, key), timeout=10, follow_redirects=True)
+        answer.raise_for_status()
+    except (httpx.InvalidURL, httpx.ProtocolError, httpx.UnsupportedProtocol) as error:
         raise InputError(
-            f"PREFECT_API_URL: {url}: found no Prefect server's address ({error}), expected one such as "
+            f"PREFECT_API_URL: {url}: not the address of a Prefect server ({error}); expected one such as "
             "http://127.0.0.1:4200/api."
         ) from error
-    except urllib.error.HTTPError as error:
+    except httpx.HTTPStatusError as error:
         raise InputError(
-            f"{url}: the Prefect server answered {error.code}. Give its password in PREFECT_API_AUTH_STRING."
+            f"{url}: the Prefect server answered {error.response.status_code}. Give its password in "
+            "PREFECT_API_AUTH_STRING."
         ) from error
-    except OSError as error:
+    except httpx.HTTPError as error:
         raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
 
 
@@ -256,7 +225,7 @@ def _declared(config: str, cron: str) -> Iterator[Path]:
         text = scheduled(text, (HERE / config).resolve(), cron)
         say(f"Deploying {config} at {cron!r} (UTC), as {Path(config).stem}. Its runs work in {HERE}.")
     else:
-        say(f"Deploying what ships with the program; a prefect.yaml in {HERE} would go before it.")
+        say(f"Deploying the prefect.yaml that ships with the program; one in {HERE} would take precedence.")
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "prefect.yaml"
         file.write_text(text, "utf-8")
@@ -275,7 +244,7 @@ def scheduled(text: str, config: Path, cron: str) -> str:
         CronSchedule(cron=cron)
     except ValueError as error:
         raise InputError(
-            f"--cron {cron!r}: found none, expected minute, hour, day, month and weekday, such as '0 3 * * *'."
+            f"--cron {cron!r}: not a schedule; expected minute, hour, day, month and weekday, such as '0 3 * * *'."
         ) from error
     declared = yaml.safe_load(text)
     (first, *_) = declared["deployments"]
@@ -321,7 +290,7 @@ def serve(port: int, host: str) -> NoReturn:
             DATABASE.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"{DATABASE}: Prefect's database cannot be made ({error.strerror or error})."
+                f"{DATABASE}: cannot create the folder of Prefect's database ({error.strerror or error})."
             ) from error
     if not CHECKOUT:
         given = {VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}", **given}
@@ -336,7 +305,6 @@ def welcome(port: int, given: Mapping[str, str] = os.environ) -> str:
     place = f"the value of {set_}" if set_ else f"the line in {PASSWORD} (cat {PASSWORD.name})"
     root = f"http://127.0.0.1:{port}"
     return (
-        f"Pages: {root}\n  They ask once for the password: {place}, whole, with its user and colon.\n"
-        f"  Runs: {root}/v2/runs (the first page counts the last day's,\n"
-        "  and lists those that failed).\n"
+        f"Pages: {root}\n  The password is {place}, whole, with the user and the colon.\n"
+        f"  Runs: {root}/v2/runs (the first page has those of the last day, and failures).\n"
     )

@@ -31,8 +31,8 @@ def to_resume(runs: Path) -> str:
     older = next((run.name for run in reversed(there) if _open(run)), "")
     todo = f"The last interrupted one is {older}: --resume {older}." if older else "Start the command itself."
     raise InputError(
-        f"--resume: the last run, {last.name}, has ended, and left nothing to continue. {todo} What failed in it "
-        f"is asked again with --run {last.name} --only-failed; --resume {last.name} does it again from the caches."
+        f"--resume: the last run, {last.name}, has ended and left nothing to continue. {todo} To repeat its failed "
+        f"calls: --run {last.name} --only-failed; to repeat it from the caches: --resume {last.name}."
     )
 
 
@@ -67,9 +67,7 @@ def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -
     try:
         datetime.fromisoformat(str(started))
     except ValueError as error:
-        raise InputError(
-            f"{path}: found started: {started!r}, expected a date and time as a run writes it."
-        ) from error
+        raise InputError(f"{path}: found started: {started!r}, expected a date and time.") from error
     if not isinstance(configuration, dict):
         raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
     return parse(_recorded(configuration), str(path), {}, sets, only), manifest

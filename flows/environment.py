@@ -90,9 +90,8 @@ def unreached(error: BaseException) -> str:
             return str(answer.json()["detail"])
         if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return (
-                f"The Prefect server {url} is busy or broken: it answered HTTP {code}, also when it was asked "
-                "again. Run fewer at once, keep its data in Postgres, or unset PREFECT_API_URL: a run needs no "
-                "server."
+                f"The Prefect server {url} is overloaded or broken: it answered HTTP {code}, also to retries. Run "
+                "fewer at once, keep its data in Postgres, or unset PREFECT_API_URL: a run needs no server."
             )
         if code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return (

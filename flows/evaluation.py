@@ -11,7 +11,8 @@ from config.settings import Rerun
 from data.batches import Cell
 from data.characters import inert
 from data.exits import Exit
-from flows.runs import RunResult, check_rerun, describe, identify_all, open_run, provenance
+from flows.preflight import check_rerun
+from flows.runs import RunResult, describe, identify_all, open_run, provenance
 from flows.suite import run_suites
 from tasks.aggregate import results
 from tasks.compare.baseline import check as check_baseline

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from config.settings import Settings
+from config.settings import Rerun, Settings
 from data.errors import InputError
 from data.files import rows
 from data.loading import RESPONSE, judged_by, offered
@@ -23,7 +23,7 @@ SHOWN = 80
 """Characters of a prompt that a message quotes."""
 
 
-def check(settings: Settings) -> Plan:
+def check(settings: Settings, again: Rerun | None = None) -> Plan:
     """Refuse runs that can only fail: missing key, file, judge or column, weights of 0, a refused connection.
 
     As in the run itself, a model that cannot be asked does not stop the others.
@@ -32,6 +32,7 @@ def check(settings: Settings) -> Plan:
         InputError: the run would fail.
     """
     plan = resolve(settings)
+    check_rerun(plan, again or Rerun())
     check_judges(plan)
     check_rows(plan)
     models, judges = (
@@ -40,6 +41,18 @@ def check(settings: Settings) -> Plan:
     if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan
+
+
+def check_rerun(plan: Plan, again: Rerun) -> None:
+    """Refuse to repeat a suite or model that the run does not have.
+
+    Raises:
+        InputError: it has none of that name.
+    """
+    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
+        if one and one not in there:
+            known = ", ".join(there)
+            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
 
 
 def check_rows(plan: Plan) -> None:
@@ -79,9 +92,9 @@ def _tell_apart(one: SuitePlan, n: int, columns: Iterable[str]) -> None:
             continue
         named = f"suite {one.name}{f' [{target.prompt}]' if target.prompt else ''}"
         raise InputError(
-            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which reads no column, so that {n} rows ask the "
-            f"same question; expected one that names at least one of the columns {', '.join(columns)}, such as "
-            "{{ question }}. To ask one question several times, leave one row and set `repeats`."
+            f"{named}: prompt: found {prompt.strip()[:SHOWN]!r}, which uses no column, so that {n} rows ask "
+            f"the same question; expected at least one of the columns {', '.join(columns)}, such as "
+            "{{ question }}. To ask one question several times, keep one row and set `repeats`."
         )
 
 
@@ -117,8 +130,8 @@ def unread_responses(plan: Plan) -> Iterator[str]:
             if RESPONSE in next(rows(file), {}):
                 yield (
                     f"suite {one.suite.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
-                    "not read: the models are asked. An own suite with `items: {data: …}` scores the responses "
-                    "that are given there (docs/suites.md)."
+                    "not read: the models are asked. To score those responses, declare a suite of your own with "
+                    "`items: {data: …}` (docs/suites.md)."
                 )
 
 
@@ -133,8 +146,8 @@ def too_few_connections(plan: Plan) -> str:
     if allowed >= asked:
         return ""
     return (
-        f"max_concurrency: {asked} calls in flight are asked for, and the system's limit of open files leaves room "
-        f"for {allowed}; the others wait, or are tried again. Raise it with ulimit -n {asked + SPARE}, or lower "
+        f"max_concurrency: the configuration allows {asked} calls in flight, and the system's limit of open files "
+        f"{allowed}; the others wait or are retried. Raise the limit with ulimit -n {asked + SPARE}, or lower "
         "max_concurrency."
     )
 

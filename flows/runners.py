@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
 from prefect import Flow, flow
@@ -48,8 +48,8 @@ def running(where: Runner) -> Iterator[Any]:
 def _unreached(where: Runner, expected: str, error: Exception) -> InputError:
     said = " ".join(str(error).split()) or type(error).__name__
     return InputError(
-        f"runner_address: {where.address}: found no cluster there ({said}), expected {expected}. Is it "
-        "up? Leave runner_address out for a cluster on this machine."
+        f"runner_address: {where.address}: no cluster answers ({said}), expected {expected}. Start it, or remove "
+        "runner_address to use a cluster on this machine."
     )
 
 
@@ -116,18 +116,7 @@ def _ray(where: Runner) -> Iterator[Any]:
         ray.shutdown()
 
 
-P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def variant(flow: Flow[P, R], **changes: Any) -> Flow[P, R]:
-    """Return the flow with other attributes.
-
-    Prefect's `with_options` rebuilds the parameter schema, which takes 0.1 s per suite.
-    """
-    made = copy(flow)
-    vars(made).update(changes)
-    return made
 
 
 @flow(name="part")
@@ -140,5 +129,7 @@ def part_of(work: Callable[[], R], name: str, *, run: str = "", like: Flow[..., 
 
     For parameters, Prefect would build a schema and write them with FastAPI, which takes 0.3 s.
     """
+    part = copy(like)  # Prefect's `with_options` would rebuild the schema
     changes = {"name": name, "flow_run_name": lambda: run or name, "fn": lambda: work()}  # noqa: PLW0108 - Prefect wants a function
-    return cast("Flow[[], R]", variant(like, **changes))
+    vars(part).update(changes)
+    return cast("Flow[[], R]", part)

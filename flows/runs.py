@@ -63,10 +63,10 @@ def run_folder(top: Path, started: datetime) -> Path:
             continue
         except OSError as error:
             raise InputError(
-                f"store.runs: cannot make {folder} ({error.strerror}). Choose another with --set store.runs=…."
+                f"store.runs: cannot create {folder} ({error.strerror}). Choose another with --set store.runs=…."
             ) from error
         return folder
-    raise InputError(f"store.runs: {top} holds a thousand runs of this second.")
+    raise InputError(f"store.runs: {top} has a thousand runs of this second.")
 
 
 def counts_of(tables: Tables) -> dict[str, int]:
@@ -199,18 +199,6 @@ class OpenedRun:
         manifests.write(self.folder, {**manifest, "status": "completed", **self.taken(), "reports": named})
 
 
-def check_rerun(plan: Plan, again: Rerun) -> None:
-    """Refuse to repeat a suite or model that the run does not have.
-
-    Raises:
-        InputError: it has none of that name.
-    """
-    for option, one, there in (("suite", again.suite, plan.suite_names), ("model", again.model, [*plan.members])):
-        if one and one not in there:
-            known = ", ".join(there)
-            raise InputError(f"--only-{option} {one}: the run has none of that name, expected one of {known}.")
-
-
 def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     """Start a run or continue an unfinished one, and record it in its manifest; `clock`: its monotonic start time.
 
@@ -266,7 +254,7 @@ def restore(place: StoreSettings, manifest: Mapping[str, Any]) -> int:
         try:
             found = answered(store.read(Ref.read(ref)))
         except Damaged as error:
-            _log.warning("%s; its replies come from the reply cache, as far as that holds them.", error)
+            _log.warning("%s; its replies are taken from the reply cache, if they are there.", error)
             continue
         cache.remember(found)
         number += len(found)

@@ -114,7 +114,9 @@ def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
     except CycloptsError as error:
         raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and HELP.isdisjoint(words):
-        raise InputError(f"{' '.join(words) or app.name[0]}: found no command behind it. See {app.name[0]} --help.")
+        raise InputError(
+            f"{' '.join(words) or app.name[0]}: expected a command after it. See {app.name[0]} --help."
+        )
     from data.files import parsed_once
 
     interrupt_again()
@@ -147,8 +149,8 @@ def _end(made: "Callable[[], App]", words: Sequence[str]) -> int:
         from flows.environment import unreached
 
         said = unreached(error) or (
-            f"{type(error).__name__}: {error}\nThis is a defect of the program or of a plugin of it, or a run that "
-            f"was read is damaged. {DEBUG}=1 shows where it happened."
+            f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
+            f"read is damaged. {DEBUG}=1 shows where it happened."
         )
         complain(f"{said} Everything answered so far is kept.")
         return Exit.ERROR

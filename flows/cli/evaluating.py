@@ -12,11 +12,11 @@ import socket
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from basic_control.interrupts import interrupt_again, leave_at_once
 from data.errors import Stopped, plural
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from flows.runs import RunResult
     from tasks.plan import Plan
 
-T = TypeVar("T")
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 SAME = "run the same command again to continue."
 """What to do after a stop, unless the same command would do something else."""
@@ -44,28 +43,6 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
         KeyboardInterrupt: it was stopped; the message says how to continue.
     """
 
-    def work(evaluation: Any, plan: "Plan") -> "tuple[RunResult, Plan]":
-        from flows.earlier import settings_of
-        from flows.runners import part_of, variant
-        from flows.runs import restore
-        from tasks.models.progress import has_pages
-
-        if only_failed:
-            restore(plan.store, settings_of(plan.store.runs, again.of)[1])
-        if has_pages():
-            from flows.full_eval import full_eval
-
-            def run(settings: "Settings", again: "Rerun") -> "RunResult":
-                del settings  # only for Prefect's pages
-                outcome: RunResult = evaluation.evaluate(plan, again)
-                return outcome
-
-            # Prefect would take a JSON schema's `$ref` for a reference to one of its blocks.
-            return variant(full_eval, should_validate_parameters=False, fn=run)(settings, again), plan
-        # Nobody would see the parameters, whose schema takes 0.1 s.
-        started: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
-        return part_of(started, "full_eval", run=settings.title)(), plan
-
     def go_on() -> str:
         from flows.earlier import interrupted_fresh_run
 
@@ -75,13 +52,22 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    return run_flow(settings, "flows.evaluation", work, go_on)
+    with started(settings, "flows.evaluation", again, go_on) as (evaluation, plan):
+        from flows.earlier import settings_of
+        from flows.runners import part_of
+        from flows.runs import restore
+
+        if only_failed:
+            restore(plan.store, settings_of(plan.store.runs, again.of)[1])
+        work: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
+        return part_of(work, "full_eval", run=settings.title)(), plan
 
 
-def run_flow(
-    settings: "Settings", module: str, work: Callable[[Any, "Plan"], T], go_on: Callable[[], str] = lambda: SAME
-) -> T:
-    """Run work on a configuration's plan with a module that makes all the slow imports; show its progress.
+@contextmanager
+def started(
+    settings: "Settings", module: str, again: "Rerun | None" = None, go_on: Callable[[], str] = lambda: SAME
+) -> "Iterator[tuple[Any, Plan]]":
+    """Yield the module, which makes all the slow imports, and the plan of a configuration; show the progress.
 
     `go_on` returns what to do after a stop.
 
@@ -95,7 +81,7 @@ def run_flow(
 
     leave_at_once()
     try:
-        plan = check(settings)
+        plan = check(settings, again)
         for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
             say(said, level=logging.WARNING)
         prepare(results_of(plan.store))
@@ -105,19 +91,19 @@ def run_flow(
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
             imported = importlib.import_module(module)
-            from flows.ephemeral import server_for, started
+            from flows import ephemeral
             from tasks.query import watch
 
             _interruptible(go_on)
             gc.freeze()
             gc.enable()
-            if opened := server_for(plan.runner.name):
-                if opened is started:
+            if opened := ephemeral.server_for(plan.runner.name):
+                if opened is ephemeral.started:
                     say("Starting a temporary Prefect server (set PREFECT_API_URL to use a running one) …")
                 stack.enter_context(opened())
             if shown:
                 watch(shown.note)
-            return work(imported, plan)
+            yield imported, plan
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
     finally:
@@ -161,8 +147,8 @@ def _interruptible(go_on: Callable[[], str]) -> None:
                 stops += 1
                 if (calls := stop()) and stops == 1:
                     say(
-                        f"Stopping: {plural(calls, 'call')} in flight may end within {GRACE_S:g} s: they are paid. "
-                        "Ctrl-C again stops at once."
+                        f"Stopping: {plural(calls, 'call')} in flight, already paid for, may finish within "
+                        f"{GRACE_S:g} s. Ctrl-C again stops at once."
                     )
 
     threading.Thread(target=heed, name="signals", daemon=True).start()

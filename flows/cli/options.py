@@ -28,7 +28,7 @@ SHIPPED = ", ".join(sorted(f"config/{path.name}" for path in CONFIG.glob("*.yaml
 SUITES = sorted(path.stem for path in (CONFIG / "suites").glob("*.yaml"))
 RUNS = Path("artifacts/runs")
 """The default folder of runs; completion does not wait for a configuration."""
-AGAIN = Group("Doing an earlier run again; everything else comes from the caches", sort_key=2)
+AGAIN = Group("Repeat an earlier run; everything else comes from the caches", sort_key=2)
 
 
 def _runs(_context: "CompletionContext") -> list[str]:
@@ -73,29 +73,29 @@ Form = Annotated[str, Parameter(choices=FORMS)]
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """What is run, and what of an earlier run is done again.
+    """What is run, and what of an earlier run is repeated.
 
     Args:
         judge: the same for the judges
-        limit: questions of each suite at most
+        limit: maximum number of questions per suite
         sets: set one key, such as basic_control.n_items=100 or models.0.temperature=0.3; may be repeated
-        data: of one suite: the data set; a user's own responses are scored whole unless --set says otherwise
+        data: the data set of a single suite; given responses are all scored unless --set says otherwise
         fresh: ask everything again; earlier replies are kept
-        until_decided: ask each suite in rounds, until its verdict is there (docs/stopping.md)
-        wait: wait for what is asked in batches (batch: submit of a model)
-        junit: write the results as JUnit XML as well
-        markdown: write a summary, such as for a merge request
-        json: write results.json there as well
-        name: what lists of runs call it
-        note: what they say of it
+        until_decided: ask each suite in rounds, until its verdict is clear (docs/stopping.md)
+        wait: wait for the replies of batches (models with batch: submit)
+        junit: also write the results as JUnit XML
+        markdown: also write a summary, such as for a merge request
+        json: also write results.json to this file
+        name: the run's name in lists of runs
+        note: a note shown in lists of runs
         baseline: compare the run with this baseline (docs/baselines.md)
-        fail_on: regression: a score below the baseline fails the run as well
-        allow_different: compare although rules differ or parts are missing, and list them (docs/baselines.md)
-        run: take the configuration of this run (a folder of store.runs)
-        rerun: run this stage again, and what follows
+        fail_on: regression: a score below the baseline also fails the run
+        allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
+        run: use the configuration of this run (a folder of store.runs)
+        rerun: repeat this stage and those that depend on it
         only_suite: with --rerun: only this suite's stages
         only_model: with --rerun: only this model's stages
-        only_failed: with --run: ask again just the calls that failed
+        only_failed: with --run: repeat only the calls that failed
         resume: continue this run; default: the last one, if it was interrupted
     """
 
@@ -104,7 +104,7 @@ class RunOptions:
         Served,
         Parameter(
             help="evaluate this in place of the configuration's models: openai/gpt-4o-mini, ollama/llama3.1:8b "
-            "or embedded; a name without a provider is asked of Ollama; may be repeated"
+            "or embedded; a name without a provider is an Ollama model; may be repeated"
         ),
     ] = ()
     judge: Served = ()
@@ -132,8 +132,8 @@ class RunOptions:
         bool,
         Parameter(
             group=AGAIN,
-            help="with --run and --set models.0.max_tokens=N (or judges.0…): ask again just the calls whose reply "
-            "was cut, with another limit",
+            help="with --run and --set models.0.max_tokens=N (or judges.0…): repeat only the calls whose reply was "
+            "truncated, with another limit",
         ),
     ] = False
     resume: Annotated[
@@ -149,7 +149,7 @@ class Where:
     """Where finished runs and their tables are: the section `store` of a configuration.
 
     Args:
-        config: a YAML file whose section `store` counts
+        config: a YAML file, whose section `store` is used
         sets: set store.runs (default: artifacts/runs), store.root or store.cache; may be repeated
     """
 
@@ -176,7 +176,7 @@ class Where:
         """
         if not (path := self.runs).is_dir():
             raise InputError(
-                f"{path}: there is no such folder of runs. Name it with --set store.runs=FOLDER, or run an "
+                f"{path}: there is no such folder of runs. Set it with --set store.runs=FOLDER, or run an "
                 "evaluation first."
             )
         return path
@@ -194,15 +194,15 @@ class FileOptions:
     """How files of other tools are to be read.
 
     Args:
-        scale: of scores outside 0 and 1, such as help=1..5; may be repeated
+        scale: the range of scores outside 0 to 1, such as help=1..5; may be repeated
     """
 
     columns: Annotated[
         str,
         Parameter(
             metavar="OURS=THEIRS,…",
-            help="of a table: which columns are question, score, response, answer, id, model, suite, "
-            "template, such as question=q,score=ok",
+            help="a table's columns for question, score, response, answer, id, model, suite, template, such as "
+            "question=q,score=ok",
         ),
     ] = ""
     scale: Annotated[tuple[str, ...], Parameter(metavar="METRIC=LOW..HIGH")] = ()
@@ -238,29 +238,26 @@ UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
 def _refuse_contradictions(given: RunOptions) -> None:
     """Refuse incompatible options about an earlier run."""
     resume = [*(given.resume or ()), ""][0]
-    failed, truncated = given.only_failed, given.only_truncated
-    either = "expected one of them; --fresh asks everything again."
     wrong = {
         "--run: found no name, expected a run (a folder of store.runs).": given.run == "",
         f"--resume {resume} and --run {given.run}: found two runs, expected one.": (
             given.run and resume and given.run != resume
         ),
-        "--only-failed: expected --run RUN as well, the run whose failed calls are repeated.": (
-            failed and not given.run
-        ),
-        "--only-truncated: expected --run RUN as well, the run whose truncated replies are asked again.": (
-            truncated and not given.run
-        ),
         "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
         "same limit the same replies would be truncated.": (
-            truncated and not any("max_tokens" in one for one in given.sets)
+            given.only_truncated and not any("max_tokens" in one for one in given.sets)
         ),
-        f"--only-truncated and --fresh: {either}": truncated and given.fresh,
-        f"--only-failed and --fresh: {either}": failed and given.fresh,
         "--only-suite and --only-model: expected --rerun STAGE as well.": (
             (given.only_suite or given.only_model) and not given.rerun
         ),
     }
+    for option, chosen in (("failed", given.only_failed), ("truncated", given.only_truncated)):
+        wrong[f"--only-{option}: expected --run RUN as well, the run whose calls are repeated."] = (
+            chosen and not given.run
+        )
+        wrong[f"--only-{option} and --fresh: expected only one; --fresh asks everything again."] = (
+            chosen and given.fresh
+        )
     for said, there in wrong.items():
         if there:
             raise InputError(said)
@@ -330,7 +327,7 @@ def _assignments(only: str, given: RunOptions) -> list[str]:
         from config.declared import takes_all
 
         if not only:
-            raise InputError("--data: expected the name of a suite before it, whose data set it is.")
+            raise InputError("--data: expected the name of the suite before it, such as run cot --data FILE.")
         # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
         whole = [f"{only}.items.sample.method=all", f"{only}.items.language=''"] if takes_all(only) else []
         sets = [*whole, *sets, f"{only}.data={given.data}"]
@@ -368,7 +365,7 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         only, given = "", replace(given, config=only)
     sets = _assignments(only, given)
     if given.config and (own := fallback(given.config)):
-        say(f"{given.config}: there is no such file here; reading the one that ships with the program, {own}.")
+        say(f"{given.config}: not found here; using the one that ships with the program, {own}.")
     settings = read(given.config or None, sets, only)
     _refuse_unready(settings)
     _refuse_contradictions(given)
@@ -381,15 +378,10 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         settings, _ = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
         if resume and ended(runs, resume):
-            say(f"--resume {resume}: this run has ended; it is done again, from the caches.")
+            say(f"--resume {resume}: this run has ended; it is repeated from the caches.")
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     settings = settings.limited(given.limit) if given.limit else settings
-    if given.only_suite and given.only_suite not in settings.named:
-        there = ", ".join(settings.named)
-        raise InputError(
-            f"--only-suite {given.only_suite}: the run has none of that name, expected one of {there}."
-        )
     return settings, Rerun.model_validate(
         {
             "rerun": given.rerun,

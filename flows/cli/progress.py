@@ -210,9 +210,7 @@ class BarDisplay(Display):
         self._progress.update(self._stage, description=visible(self.now))
         for work in self.of(self.suite):
             count = work.count()
-            texts: dict[str, Any] = dict(
-                zip(("counts", "pace", "trouble"), _bar_texts(count, self.language), strict=True)
-            )
+            texts: dict[str, Any] = _bar_texts(count, self.language)
             if work.title in self._bars:
                 bar = self._bars[work.title]
                 self._progress.update(bar, total=count.total, completed=count.done, **texts)
@@ -274,12 +272,16 @@ def _pieces(count: Count, language: str) -> tuple[str, str, str]:
     return rate, waiting, _said("left", language, time=_clock(count.left_s or 0.0)) if open_ else ""
 
 
-def _bar_texts(count: Count, language: str = "en") -> tuple[str, str, str]:
-    """Return the texts beside a bar: number of calls, rate, and number of failures."""
+def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:
+    """Return the texts beside a bar, by their columns."""
     rate, waiting, left = _pieces(count, language)
     pace = (rate and _said("pace", language, rate=rate), left)
     trouble = (_said("failed", language, n=count.failed) if count.failed else "", waiting)
-    return f"{count.done}/{count.total}", ", ".join(filter(None, pace)), ", ".join(filter(None, trouble))
+    return {
+        "counts": f"{count.done}/{count.total}",
+        "pace": ", ".join(filter(None, pace)),
+        "trouble": ", ".join(filter(None, trouble)),
+    }
 
 
 def _measured(count: Count, language: str) -> str:

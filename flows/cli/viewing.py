@@ -87,7 +87,7 @@ class HostGuard:
 
     def _refused(self, method: str, headers: Headers) -> Response | None:
         if method not in {"GET", "HEAD"}:
-            return PlainTextResponse("Only GET and HEAD are answered here.", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse("Only GET and HEAD are allowed here.", 405, {"Allow": "GET, HEAD"})
         hosts = self.hosts
         if self.password:  # any of our addresses will do: browsers do not give the password to other sites' pages
             given = b""
@@ -95,13 +95,13 @@ class HostGuard:
                 words = headers.get("authorization", "").removeprefix("Basic ")
                 given = base64.b64decode(words, validate=True).partition(b":")[2]
             if not secrets.compare_digest(given, self.password.encode()):
-                return PlainTextResponse("A password is needed.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
+                return PlainTextResponse("A password is required.", 401, {"WWW-Authenticate": 'Basic realm="runs"'})
             hosts = {*headers.getlist("host")[:1]}
         if headers.getlist("host") not in [[host] for host in hosts]:
-            return PlainTextResponse("This address is not ours: open the one that was printed.", 421)
+            return PlainTextResponse("Unknown host: open the address that was printed.", 421)
         strange = headers.get("origin") not in {None, *(f"http://{host}" for host in hosts)}
         if strange or headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
-            return PlainTextResponse("Another site asked for this: type the address yourself.", 403)
+            return PlainTextResponse("Refused: the request came from another site. Type the address yourself.", 403)
         return None
 
 
@@ -145,7 +145,7 @@ class Pages:
         named = [request.query_params.get(side, "") for side in ("before", "after")]
         there = {**folders(self.runs), **self.files}
         if not all(name in there for name in named):
-            raise InputError("found no two runs, expected both to be chosen among those that are listed.")
+            raise InputError("expected two of the listed runs or files.")
         from tasks.compare.runs import compare_runs
         from tasks.report import comparison
 
@@ -156,7 +156,9 @@ class Pages:
     async def receive(self, request: Request) -> Response:
         """Keep the files that a browser sends until the server ends; compare two, list others."""
         if len(self.files) >= MOST:
-            raise InputError(f"found {MOST} files of other tools already. Begin anew: stop `view`, and start it.")
+            raise InputError(
+                f"found {MOST} files of other tools already, the maximum. Restart `view` to remove them."
+            )
         sent = await _received(request, Path(self._received.name))
         names = await run_in_threadpool(self._listed, sent)
         return RedirectResponse(comparison_address(*names) if len(names) == BOTH else "/", 303)
@@ -227,7 +229,7 @@ async def _received(request: Request, folder: Path) -> list[Path]:
         async for part in request.stream():
             body.write(part)
             if body.tell() > LARGEST:
-                raise InputError(f"the files are too large: expected at most {LARGEST >> 20} MB together.")
+                raise InputError(f"the files exceed {LARGEST >> 20} MB together.")
         found = [*_files(body, boundary.encode(), folder)] if boundary and body.tell() else []
     if not found:
         raise InputError(f"found no file, expected one or two of another tool's results ({', '.join(FORMS)}).")
@@ -247,7 +249,7 @@ def _files(body: BinaryIO, boundary: bytes, folder: Path) -> Iterator[Path]:
             if given := head.get_filename():
                 name = re.sub(r"[^A-Za-z0-9_.-]+", "_", given)[-80:].lstrip(".")  # no special meaning left
                 if not name.lower().removesuffix(".gz").endswith(FORMS):
-                    raise InputError(f"{name}: found another ending, expected one of {', '.join(FORMS)}.")
+                    raise InputError(f"{name}: unsupported file type, expected one of {', '.join(FORMS)}.")
                 path = Path(mkdtemp(dir=folder)) / name
                 with path.open("wb") as out:
                     for first in range(start + 4, end, _CHUNK):
@@ -291,7 +293,7 @@ def files_of(named: Sequence[str]) -> dict[str, Path]:
     paths = [Path(name) for name in named]
     missing = [str(path) for path in paths if not path.is_file()]
     if missing and len(paths) > 1:
-        raise InputError(f"view: {missing[0]} is no file. Expected one run, or files of other tools.")
+        raise InputError(f"view: {missing[0]} is not a file. Expected one run, or files of other tools.")
     names = [path.name for path in paths]
     return {str(path) if names.count(path.name) > 1 else path.name: path for path in paths if not missing}
 
@@ -310,7 +312,7 @@ def report_path(runs: Path, run: str) -> tuple[Path, str]:
     folder = find(run, runs).folder
     address = address_of(folder.parent, folder.name)
     if not address:
-        raise InputError(f"run {run}: {folder / 'reports'} holds no HTML report. Run with report.html: true.")
+        raise InputError(f"run {run}: found no HTML report in {folder / 'reports'}. Run with report.html: true.")
     return folder.parent, address
 
 
@@ -320,19 +322,14 @@ def bind(port: int, host: str = "") -> socket.socket:
     Raises:
         InputError: the port is in use or not permitted, or the host is not an address of this machine.
     """
-    found = socket.socket()
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
-        found.bind((host or HOST, port))
-        found.listen(64)
+        found = socket.create_server((host or HOST, port))
     except OSError as error:
-        found.close()
-        if host:
-            raise InputError(
-                f"--host {host}, --port {port}: {error.strerror}. Expected an address of this machine."
-            ) from error
-        raise InputError(f"--port {port}: {error.strerror}. Choose another, or 0 for a free one.") from error
+        where = f"--host {host}, --port {port}" if host else f"--port {port}"
+        raise InputError(
+            f"{where}: {error.strerror}. Expected an address of this machine and a free port (0 chooses one)."
+        ) from error
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only sets it on sockets it creates
     return found
 
 

@@ -72,7 +72,7 @@ def test_a_table_is_stale_after_its_days(tmp_path: Path) -> None:
         ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: -1, output: 1}}", "models.m.input"),
         ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: 1}}", "models.m.output"),
         ("date: 2026-11-01\ncurrency: EUR\nmodels: {m: {input: 1, output: 1, inptu: 1}}", "models.m.inptu"),
-        ("file: x.yaml\ndate: 2026-11-01\ncurrency: EUR\nmodels: {}", "file: expected no such key"),
+        ("file: x.yaml\ndate: 2026-11-01\ncurrency: EUR\nmodels: {}", "file: unexpected key"),
         ("- a list", "expected `date`, `currency` and `models`"),
         ("a: [", "is not valid YAML"),
     ],

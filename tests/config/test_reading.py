@@ -78,9 +78,9 @@ suites:
         ("models: [{name: m}]\nbasic_control: {languages: [fr]}", ["no 'fr'", "en"]),
         ("models: [{name: m}]\nbasic_control: {options: {arithmetic: {x: 1}}}", ["unknown option 'x'"]),
         ("models: [{name: m, provider: acme}]", ["provider", "'ollama'", "found 'acme'"]),
-        ("models: [{name: m}, {name: m}]", ["'m' is given twice"]),
+        ("models: [{name: m}, {name: m}]", ["'m' is used twice"]),
         ("models: [{name: m, provider: replay}]", ["needs `file`"]),
-        ("models: [{name: m}]\nrag: {aggregate: majority}", ["rag", "no majority", "factual_correctness.enabled"]),
+        ("models: [{name: m}]\nrag: {aggregate: majority}", ["rag", "not possible", "factual_correctness.enabled"]),
         ("models: []", ["models", "at least 1"]),
         ("suites: [cot]", ["'models' is missing"]),
         ("models: [", ["line 1", "not valid YAML"]),
@@ -110,10 +110,10 @@ suites:
         (f"{OWN}      rubric: {{criteria: x, judges: [j]}}", ["line 7: suites.0.metrics.rubric.judges: own"]),
         (f"{OWN}      exact_mach: {{}}", ["line 7", "unknown metric 'exact_mach'", "Did you mean 'exact_match'?"]),
         (f"{OWN}      llm-rubric: polite", ["line 7", "unknown metric 'llm-rubric'", "Did you mean 'rubric'?"]),
-        (f"{OWN}    prompt: {{{{ question }}}}", ["line 7", 'stands in quotes: prompt: "{{ question }}"']),
-        (f"{OWN}    prompt: {{{{ question }}}} in a word", ['quotes: prompt: "{{ question }} in a word"']),
-        (f"{OWN}    prompt: Well. {{{{ q }}}}: so", ["line 7", 'in quotes: prompt: "Well. {{ q }}: so"']),
-        (f"{OWN}      correct: {{}}", ["line 7: suites.0.metrics.correct", "the loader table has none"]),
+        (f"{OWN}    prompt: {{{{ question }}}}", ["line 7", 'Quote a text with {{ … }}: prompt: "{{ question }}"']),
+        (f"{OWN}    prompt: {{{{ question }}}} in a word", ['prompt: "{{ question }} in a word"']),
+        (f"{OWN}    prompt: Well. {{{{ q }}}}: so", ["line 7", 'Quote a text with {{ … }}: prompt: "Well. {{ q']),
+        (f"{OWN}      correct: {{}}", ["line 7: suites.0.metrics.correct", "the loader table does not have"]),
     ],
 )  # fmt: skip
 def test_bad_input_gets_one_clear_message(tmp_path: Path, text: str, words: list[str]) -> None:
@@ -222,7 +222,9 @@ def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
     with pytest.raises(InputError, match="PGPASSWORD") as caught:
         read(None, ["store.cache=postgresql+psycopg://me:hunter2@db.example/replies"])
     assert "hunter2" not in str(caught.value)
-    with pytest.raises(InputError, match=r"--set models\.0\.base_url=.*: .*holds a user or a password") as caught:
+    with pytest.raises(
+        InputError, match=r"--set models\.0\.base_url=.*: .*contains a user or a password"
+    ) as caught:
         read(None, ["models.0.base_url=http://me:hunter2@127.0.0.1:8000/v1"])
     assert "hunter2" not in str(caught.value)
     settings = read(None, ["store.cache=postgresql+psycopg://me@db.example/replies"])
@@ -307,7 +309,7 @@ def test_a_prompt_may_stand_in_a_file_whose_text_is_what_is_recorded(tmp_path: P
         ({"gate_on": "pass_at_k"}, "asked once (repeats: 1); set basic_control.repeats to 2 or more"),
         (
             {"gate_on": "pass_all_k", "repeats": 3, "k": 4},
-            "k is 4, expected at most as many as each question is asked",
+            "k is 4, expected at most the number of repeats, 3",
         ),
         (
             {"gate_on": "mean", "k": 2},

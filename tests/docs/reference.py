@@ -14,6 +14,7 @@ from config.models import Model
 from config.schema import OptionSchemas, Schema
 from config.settings import Settings
 from data.commands import TOP
+from data.options import Declared
 from data.plugins import discover, metrics
 from data.records import Loader, Provider
 from data.suites import Suite, Use
@@ -87,8 +88,8 @@ def reference() -> str:
 
     def listed(units: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Return the tables of units' options, by the units' names."""
-        every = ((name, source.of(unit.options), source.needed(unit.options)) for name, unit in units.items())
-        return [(name, rows(own, needed)) for name, own, needed in every if own]
+        every = ((name, source.of(unit.options), needed(unit.options)) for name, unit in units.items())
+        return [(name, rows(own, names)) for name, own, names in every if own]
 
     apart = {"models", "judges", "suites"}
     text = (Path(__file__).parent / "reference.md.j2").read_text(encoding="utf-8")
@@ -108,6 +109,12 @@ def reference() -> str:
             meanings=meanings(),
         )
     )
+
+
+def needed(declared: Declared) -> list[str]:
+    """Return the names of the options that have no default."""
+    fields = declared.model_fields if isinstance(declared, type) else {}
+    return [name for name, field in fields.items() if field.is_required()]
 
 
 def meanings() -> dict[str, str]:

@@ -40,7 +40,7 @@ PROVOKED: dict[str, str | list[str]] = {
     "found no judge": MODEL + JUDGED,
     "names the environment variable": suite(model=MODEL.replace("}", ", api_key_env: NO_SUCH_KEY}")),
     "nothing listens at": suite(),
-    "it holds a key": suite(model=MODEL.replace("/v1", "/v1?api_key=abcdef123456")),
+    "contains a key": suite(model=MODEL.replace("/v1", "/v1?api_key=abcdef123456")),
     "gate_on is": suite().replace("metrics:", "gate_on: pass_at_k, metrics:"),
     "Shipped are": ["run", "--config", "nosuch.yaml"],
     "no such run": ["view", "nosuch"],

@@ -42,7 +42,6 @@ from flows.api import Api
 from flows.environment import unreached
 from flows.ephemeral import _door, answering, server_for, started
 from flows.full_eval import full_eval
-from flows.runners import variant
 from tests.conftest import Run
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
 from tests.helpers.runs import latest
@@ -201,7 +200,7 @@ def evaluation(folder: Path) -> None:
         }
         settings = read(None, [f"{key}={value}" for key, value in sets.items()])
         for _ in range(2):
-            variant(full_eval, should_validate_parameters=False)(settings)
+            full_eval.with_options(validate_parameters=False)(settings)
 
 
 def nested(_folder: Path) -> None:

@@ -56,11 +56,11 @@ BAD = [
     (["run", "--rerun", "answer"], "Choose from"),
     (["run", "--set"], "--set requires an argument"),
     (["run", "cot", "rag"], "rag"),
-    (["run", "--data", "x.csv"], "expected the name of a suite before it"),
+    (["run", "--data", "x.csv"], "expected the name of the suite before it"),
     (["run", "--only-failed"], "expected --run RUN as well"),
     (["run", "--run", "a", "--resume", "b"], "found two runs"),
     (["compare"], "found no run, expected one"),
-    (["store"], "found no command behind it"),
+    (["store"], "expected a command after it"),
     (["fetch"], "found no data set's name"),
     (["serve", "--port", "none"], 'unable to convert "none" into int'),
     (["serve", "--port", "65536"], "65535"),
@@ -142,5 +142,5 @@ def test_which_configuration_is_read_is_said(tmp_path: Path) -> None:
     done = started("basic_control", "--config", "config/ollama.yaml", "--set", "colour=red", folder=tmp_path)
     assert done.returncode == 2
     said, wrong = done.stderr.splitlines()
-    assert said.startswith("config/ollama.yaml: there is no such file here; reading the one that ships")
+    assert said.startswith("config/ollama.yaml: not found here; using the one that ships")
     assert "unknown key 'colour'" in wrong

@@ -65,7 +65,7 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
     kept = ("entrypoint", "parameters", "concurrency_limit", "work_pool", "enforce_parameter_schema")
     nightly = deployments()["nightly"]
     assert {key: made[key] for key in kept} == {key: nightly[key] for key in kept}
-    with pytest.raises(InputError, match="--cron 'daily at 3': found none, expected minute, hour"):
+    with pytest.raises(InputError, match="--cron 'daily at 3': not a schedule; expected minute, hour"):
         scheduled(shipped, tmp_path / "eval.yaml", "daily at 3")
 
 
@@ -140,7 +140,7 @@ def test_a_server_that_is_none_of_prefects_is_one_message(
         monkeypatch.setenv("PREFECT_API_URL", url)
         monkeypatch.setenv("PREFECT_API_AUTH_STRING", SECRET)
         assert main(["worker"]) == 2
-    assert "found no Prefect server's address" in capsys.readouterr().err
+    assert "not the address of a Prefect server" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", ["0", "-3", "65536", "x"])

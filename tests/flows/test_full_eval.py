@@ -269,7 +269,9 @@ def test_a_prefect_server_that_is_not_there_is_one_message(run: Run, url: str) -
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("status", "told"), [(503, "is busy or broken: it answered HTTP 503"), (401, "refuses")])
+@pytest.mark.parametrize(
+    ("status", "told"), [(503, "is overloaded or broken: it answered HTTP 503"), (401, "refuses")]
+)
 def test_a_prefect_server_that_answers_with_an_error_is_no_defect_of_the_program(
     run: Run, status: int, told: str
 ) -> None:

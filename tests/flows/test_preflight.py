@@ -152,7 +152,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ("name in the second", "suite own [b], row 1: prompt: cannot be filled ('hint' is undefined)"),
         (
             "one question",
-            "suite own: prompt: found 'Say yes.', which reads no column, so that 2 rows ask the same ",
+            "suite own: prompt: found 'Say yes.', which uses no column, so that 2 rows ask the same ",
         ),
         ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
         ("option's column", "column 'A', required by a metric of the suite, not found"),
@@ -194,7 +194,7 @@ def test_who_is_given_the_row_itself_may_be_asked_by_a_constant_prompt(
     plan = resolve(Settings(models=[{"name": "m", **model}], suites=[suite]))
     check_rows(plan)
     shown = resolve(Settings(models=[{"name": "m", **model}, {"name": "plain"}], suites=[suite]))
-    with pytest.raises(InputError, match="reads no column, so that 3 rows"):
+    with pytest.raises(InputError, match="uses no column, so that 3 rows"):
         check_rows(shown)
 
 
@@ -210,7 +210,7 @@ def test_a_prompt_that_only_a_language_changes_asks_the_rows_of_one_language_the
     plan = resolve(Settings(models=[{"name": "m"}], suites=[suite]))
     check_rows(plan)
     path.write_text("".join(rows), "utf-8")
-    with pytest.raises(InputError, match="expected one that names at least one of the columns question, answer, "):
+    with pytest.raises(InputError, match="expected at least one of the columns question, answer, "):
         check_rows(plan)
 
 
@@ -224,7 +224,7 @@ def test_one_row_may_be_asked_by_a_constant_prompt(tmp_path: Path) -> None:
 def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_drawing(
     told: dict[str, tuple[int, str]],
 ) -> None:
-    assert "Give --yes to begin it" in told["vast"][1]
+    assert "Give --yes to start it" in told["vast"][1]
     code, said = told["vast, estimated"]
     assert code == 0
     assert "5\u202f000\u202f000 calls" in said

@@ -115,7 +115,7 @@ def test_what_is_waited_for_is_said_with_who_asks_it(capsys: pytest.CaptureFixtu
     assert "cot, answers: 4 of 20 (20%), 0 failed, waiting for 3 (process 7 on far)\n" in said
     work = Work("s, answers")
     work.note(BatchProgress(total=10, failed=1, elsewhere=3, holders=("process 7",)))
-    assert progress._bar_texts(work.count())[2] == "1 failed, waiting for 3 (process 7)"
+    assert progress._bar_texts(work.count())["trouble"] == "1 failed, waiting for 3 (process 7)"
 
 
 def test_a_suite_that_asked_less_than_was_expected_is_done_when_it_ends(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ from flows.cli.application import main
 from flows.cli.options import STAGES, RunOptions, choose
 from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
 from flows.environment import results_of
-from flows.runs import check_rerun, layers_of, open_run, refresh_rule, restore
+from flows.preflight import check_rerun
+from flows.runs import layers_of, open_run, refresh_rule, restore
 from metrics.judging import JudgeRequest
 from tasks.compare.configurations import modern
 from tasks.judge import pose_question
@@ -80,7 +81,7 @@ BAD = [
     (["--rerun", "verify", "--only-suite", "nosuch"], "--only-suite nosuch: the run has none"),
     (["--rerun", "verify", "--only-suite", "cot"], "--only-suite cot: the run has none"),
     (["--resume", "other"], "found two runs"),
-    (["--only-failed", "--fresh"], "expected one of them"),
+    (["--only-failed", "--fresh"], "expected only one"),
 ]
 
 
@@ -178,10 +179,10 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert not ended(f"{tmp_path}/runs", broken_off)
     assert ended(f"{tmp_path}/runs", last)
     assert main(["run", "--resume", "--set", f"store.runs={tmp_path}/runs"]) == 2
-    assert f"--resume {last} does it again from the caches" in capsys.readouterr().err
+    assert f"to repeat it from the caches: --resume {last}." in capsys.readouterr().err
     options = RunOptions(resume=(last,), sets=(f"store.runs={tmp_path}/runs",))
     assert choose("", options)[1].resume == last
-    assert "this run has ended; it is done again" in capsys.readouterr().err, "and not silently"
+    assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_init_writes_an_evaluation_says_what_it_asks_and_overwrites_nothing(
     assert "10 to ask" in capsys.readouterr().out
     (tmp_path / "eval.yaml").write_text("mine", encoding="utf-8")
     assert main(["init"]) == 2
-    assert "eval.yaml: is there already" in capsys.readouterr().err
+    assert "eval.yaml: already exists" in capsys.readouterr().err
     assert (tmp_path / "eval.yaml").read_text(encoding="utf-8") == "mine"
 
 

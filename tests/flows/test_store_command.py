@@ -36,14 +36,14 @@ def test_list_tells_runs_tables_and_replies(place: Place, capsys: pytest.Capture
     place.remember("r1", "r2")
     assert place.care("list") == 0
     said = capsys.readouterr().out
-    for name, state, tables in ((first, "finished", 2), (second, "finished", 1), (unfinished, "not ended", 0)):
+    for name, state, tables in ((first, "finished", 2), (second, "finished", 1), (unfinished, "unfinished", 0)):
         line = next(line for line in said.splitlines() if line.startswith(name))
         assert state in line
         assert "acme/tiny" in line
         assert "basic_control" in line
         assert f"  {tables}  " in line
     assert "3 tables" in said
-    assert f"of no run's: 1 table, {amount(place.path(idle).stat().st_size)}" in said
+    assert f"needed by no run: 1 table, {amount(place.path(idle).stat().st_size)}" in said
     assert "2 replies" in said
 
 
@@ -75,7 +75,7 @@ def test_a_whole_store_is_whole(place: Place, capsys: pytest.CaptureFixture[str]
     place.run(place.table("a"), place.answers("r1"))
     place.remember("r1")
     assert place.care("verify") == 0
-    assert "2 tables, 1 run and 1 reply checked: all whole." in capsys.readouterr().out
+    assert "2 tables, 1 run and 1 reply checked: no faults." in capsys.readouterr().out
 
 
 def test_verify_names_everything_that_is_damaged(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     """Pin a finished run's scores: ids of questions, values, rules and digests, no texts. A file to commit.
 
     Args:
-        name: what the baseline is called, or a path that ends in .json; an earlier one of that name is replaced
+        name: the baseline's name, or a path that ends in .json; an earlier one of that name is replaced
         run: a run's id, or the path of its folder
     """
     from tasks.compare.baseline import pin
@@ -35,14 +35,14 @@ def list_(folder: Folder = BASELINES, /) -> None:
         models = ", ".join(one.scores["model"].unique().sort())
         show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.provenance.suites)}")
     if not there:
-        show(f"{folder} holds no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
+        show(f"{folder} has no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
 
 def show_(name: Name, /) -> None:
-    """Show what a baseline holds: its models' means in each suite, what decided them, and what was under test.
+    """Show a baseline: its models' means in each suite, the rules that decided them, and what was tested.
 
     Args:
-        name: what the baseline is called, or a path that ends in .json
+        name: the baseline's name, or a path that ends in .json
     """
     from metrics.analysis.baseline import one_line, values_of
     from tasks.report.text import percent

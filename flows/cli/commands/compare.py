@@ -42,25 +42,25 @@ def compare(
     form: FileOptions = ANYHOW,
     at: Where = USUAL,
 ) -> None:
-    """Compare runs, or files of other tools, on the questions that they have in common: what changed, and whether.
+    """Compare runs, or files of other tools, on their common questions: what changed, and whether significantly.
 
-    A file is told apart by what it holds: Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl),
+    A file is recognised by its content: Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl),
     promptfoo, DeepEval, ragas, OpenAI Evals, Every Eval Ever, MLflow, or any CSV, JSONL or Parquet.
     Differences are the later-named run minus the earlier-named one. A model of several runs is compared with
-    itself; of a single run, its models with each other, the later-configured minus the earlier one. From the runs'
-    tables alone: nothing is asked.
+    itself; of a single run, its models with each other, the later-configured minus the earlier one. Only the runs'
+    tables are read: nothing is asked.
 
     Args:
         named: a run's id or folder, or a file or folder of another tool
-        metric: compare this metric, such as cot.l1; may be repeated (default: those that the scores are made of)
-        pairs: same: a model with itself in another run (all, where no model is in two); all: every two
-        most: changed items to print with their texts (default: 3)
+        metric: compare this metric, such as cot.l1; may be repeated (default: those of the scores)
+        pairs: same: a model with itself in another run (all pairs if no model is in two runs); all: every pair
+        most: number of changed items to print with their texts (default: 3)
         html: write everything as one HTML page
         markdown: write everything as Markdown
         json: write everything as JSON
-        junit: write a case for each difference, which fails where the later one is worse
-        verify: score the replies of files again by this metric of ours, such as number, and say where it differs
-        language: of what is said, such as en or ru (default: that of the last run's report)
+        junit: write a case for each difference as JUnit XML, which fails if the later one is worse
+        verify: score the replies of files again with this metric of ours, such as number, and list differences
+        language: the language of the output, such as en or ru (default: that of the last run's report)
     """
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
@@ -147,16 +147,16 @@ def gate(
     form: FileOptions = ANYHOW,
     at: Where = USUAL,
 ) -> int:
-    """Say by the exit code whether a run, or a file of another tool, passes: for a build that runs any tool.
+    """Gate a run, or a file of another tool, by the exit code: for a build that runs any tool.
 
-    Against a baseline it regresses where the paired difference lies significantly below the tolerated drop, and
-    holds where it lies significantly above; where so few questions cannot tell, it is undecided.
+    Against a baseline it has regressed if the paired difference is significantly below the tolerated drop, and held
+    if it is significantly above; if there are too few questions to tell, it is undecided.
 
     Args:
         new: a run's id or folder, or a file or folder of another tool
-        baseline: the same, from before; or the name of a pinned baseline, whose run is still there
-        max_drop: by how much it may be worse than the baseline (default: 0.02)
-        threshold: what its score must reach, in 0 to 1
+        baseline: an earlier run or file; or the name of a pinned baseline whose run still exists
+        max_drop: the tolerated drop from the baseline (default: 0.02)
+        threshold: the threshold of its score, from 0 to 1
         metric: the metric that decides (default: a run's score, or a file's first)
         junit: write a case for each gate as JUnit XML
     """
@@ -201,7 +201,7 @@ def _pinned(name: str, runs: Path) -> str:
     if not (runs / run).exists():
         raise InputError(
             f"--baseline {name}: pinned from run {run}, which is not in {runs}. Give a run or a file of another "
-            f"tool, or compare with the pinned scores as you run: `basic-control run --baseline {name}`."
+            f"tool, or compare with the pinned scores during a run: `basic-control run --baseline {name}`."
         )
     return run
 
@@ -247,27 +247,27 @@ def power(
     form: FileOptions = ANYHOW,
     at: Where = USUAL,
 ) -> int:
-    """Say how many questions would show a drop with power 0.8, from the spread of a run's or a file's own results.
+    """Estimate how many questions would detect a drop with power 0.8, from the spread of existing results.
 
     With two files, by how often the two differ; with one, as if two runs answered independently, the worst case.
-    With --until-decided it reads a score a line (a number, or JSON with `score`) on standard input instead, and
-    ends as soon as the mean is told apart from --threshold: 0 above, 1 below, 3 undecided when the input ends.
+    With --until-decided it reads one score per line (a number, or JSON with `score`) from standard input instead,
+    and ends as soon as the mean is clearly above --threshold (0) or below it (1); 3 if the input ends undecided.
 
     Args:
         named: one or two runs, or files of other tools
-        drop: the drops in question, in 0 to 1; may be repeated (default: 0.01, 0.02, 0.05, 0.1)
+        drop: a drop to detect, from 0 to 1; may be repeated (default: 0.01, 0.02, 0.05, 0.1)
         metric: the metric (default: the first that they have)
         until_decided: read scores on standard input until the threshold is decided
         threshold: what the mean is compared with
     """
     if until_decided:
         if threshold is None or not 0 < threshold < 1 or named:
-            raise InputError("--until-decided: expected --threshold SHARE in 0 to 1 beside it, and no file.")
+            raise InputError("--until-decided: expected --threshold between 0 and 1 as well, and no file.")
         return _until(threshold)
     if len(named) not in {1, 2}:
         raise InputError(f"power: found {len(named)} runs or files, expected one or two.")
     if wrong := [one for one in drop if not 0 < one < 1]:
-        raise InputError(f"--drop {wrong[0]:g}: expected a share, in 0 to 1.")
+        raise InputError(f"--drop {wrong[0]:g}: expected a share between 0 and 1.")
     from metrics.stats.power import needed, spread
     from tasks.report.tables import Column, Table
     from tasks.report.text import grouped, percent, points
@@ -338,7 +338,7 @@ def _until(threshold: float) -> int:
             return Exit.PASSED if where == "above" else Exit.FAILED
         looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the total work stays small
     if not seen:
-        raise InputError("--until-decided: found no score on standard input, expected one a line.")
+        raise InputError("--until-decided: found no score on standard input, expected one per line.")
     last = follow(seen, alpha=ALPHA, looks=[*looks[:-1], len(seen)])[-1]
     show(f"undecided after {last.n}: mean {percent(last.mean)}, {percent(last.low)} to {percent(last.high)}; "
          f"the threshold is {percent(threshold)}")  # fmt: skip
@@ -357,19 +357,19 @@ def _scores() -> Iterator[float]:
             read = None
         value = share(read.get("score", read.get("correct")) if isinstance(read, dict) else read)
         if value is None:
-            raise InputError(f"standard input, line {number}: expected a score in 0 to 1, or JSON with `score`.")
+            raise InputError(f"standard input, line {number}: expected a score from 0 to 1, or JSON with `score`.")
         yield value
 
 
 def leaderboard(*, html: File = "", language: str = "", at: Where = USUAL) -> None:
     """Rank the models of all finished runs.
 
-    Only results on the same questions stand in one table; of each version of a model the latest there, and how it
-    came to be over time where there are several. Nothing is asked.
+    Only results on the same questions are in one table, with the latest result of each version of a model, and the
+    history of a model with several. Nothing is asked.
 
     Args:
-        html: write tables and trends as one HTML page as well
-        language: of what is said, such as en or ru (default: that of the latest run's report)
+        html: also write tables and trends as one HTML page
+        language: the language of the output, such as en or ru (default: that of the latest run's report)
     """
     from tasks.compare.leaderboard import gather
     from tasks.report import leaderboard as words
@@ -395,19 +395,20 @@ def view(
     language: str = "",
     at: Where = USUAL,
 ) -> None:
-    """Serve the runs to this machine's browser: an index, reports, trends, and any two runs or files compared.
+    """Serve the runs to a browser on this machine: an index, reports, trends, and comparisons of runs or files.
 
-    Only 127.0.0.1 is listened at unless --host says otherwise, nothing can be changed, and nothing is asked of a
-    model. Ctrl-C ends it.
+    It listens only on 127.0.0.1 unless --host is given, nothing can be changed, and no model is asked. Ctrl-C
+    ends it.
 
     Args:
-        named: a run's id or folder, whose report is the page to open first; or files of other tools, as `compare`
-            reads them, which stand beside the runs: of two, the page to open first compares them
-        port: where to listen (default: a free one)
+        named: a run's id or folder, whose report opens first; or files of other tools, as `compare` reads them,
+            listed beside the runs: of two, their comparison opens first
+        port: the port to listen on (default: a free one)
         open_: open the page in a browser
-        host: listen at this address instead, such as 0.0.0.0, for whoever has the password that is printed; it and
-            the pages are sent unencrypted
-        language: of what is said, such as en or ru (default: that of the runs' reports; for all runs, the newest's)
+        host: listen on this address instead, such as 0.0.0.0, for those who have the printed password; password and
+            pages are not encrypted
+        language: the language of the pages, such as en or ru (default: that of the runs' reports; for all runs, the
+            newest's)
     """
     from flows.cli import viewing
     from prompts.phrases import catalogue
@@ -427,7 +428,7 @@ def view(
         address = f"http://{viewing.name_of(host)}:{taken}{page}"
         show(f"The runs of {folder} are at {address} until Ctrl-C.")
         if password:
-            show(f"Whoever opens them gives any name and the password {password}")
+            show(f"Log in with any user name and the password {password}")
         if open_:
             import webbrowser
 

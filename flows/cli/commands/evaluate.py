@@ -13,7 +13,7 @@ from data.commands import TOP, typed
 from data.errors import InputError
 from data.exits import Exit
 from flows.cli.console import say, show, written
-from flows.cli.evaluating import evaluate, run_flow, show_outcome
+from flows.cli.evaluating import evaluate, show_outcome, started
 from flows.cli.options import UNGIVEN, File, Folder, Form, Languages, Names, RunOptions, Sets, Suite, choose
 from tasks.runtime.logs import begin
 
@@ -34,13 +34,13 @@ def run(
 ) -> int:
     """Evaluate models: generate, query, verify, score, aggregate, report. The default command.
 
-    Replies are cached: what was answered once is never asked or paid again.
+    Replies are cached: what was answered once is never asked or paid for again.
 
     Args:
-        only: one suite alone; all that the configuration names unless given
-        dry_run: say what would be asked, what it may cost and take, and ask nothing
-        yes: begin even a run of hundreds of thousands of calls, without a question
-        verbose: print the whole report and every stage as well, above the last screen
+        only: evaluate only this suite (default: all of the configuration)
+        dry_run: ask nothing; print what would be asked, and its estimated cost and time
+        yes: start even a run of hundreds of thousands of calls without confirmation
+        verbose: also print the whole report and every stage, above the final screen
     """
     if dry_run:
         return estimate(only, options=options)
@@ -51,22 +51,22 @@ def run(
 
     if not yes and (said := too_many_items(settings, ENGLISH)):
         if not sys.stdin.isatty():
-            raise InputError(f"{said} Give --yes to begin it, or a smaller n_items.")
-        say(f"{said} Begin? [y/N]")
+            raise InputError(f"{said} Give --yes to start it, or a smaller n_items.")
+        say(f"{said} Start? [y/N]")
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            raise InputError("Not begun.")
+            raise InputError("Not started.")
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
     show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
     return Exit(outcome.exit_code)
 
 
 def estimate(only: Suite = "", /, *, options: RunOptions = UNGIVEN) -> int:
-    """Say what a run would ask, what it may cost and take, and what it could show; ask nothing.
+    """Estimate what a run would ask, its cost and time, and which effects it could detect; ask nothing.
 
     The same as `run --dry-run`.
 
     Args:
-        only: one suite alone; all that the configuration names unless given
+        only: only this suite (default: all of the configuration)
     """
     begin(options.log)
     settings, _ = choose(only, options)
@@ -83,18 +83,18 @@ def exam(
     options: RunOptions = UNGIVEN,
     dry_run: bool = False,
 ) -> int:
-    """Have judges take the exam: questions whose truth is known, put by the very prompts of the judged metrics.
+    """Have judges take the exam: questions with known answers, asked with the prompts of the judged metrics.
 
-    Each judge earns a passport for each step and language: its error rates with intervals, its leanings, how often
-    it fails. A judge that cannot measure a step is left out of it. Replies are cached like all. With --data, it is
-    asked of sets that people labelled as well (fetched before): wice, begin, llmbar, processbench, lidirus, with
-    commas between them; what it is worth there stands in a table of its own.
+    Each judge earns a passport for each step and language: its error rates with intervals, its biases, and how
+    often it fails. A judge that cannot measure a step is excluded from it. Replies are cached. With --data, judges
+    are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, processbench, lidirus,
+    separated by commas; their results are in a separate table.
 
     Args:
         judge: a judge of the configuration; may be repeated (default: all)
-        n: questions of each truth, for each family and language (default: 20), and of each set (default: 100)
+        n: questions per true answer, family and language (default: 20), and per data set (default: 100)
         language: en, ru or zh; may be repeated (default: en)
-        dry_run: say what would be asked, what it may cost and take, and ask nothing
+        dry_run: ask nothing; print what would be asked, and its estimated cost and time
     """
     from flows.judges_exam import SUITE, examination, record
 
@@ -137,15 +137,15 @@ def level(
 ) -> int:
     """Find a model's level: the difficulty at which it is right half of the time, by family and language.
 
-    Difficulty is a number that rises, of operands, people, commands, entities, sentences; each question goes where
-    its answer tells most. Writes a table, the curves and level.json. Replies are cached like all: the same command
-    goes on where it was stopped, and asks nothing twice.
+    Difficulty is the number of operands, people, commands, entities or sentences; each question has the difficulty
+    at which its answer is most informative. Writes a table, the curves and level.json. Replies are cached: the same
+    command continues where it was stopped, and asks nothing twice.
 
     Args:
         model: a model of the configuration
         family: a family; may be repeated (default: those of the first suite of generated families)
-        language: en or ru; may be repeated (default: likewise)
-        questions: questions for each family and language, fixed beforehand
+        language: en or ru; may be repeated (default: those of that suite)
+        questions: questions for each family and language
         config: a YAML file
         sets: set one key, such as models.0.temperature=0.3; may be repeated
         fresh: ask everything again; earlier replies are kept
@@ -155,7 +155,8 @@ def level(
     settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
     asked = {key: value for key, value in (("families", family), ("languages", language)) if value}
     settings = _searched(settings, model, {**asked, "n_items": questions})
-    found, files = run_flow(settings, "flows.level", lambda level, plan: level.find_level(plan))
+    with started(settings, "flows.level") as (module, plan):
+        found, files = module.find_level(plan)
     from tasks.report.level import notes, table
 
     show(table(found).terminal(len(found.curves)), *notes(found))
@@ -202,12 +203,12 @@ def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     """Show a whole evaluation in seconds, from recorded replies of two models: no key, no server, no download.
 
-    The report is that of any run: two models of different strength, their comparison, every reply. What your own
-    runs keep is left alone.
+    The report is like that of any run: two models of different strength, their comparison, every reply. Your own
+    runs and caches are not touched.
 
     Args:
         folder: where the report, its tables and its store are written (default: basic-control-demo)
-        language: of the report, such as en or ru
+        language: the language of the report, such as en or ru
     """
     begin("")
     shipped = TOP / "config" / "demo"
@@ -240,7 +241,7 @@ def init(folder: Folder = ".", /) -> int:
     there = Path(folder)
     files = [there / name for name in ("eval.yaml", "questions.csv")]
     if found := [file for file in files if file.exists()]:
-        raise InputError(f"{found[0]}: is there already; name another folder: init FOLDER.")
+        raise InputError(f"{found[0]}: already exists; name another folder: init FOLDER.")
     data = json.dumps(files[1].as_posix())  # paths are relative to the folder where a run starts
     try:
         there.mkdir(parents=True, exist_ok=True)

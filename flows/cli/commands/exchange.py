@@ -31,8 +31,8 @@ def read(
         log: a file or folder of any tool that `compare` reads, of one model
         to: the folder to write
         metric: what scores the replies here (default: number, choice or exact_match, by the expected answers)
-        stated: which of the log's own scores to set beside ours (default: its first)
-        task: of a file of several evaluations, which one (default: the first)
+        stated: which of the log's own scores to show beside ours (default: its first)
+        task: the evaluation to read, if a file has several (default: the first)
         language: the language of the questions
     """
     from tasks.exchange import suites
@@ -45,7 +45,7 @@ def read(
     for remark in found.remarks:
         show(f"Not carried over: {remark}")
     written([str(to / suites.ROWS), str(to / suites.RUN)])
-    show(f"Scored here by {chosen}. Next: {typed('run')} --config {to / suites.RUN}")
+    show(f"It will be scored by {chosen}. Next: {typed('run')} --config {to / suites.RUN}")
 
 
 def write(

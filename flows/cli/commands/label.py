@@ -32,17 +32,17 @@ def label(
 ) -> None:
     """Draw replies for people to label; with --labels, join their labels with the judge's scores.
 
-    The sheet is a CSV file: fill its column `label` with a number from 0 to 1, or yes and no; a second labeller
-    takes a column `label_2`, or a sheet of their own. The estimate is prediction-powered: the judge on all
+    The sheet is a CSV file: fill in its column `label` with a number from 0 to 1, or yes and no; a second labeller
+    uses a column `label_2`, or a separate sheet. The estimate is prediction-powered: the judge on all
     replies, corrected by the labels on some, with an interval, and with how many labels would halve it.
 
     Args:
         named: a finished run's id, or the path of its folder
         n: replies of each suite, model and metric to label (default: 50)
-        by: random, or more of those that the judge is unsure of
+        by: random, or mostly those that the judge is unsure of
         metric: only this judged metric
         out: where the sheet is written (default: labels.csv in the run's folder)
-        labels: a filled sheet; may be repeated, one for each labeller
+        labels: a completed sheet; may be repeated, one for each labeller
     """
     from config.declared import suites_in
     from tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
@@ -66,7 +66,7 @@ def label(
                  "twice.")  # fmt: skip
     written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
     again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
-    show(f"Every later run of these replies knows the labels. To gate this one on them: {again}")
+    show(f"Later runs of these replies use the labels. To gate this run on them: {again}")
 
 
 def table_of(joined: "list[Labelled]") -> "Table":

@@ -26,7 +26,7 @@ def list_(
     Args:
         tag: only those with this tag
         model: only those of this model
-        n: how many at most
+        n: maximum number of runs
     """
     from tasks.report.text import percent
     from tasks.store.history import history
@@ -47,7 +47,7 @@ def list_(
     if len(found) > n:
         show(f"{len(found) - n} more: --n N shows them.")
     if not found:
-        show("There is no run, or none that matches.")
+        show("No matching run.")
 
 
 def tag(
@@ -58,13 +58,13 @@ def tag(
     note: str | None = None,
     at: Where = USUAL,
 ) -> None:
-    """Tag a run, or note something of it.
+    """Tag a run, or set its note.
 
     Args:
         run: a run's id
         tags: the tags to add
-        remove: a tag to take off; may be repeated
-        note: what to note; an empty text removes the note
+        remove: a tag to remove; may be repeated
+        note: the note; an empty text removes it
     """
     from tasks.store.history import label
 
@@ -73,7 +73,7 @@ def tag(
 
 
 def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
-    """Show what is known of a run: its models and suites, scores, commit, baseline, tags and note.
+    """Show a run: its models and suites, scores, commit, baseline, tags and note.
 
     Args:
         run: a run's id

@@ -1,15 +1,16 @@
-"""Life under a Prefect server: `serve`, `deploy` and `worker`. Its password is the environment's, or a file's."""
+"""Runs under a Prefect server: `serve`, `deploy` and `worker`. The password is in the environment or a file."""
 
-from collections.abc import Sequence
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address
 from typing import Annotated
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from data.errors import InputError
 from flows.cli.options import File
 
+Address = Annotated[IPv4Address | IPv6Address, Parameter(metavar="ADDRESS")]
+LOOPBACK = IPv4Address("127.0.0.1")
 Port = Annotated[
     int,
     Parameter(
@@ -20,36 +21,24 @@ Port = Annotated[
 ]
 
 
-def _host(_type: object, tokens: Sequence[Token]) -> str:
-    text = tokens[0].value
-    try:
-        return str(ip_address(text))
-    except ValueError as error:
-        raise ValueError(
-            f"found {text!r}, expected an IP address, such as 0.0.0.0 for all of this machine's"
-        ) from error
-
-
-def serve(
-    *, port: Port = 4200, host: Annotated[str, Parameter(name="--host", converter=_host)] = "127.0.0.1"
-) -> None:
+def serve(*, port: Port = 4200, host: Address = LOOPBACK) -> None:
     """Run a Prefect server with authentication, on loopback unless told otherwise.
 
     Args:
-        host: where it listens; 127.0.0.1, or 0.0.0.0 in a container
+        host: the IP address to listen at, such as 0.0.0.0 in a container (default: 127.0.0.1)
     """
     from flows import deployment
 
-    deployment.serve(port, host)
+    deployment.serve(port, str(host))
 
 
 def deploy(
     *, config: File = "", cron: Annotated[str, Parameter(metavar="SCHEDULE")] = "", port: Port = 4200
 ) -> int:
-    """Make the work pool, register the scheduled deployments of `prefect.yaml`, have dead runs become Crashed.
+    """Create the work pool, register the deployments of `prefect.yaml`, and have dead runs marked as Crashed.
 
     Args:
-        config: deploy this configuration alone, without a `prefect.yaml`
+        config: deploy only this configuration, without a `prefect.yaml`
         cron: when it runs, in UTC, such as "0 3 * * *"
     """
     if bool(config) != bool(cron):
@@ -60,7 +49,7 @@ def deploy(
 
 
 def worker(*, port: Port = 4200) -> None:
-    """Run what is due on the server."""
+    """Run the deployments that are due on the server."""
     from flows import deployment
 
     deployment.work(port)

@@ -34,14 +34,14 @@ def fetch(
         sys.stderr.flush()
 
     if not names:
-        raise InputError(f"found no data set's name, expected one or more of {SETS}.")
+        raise InputError(f"found no data set's name, expected at least one of {SETS}.")
     for name in names:
         for path in download(name, base=base, progress=progress):
             show(str(path))
 
 
 def sandbox() -> None:
-    """Build the sandbox if it is not there yet, try it, and say which layers hold on this machine."""
+    """Build the sandbox if needed, test it, and list the isolation layers that work on this machine."""
     from tasks.sandbox import prepare, summary
 
     prepare()
@@ -52,7 +52,7 @@ def schema(*plugins: str) -> None:
     """Print the JSON schema of configuration files, with which editors complete and check them.
 
     Args:
-        plugins: files and folders of your own, whose units and suites it is to know as well
+        plugins: files and folders of your own, whose units and suites to include
     """
     from config.schema import schema as make
 
@@ -60,10 +60,10 @@ def schema(*plugins: str) -> None:
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
-    """Print the script with which a shell completes basic-control: docs/commands.md says where it goes.
+    """Print the completion script of a shell; docs/commands.md says where to put it.
 
     Args:
-        shell: the shell that is to read it
+        shell: the shell
     """
     from flows.cli.application import whole
 

@@ -49,21 +49,21 @@ def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
 
 
 def list_(*, where: Where = USUAL) -> None:
-    """Say what is there."""
+    """List runs, tables and cached replies."""
     from tasks.report.tables import Column, Table
     from tasks.runtime.storage import cache_url
     from tasks.store.databases import file_of
     from tasks.store.replies import ReplyCache
 
     def state(run: "RunFolder") -> str:
-        return "finished" if run.finished else "no manifest" if run.problem else "not ended"
+        return "finished" if run.finished else "no manifest" if run.problem else "unfinished"
 
     at, store, there = _open(where)
     if there.runs:
         table = Table.of(
             there.runs,
             Column("run", lambda run: run.name, unbroken=True),
-            Column("began", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
+            Column("started", lambda run: f"{run.started:%Y-%m-%d %H:%M}", unbroken=True),
             Column("state", state, unbroken=True),
             Column("models", lambda run: ", ".join(run.models) or "–"),
             Column("suites", lambda run: ", ".join(run.suites) or "–"),
@@ -75,7 +75,7 @@ def list_(*, where: Where = USUAL) -> None:
         show(f"No run in {at.runs}.")
     every, idle = set(there.tables), set(there.tables) - there.needed
     show(f"{at.root}: {plural(len(every), 'table')}, {amount(there.size(every))}")
-    show(f"  of no run's: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
+    show(f"  needed by no run: {plural(len(idle), 'table')}, {amount(there.size(idle))}")
     file = file_of(url := cache_url(at))
     if file is not None and not file.exists():
         show("no reply cache yet")
@@ -91,7 +91,7 @@ def list_(*, where: Where = USUAL) -> None:
 
 
 def verify(*, where: Where = USUAL) -> int:
-    """Check every table, every run and every reply; where something is damaged, the exit code is 1."""
+    """Check every table, every run and every reply; the exit code is 1 if something is damaged."""
     from tasks.runtime.storage import cache_url
     from tasks.store.databases import shown
     from tasks.store.inventory import faults_of_run
@@ -109,7 +109,7 @@ def verify(*, where: Where = USUAL) -> int:
             store.bytes(digest)
         except Damaged as error:
             needed = f"needed by {', '.join(users[digest])}" if digest in users else "no run needs it"
-            found.append(f"{error} ({needed}): the next run of its stage writes it again, prune clears it away")
+            found.append(f"{error} ({needed}): the next run of its stage writes it again, prune deletes it")
     for run in there.runs:
         found += faults_of_run(run, set(there.tables))
     url = cache_url(at)
@@ -119,7 +119,7 @@ def verify(*, where: Where = USUAL) -> int:
         show(f"DAMAGED  {line}")
     show(
         f"{plural(len(there.tables), 'table')}, {plural(len(there.runs), 'run')} and {plural(replies, 'reply')} "
-        f"checked: {plural(len(found), 'fault') if found else 'all whole'}."
+        f"checked: {plural(len(found), 'fault') if found else 'no faults'}."
     )
     return Exit.FAILED if found else Exit.PASSED
 
@@ -133,24 +133,24 @@ def prune(
     yes: bool = False,
     where: Where = USUAL,
 ) -> None:
-    """Say which runs, and which tables that no other run needs, can go; with --yes delete them.
+    """List runs that can be deleted, and tables that no other run needs; with --yes, delete them.
 
     Without --older-than, --keep and --run, only tables that no run needs.
 
     Args:
-        older_than: runs that began earlier, such as 30d
-        keep: not the newest N finished runs
+        older_than: runs that started before this time, such as 30d
+        keep: all but the newest N finished runs
         runs: this run; may be repeated
-        grace: nothing written or used since, as another run may need it (default: 1d)
-        yes: delete; without it nothing is touched
+        grace: spare what was written or used within this time, as another run may need it (default: 1d)
+        yes: delete; without it, nothing is deleted
     """
     from tasks.store.pruning import carry_out, plan
 
     at, _, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():
         raise InputError(
-            f"store.runs {at.runs}: there is no such folder, so it is not known which tables its runs need, and "
-            "nothing is deleted. Name the folder of the runs that use this store, or an empty one if none are left."
+            f"store.runs {at.runs}: there is no such folder, so the tables that its runs need are unknown; nothing "
+            "was deleted. Name the folder of the runs that use this store, or an empty one if none are left."
         )
     planned = plan(there, older_than_s=older_than, keep=keep, runs=runs, grace_s=grace)
     for run in planned.runs:
@@ -165,12 +165,12 @@ def prune(
         return
     gone = carry_out(there, planned)
     kept = plural(len(planned.tables) - gone, "table")
-    note = f" {kept} came into use meanwhile." if gone < len(planned.tables) else ""
+    note = f" {kept} were kept: another run uses them now." if gone < len(planned.tables) else ""
     show(f"Deleted {', '.join(goes)}.{note}")
 
 
 def repair(*, where: Where = USUAL) -> None:
-    """Mend a damaged reply cache, and bring replies back from the store's tables."""
+    """Repair a damaged reply cache, and restore replies from the store's tables."""
     from tasks.runtime.storage import cache_url
     from tasks.store.replies import ReplyCache
 
@@ -179,7 +179,7 @@ def repair(*, where: Where = USUAL) -> None:
     mended, brought = opened.restore()
     show(
         f"{opened.shown}: {plural(opened.count(), 'reply')}; {plural(mended, 'reply')} with a wrong checksum "
-        f"removed, {plural(brought, 'reply')} brought back from the store's tables."
+        f"removed, {plural(brought, 'reply')} restored from the store's tables."
     )
     opened.close()
 

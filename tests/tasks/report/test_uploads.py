@@ -68,11 +68,11 @@ def test_another_page_sends_nothing(port: int, origin: str | None, status: int) 
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"a.exe": b"x"}, "a.exe: found another ending, expected one of .eval"),
+        ({"a.exe": b"x"}, "a.exe: unsupported file type, expected one of .eval"),
         ({"a.json": b"{"}, "a.json: cannot be read as JSON"),
         ({"a.json": b""}, "a.json"),
         ({}, "found no file, expected one or two"),
-        ({"a.csv": b"question,score\n" + b"x" * 3000}, "expected at most 0 MB together"),
+        ({"a.csv": b"question,score\n" + b"x" * 3000}, "the files exceed 0 MB together"),
     ],
 )
 def test_what_cannot_be_read_is_one_message(

@@ -176,7 +176,7 @@ def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path
         assert "No difference: " in page
         assert "<script" not in page.replace("&lt;script", "")
     assert viewing.files_of(["r01"]) == {}
-    with pytest.raises(InputError, match=r"nosuch\.csv is no file"):
+    with pytest.raises(InputError, match=r"nosuch\.csv is not a file"):
         viewing.files_of([str(tmp_path / "old.jsonl"), "nosuch.csv"])
 
 
@@ -274,7 +274,7 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
     for words, said in (
         (
             ["--port", str(port), "--set", f"store.runs={runs}"],
-            f"--port {port}: Address already in use. Choose another",
+            f"--port {port}: Address already in use",
         ),
         (["--port", "99999"], "--port"),
         (["none", "--set", f"store.runs={runs}"], "no such run; the latest are"),
@@ -282,7 +282,7 @@ def test_a_port_in_use_and_a_run_without_report_are_one_message(
     ):
         assert main(["view", *words]) == 2
         assert said in capsys.readouterr().err
-    with pytest.raises(InputError, match="holds no HTML report"):
+    with pytest.raises(InputError, match="found no HTML report"):
         viewing.report_path(runs, str(finished(runs.parent / "other", "bare")))
 
 

@@ -95,9 +95,9 @@ def test_a_store_on_s3_is_cared_for(bucket: str, tmp_path: Path, capsys: pytest.
     assert main(["store", "list", *more]) == 0
     assert "2 tables" in capsys.readouterr().out
     assert main(["store", "repair", *more]) == 0
-    assert "1 reply brought back" in capsys.readouterr().out
+    assert "1 reply restored" in capsys.readouterr().out
     assert main(["store", "verify", *more]) == 0
-    assert "2 tables, 0 runs and 1 reply checked: all whole." in capsys.readouterr().out
+    assert "2 tables, 0 runs and 1 reply checked: no faults." in capsys.readouterr().out
     assert main(["store", "prune", "--yes", *more]) == 0
     assert len(take(store, tmp_path).tables) == 2, "what was just written stays"
     assert main(["store", "prune", "--grace", "0h", "--yes", *more]) == 0
