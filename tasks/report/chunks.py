@@ -8,7 +8,7 @@ import base64
 import gzip
 import json
 import os.path
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -81,17 +81,8 @@ def _coded(column: pl.Series) -> dict[str, Any]:
 class Chunks:
     """The samples of a run, cut into chunks of at most `size` samples."""
 
-    def __init__(
-        self,
-        found: Frames,
-        *,
-        size: int = SIZE,
-        titles: Mapping[str, str] | None = None,
-        targets: Sequence[Mapping[str, Any]] = (),
-    ) -> None:
+    def __init__(self, found: Frames, *, size: int = SIZE) -> None:
         self.found = found
-        self.titles = dict(titles or {})
-        self.targets = list(targets)
         prompts = (name for name in found.items.columns if name.startswith("prompt"))
         items = found.items.with_columns(
             begins=_begins(found.items),
@@ -131,8 +122,6 @@ class Chunks:
             items.select("item_id").with_row_index("at"), on="item_id", how="left", maintain_order="left"
         )
         return {
-            "titles": self.titles,
-            "targets": self.targets,
             # The values of each metric per sample, unless there is only one, which is the score itself.
             "metrics": metrics if len(metrics) > 1 else [],
             "starts": self.starts,

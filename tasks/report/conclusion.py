@@ -12,7 +12,7 @@ from metrics.analysis.summary import rounded
 from prompts.phrases import phrase, translated
 from tasks.report.regressions import regressed
 from tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
-from tasks.report.words import measure, models_in, parts, remarks, say, why
+from tasks.report.words import measure, parts, remarks, say, suites_in, why
 
 Results = Mapping[str, Any]
 Part = Mapping[str, Any]
@@ -36,15 +36,13 @@ class Conclusion:
 
 
 def conclusion(results: Results, language: str) -> Conclusion:
-    """Return the run's outcome and the reason; for a run without a verdict, that it has none."""
+    """Return the run's outcome and the reason."""
     outcome, reason = _concluded(results, language)
     return Conclusion(outcome, say(outcome, language), reason)
 
 
 def _concluded(results: Results, language: str) -> tuple[str, str]:
-    final = results.get("final")
-    if not final or not final["models"]:
-        return "none", say("says_none", language)
+    final = results["final"]
     models = final["models"]
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
     worse = {"regressed", "undecided"} if worst == "pass" else {"regressed"}
@@ -119,7 +117,7 @@ def differences(results: Results, language: str, prompted: Prompted | None = Non
         there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
         groups = [group for one in groups if (group := [name for name in one if name in there])]
         said = _told(groups[0][0], pairs, groups, language) if groups else iter(())
-    parts = [part for model in models_in(results) for part in model["suites"] if part["weight"]]
+    parts = [part for _, part in suites_in(results["final"]) if part["weight"]]
     labelled = any(part.get("as_judged") is not None for part in parts)
     for told in said:
         yield phrase("screen.as_judged", language, told=told) if labelled else told
@@ -165,7 +163,7 @@ def _other(pair: Pair, model: str) -> str:
 def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
     """Return pairs and groups of the deciding score: the overall one, else that of the suite with a weight."""
     found = results.get("comparisons", ())
-    weighing = [part["suite"] for model in models_in(results)[:1] for part in model["suites"] if part["weight"]]
+    weighing = [part["suite"] for part in results["final"]["models"][0]["suites"] if part["weight"]]
     wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
     for suite, scope in wanted:
         if pairs := [one for one in found if (one["suite"], one["scope"]) == (suite, scope)]:

@@ -3,12 +3,10 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal
 
 import polars as pl
 
-from data.errors import InputError
 from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
@@ -30,13 +28,10 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return a page for each suite with a metric that has more to show than its score."""
     pages = []
     for suite in data.plan.declared:
-        shown = []
-        for name in suite.used:
-            with suppress(InputError):  # of a run made with a plug-in that no longer exists
-                shown.append(_metric(data, suite, metric(name), models))
-        title, found = titled(suite, data.language), [one for one in shown if one]
-        pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": found})
-    return [page for page in pages if page["metrics"]]
+        if found := [shown for name in suite.used if (shown := _metric(data, suite, metric(name), models))]:
+            title = titled(suite, data.language)
+            pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": found})
+    return pages
 
 
 def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str]) -> dict[str, Any] | None:
@@ -47,7 +42,8 @@ def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str])
     done = scores.filter(pl.col("status").is_in(VALUED))
     means = _part_cells(data, suite.name, unit)
     parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
-    read = [(model, each) for model, told in done.select("model", "details").iter_rows() for each in _details(told)]
+    told = done.select("model", "details").iter_rows()
+    read = [(model, each) for model, details in told for each in _details(details, unit)]
     crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
     tables = [_distribution(unit, one, read, models, language) for one in unit.shown.distributions]
     found = {
@@ -84,19 +80,11 @@ def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[st
 Read = Sequence[tuple[str, Mapping[str, Any]]]
 
 
-def _details(text: str | None) -> list[Mapping[str, Any]]:
+def _details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
     """Return the details of a score; for a judged one, those of each judge."""
-    try:
-        read = json.loads(text or "{}")
-    except ValueError:
-        return []
-    judges = read.get("judges") if isinstance(read, dict) else None
-    each = (
-        [one.get("details") for one in judges.values() if isinstance(one, dict)]
-        if isinstance(judges, dict)
-        else [read]
-    )
-    return [one for one in each if isinstance(one, dict)]
+    read = json.loads(text or "{}")
+    judges = read.get("judges") if unit.steps else None
+    return [read] if judges is None else [one["details"] for one in judges.values() if one.get("details")]
 
 
 def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[str], language: str) -> Table:

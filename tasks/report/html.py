@@ -43,10 +43,9 @@ def address(**parts: str) -> str:
 
 def _pieces(data: ReportData, size: int) -> Iterator[str]:
     language = data.language
-    found = chunks.Chunks(
-        samples.frames(data), size=size, titles=overview.titles(data), targets=overview.targets(data)
-    )
-    index, index_encoding = chunks.encode(found.index())
+    found = chunks.Chunks(samples.frames(data), size=size)
+    named = {"titles": overview.titles(data), "targets": overview.targets(data)}
+    index, index_encoding = chunks.encode({**named, **found.index()})
     sheet, sheet_encoding = labelling.pack(data) or ("", "")
     style, style_hash = pages.inlined(pages.read("page.css"))
     script, script_hash = pages.inlined(

@@ -10,10 +10,10 @@ from tasks.compare.configurations import flatten
 from tasks.compare.leaderboard import Board, Leaderboard, LeaderboardEntry
 from tasks.report.pages import still
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import estimated, speaking
+from tasks.report.text import estimated, listed, speaking
 
 NAMED = 5
-"""Runs named in a remark about many."""
+"""Unreadable runs that are named."""
 LATEST = 12
 """Runs of a model shown over time."""
 
@@ -52,10 +52,7 @@ def remarks(found: Leaderboard) -> Iterator[str]:
     else:
         yield phrase("leaderboard.none", language, command=typed("run"))
     if found.unfinished:
-        names = ", ".join(found.unfinished[:NAMED])
-        if (more := len(found.unfinished) - NAMED) > 0:
-            names = phrase("leaderboard.more", language, names=names, n=more)
-        yield phrase("leaderboard.unfinished", language, names=names)
+        yield phrase("leaderboard.unfinished", language, names=listed(found.unfinished, language))
     for name, why in found.unread[:NAMED]:
         yield phrase("leaderboard.unread", language, name=name, why=why[:200])
     if (more := len(found.unread) - NAMED) > 0:
@@ -65,8 +62,7 @@ def remarks(found: Leaderboard) -> Iterator[str]:
 def notes(found: Leaderboard, board: Board) -> Iterator[str]:
     """Yield other possible reasons for differences between a board's scores."""
     for key, values in board.differing.items():
-        said = phrase("leaderboard.differs", found.language, key=key, values=" / ".join(values))
-        yield phrase("leaderboard.not_comparable", found.language, note=said)
+        yield phrase("leaderboard.differs", found.language, key=key, values=" / ".join(values))
 
 
 def table(found: Leaderboard, board: Board) -> Table:
@@ -98,12 +94,12 @@ def table(found: Leaderboard, board: Board) -> Table:
 
 def trend_table(found: Leaderboard, board: Board) -> Table:
     """Return the latest runs of each trend of a board: one row per run, oldest first."""
-    listed = board.trends()
+    trends = board.trends()
     column = column_maker("leaderboard", found.language)
-    more = sum(max(0, len(own) - LATEST) for own in listed.values())
+    more = sum(max(0, len(own) - LATEST) for own in trends.values())
     earlier = [phrase("leaderboard.earlier", found.language, n=more)] if more else []
     return Table.of(
-        ((n, model, one) for model, own in listed.items() for n, one in enumerate(own[-LATEST:])),
+        ((n, model, one) for model, own in trends.items() for n, one in enumerate(own[-LATEST:])),
         column("model", lambda row: row[1] if not row[0] else ""),
         column("date", lambda row: f"{row[2].started:%Y-%m-%d}", unbroken=True),
         column("overall", lambda row: estimated(row[2].score, row[2].low, row[2].high)),

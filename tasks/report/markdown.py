@@ -21,9 +21,9 @@ from tasks.report.explained import bands
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, column_maker, lines
-from tasks.report.text import code, percent, plain, speaking, total_percent
+from tasks.report.text import around, code, percent, plain, speaking, total_percent
 from tasks.report.titles import category, part_title, shown_text, title_of, titled
-from tasks.report.verdict_table import around, verdict_table
+from tasks.report.verdict_table import verdict_table
 from tasks.report.warnings import notes
 from tasks.report.words import asked, cost_lines, shared
 from tasks.store.tables import write_atomically
@@ -154,9 +154,7 @@ def _beside_table(data: ReportData, suite: Suite, unit: Metric) -> Table:
 
 
 def _interval(cell: SummaryRow | None) -> str:
-    if cell is None or cell.ci_low is None:
-        return "–"
-    return around({"low": cell.ci_low, "high": cell.ci_high})
+    return around(cell.ci_low, cell.ci_high) if cell else "–"
 
 
 @speaking(lambda data, *_, **__: data.language)
@@ -185,10 +183,9 @@ def compose(data: ReportData) -> str:
             text += [f"## {shared('analysis', language)}", ""]
             for target in data.plan.suite(suite.name).targets:
                 text += analysis(data, suite, target.name)
-    if data.results:
-        text += markdown([verdict_table(data.results, language, title=shared("verdict", language))])
-        for one in notes(data.results, data.plan, data):
-            text += [f"**{shared('warning', language)}:** {plain(one.text.removesuffix('.'))}.", ""]
+    text += markdown([verdict_table(data.results, language, title=shared("verdict", language))])
+    for one in notes(data.results, data.plan, data):
+        text += [f"**{shared('warning', language)}:** {plain(one.text.removesuffix('.'))}.", ""]
     text += markdown(
         (
             *sections(data),

@@ -10,6 +10,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Table, column_maker
 from tasks.report.text import clipped, code, percent, plain, points, speaking
+from tasks.report.words import suites_in
 from tasks.store.tables import write_atomically
 
 LONGEST = 120
@@ -34,8 +35,8 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     yield f"### {plain(phrase('regression.head', language, name=held['name'], run=held['run']))}"
     yield ""
     yield from (f"- {plain(line)}" for line in apart(held, language))
-    moved = (part["moved"] for model in held["models"] for part in model["suites"])
-    yield from dict.fromkeys(f"- {plain(line)}" for one in moved for line in moved_lines(one, language))
+    moved = (line for _, part in suites_in(held) for line in moved_lines(part["moved"], language))
+    yield from dict.fromkeys(f"- {plain(line)}" for line in moved)
     yield ""
     of_all, column = column_maker("common", language), column_maker("regression", language)
 
@@ -46,7 +47,7 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
         return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")
 
     yield from Table.of(
-        [(model["model"], part) for model in held["models"] for part in model["suites"]],
+        suites_in(held),
         of_all("model", lambda one: one[0]),
         of_all("suite", lambda one: one[1]["suite"]),
         column("baseline", lambda one: percent(one[1]["baseline"]), numeric=True),

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from data.suites import Suite
 from metrics.analysis.policy import reaches
 from metrics.analysis.scores import THRESHOLD, headline_parts, totals_of
 from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
@@ -16,18 +17,16 @@ from tasks.report.report_data import ReportData
 from tasks.report.samples import primary
 from tasks.report.text import percent, shortened
 from tasks.report.titles import (
-    by_family,
     category,
     counted,
     metric_title,
-    suite_of,
-    suite_order,
     suite_title,
     title_of,
+    titled,
     where,
 )
 from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import best_first, has_overall, models_in, remarks, say, suites_in, unmeasured, why
+from tasks.report.words import best_first, has_overall, remarks, say, suites_in, unmeasured, why
 
 HEAT = 10
 BELOW = 5
@@ -65,14 +64,9 @@ def heat(mean: float | None, threshold: float | None) -> str:
 
 
 def models_of(data: ReportData) -> list[str]:
-    """Return the models of a run, best overall score first, or as configured without scores."""
-    there = data.scores["model"].unique(maintain_order=True)
-    final = models_in(data.results)
-    # A model whose prompts are under test is not listed: it has no replies under its own name.
-    known = [m["model"] for m in final] or data.plan.configured
-    asked = list(dict.fromkeys([*known, *there]))
-    score = {m["model"]: m["score"] for m in final if m["score"] is not None}
-    return sorted(asked, key=lambda model: -score.get(model, -1.0))
+    """Return the models of a run, best overall score first."""
+    known = [model["model"] for model in best_first(data.results)]
+    return list(dict.fromkeys([*known, *data.scores["model"].unique(maintain_order=True)]))
 
 
 def targets(data: ReportData) -> list[dict[str, Any]]:
@@ -85,7 +79,7 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
             if one.name in found:
                 found[one.name] |= {"model": one.model.name, "prompt": one.prompt}
                 found[one.name]["texts"][suite.name] = suite.suite.asked_by[one.prompt]
-    for model, part in suites_in(data.results):
+    for model, part in suites_in(data.results["final"]):
         found[model]["scores"][part["suite"]] = percent(part["score"])
     return [*found.values()]
 
@@ -93,13 +87,9 @@ def targets(data: ReportData) -> list[dict[str, Any]]:
 def verdict(data: ReportData) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
     language = data.language
-    found: dict[str, Any] = {"concluded": conclusion(data.results, language), "models": [], "reasons": []}
-    final = data.results.get("final")
-    if not final or not final["models"]:
-        return found
-    ordered = best_first(data.results)
+    final, ordered = data.results["final"], best_first(data.results)
     return {
-        **found,
+        "concluded": conclusion(data.results, language),
         "gate": final["gate"],
         "exit_code": final["exit_code"],
         "models": ordered,
@@ -120,10 +110,9 @@ def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {told}"
 
 
-def threshold_of(data: ReportData, suite: str) -> float:
+def threshold_of(suite: Suite) -> float:
     """Return a suite's configured threshold, or the default one for its colours."""
-    own = suite_of(data, suite)
-    return THRESHOLD if own is None or own.threshold is None else own.threshold
+    return THRESHOLD if suite.threshold is None else suite.threshold
 
 
 def heat_columns(data: ReportData) -> list[HeatColumn]:
@@ -131,19 +120,18 @@ def heat_columns(data: ReportData) -> list[HeatColumn]:
     language = data.language
     found = []
     present = set(data.summary.select("suite", "metric").unique().iter_rows())
-    for suite in sorted(data.summary["suite"].unique(), key=partial(suite_order, data)):
-        names = [name for name in counted(data, suite) if (suite, name) in present]
-        threshold = threshold_of(data, suite)
-        if by_family(data, suite):
-            families = data.items.filter(suite=suite)["family"].unique(maintain_order=True)
-            found += [HeatColumn(title_of(f, language), suite, f, m, threshold) for f in families for m in names]
+    for suite in data.plan.declared:
+        names = [name for name in suite.scored_by if (suite.name, name) in present]
+        column = partial(HeatColumn, suite=suite.name, threshold=threshold_of(suite))
+        if suite.strata:
+            families = data.items.filter(suite=suite.name)["family"].unique(maintain_order=True)
+            found += [column(title_of(f, language), family=f, metric=name) for f in families for name in names]
             continue
         for name in names:
-            title = metric_title(name, language) if len(names) > 1 else suite_title(data, suite)
-            found.append(HeatColumn(title, suite, "", name, threshold))
-        own = suite_of(data, suite)
-        beside = [name for name in (headline_parts(own) if own else ()) if (suite, name) in present]
-        found += [HeatColumn(metric_title(name, language), suite, "", name, threshold) for name in beside]
+            title = metric_title(name, language) if len(names) > 1 else titled(suite, language)
+            found.append(column(title, family="", metric=name))
+        beside = [name for name in headline_parts(suite) if (suite.name, name) in present]
+        found += [column(metric_title(name, language), family="", metric=name) for name in beside]
     return found
 
 
@@ -153,8 +141,7 @@ def heat_map(data: ReportData) -> dict[str, Any]:
     whole = data.summary.filter(OVER_ALL)
     at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
     sums = totals_of(data.plan.declared, data.summary)
-    final = models_in(data.results)
-    overall = {model["model"]: model for model in final if has_overall(model)}
+    overall = {model["model"]: model for model in data.results["final"]["models"] if has_overall(model)}
     rows = []
     for model in models_of(data):
         whole_of = sums.get(model)
@@ -173,7 +160,7 @@ def heat_map(data: ReportData) -> dict[str, Any]:
         "unmeasured": unmeasured(data.results),
         "has_total": bool(sums),
         "has_overall": bool(overall),
-        "total_threshold": next((threshold_of(data, s.name) for s in data.plan.declared if s.strata), 0.0),
+        "total_threshold": next((threshold_of(suite) for suite in data.plan.declared if suite.strata), 0.0),
     }
 
 
@@ -224,13 +211,14 @@ def pivot(data: ReportData) -> dict[str, Any] | None:
 def comparisons(data: ReportData) -> dict[str, Any] | None:
     """Return the pairs on the scoring metrics, and the indistinguishable groups; None for one model."""
     counting: dict[str, list[dict[str, Any]]] = {}
+    order = [*data.plan.suite_names, ""]  # the overall score comes last
     for kind in ("comparisons", "groups"):
         listed = [
             {**row, "where": where(data, row["suite"], row["metric"], row["scope"])}
             for row in data.results.get(kind, ())
             if row["scope"] in {"suite", "overall"} or row["metric"] in counted(data, row["suite"])
         ]
-        counting[kind] = sorted(listed, key=lambda row: suite_order(data, row["suite"]))
+        counting[kind] = sorted(listed, key=lambda row: order.index(row["suite"]))
     pairs = counting["comparisons"]
     if not pairs:
         return None

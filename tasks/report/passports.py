@@ -86,7 +86,8 @@ def corrected(results: Results, language: str) -> Table:
         return None not in (one["value"], one["interval"]["low"], one["interval"]["high"])
 
     def interval(one: Mapping[str, Any]) -> str:
-        return around(one["interval"]) if is_corrected(one) else translated(one["reason"], language)
+        low, high = one["interval"]["low"], one["interval"]["high"]
+        return around(low, high) if is_corrected(one) else translated(one["reason"], language)
 
     def as_judged(one: Mapping[str, Any]) -> str:
         return estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"])
@@ -112,7 +113,7 @@ def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
     """Return (model, suite, text) of judges that do not count, were not examined, or grade their own model."""
     found = []
     itself = results.get("self_judged", {})
-    for model, suite in suites_in(results):
+    for model, suite in suites_in(results["final"]):
         named = suite["suite"]
         told = [
             phrase("common.judge_left_out", language, suite=named, judge=who, why=translated(why, language))
@@ -134,7 +135,7 @@ def panel(results: Results, language: str) -> Iterator[str]:
 
     Then the corrections of judged means by human labels; nothing if there are no judges.
     """
-    suites = suites_in(results)
+    suites = suites_in(results["final"])
     rated = [one for metric in results.get("judges", {}).values() for one in metric["judges"]]
     judges, left_out, blank = dict.fromkeys(one["judge"] for one in rated), dict[str, list[str]](), set[str]()
     for _, part in suites:

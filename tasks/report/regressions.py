@@ -5,7 +5,7 @@ from typing import Any
 
 from prompts.phrases import phrase
 from tasks.report.text import clipped, points
-from tasks.report.words import lacking
+from tasks.report.words import lacking, suites_in
 
 NAMED = 3
 """Questions of a kind named in a line."""
@@ -58,10 +58,9 @@ def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
         return
     yield phrase("regression.head", language, name=held["name"], run=held["run"])
     yield from (f"  {line}" for line in apart(held, language))
-    for model in held["models"]:
-        for part in model["suites"]:
-            yield f"  {part['suite']} {model['model']}: {regression(part, language)}"
-            yield from (f"    {line}" for line in moved_lines(part["moved"], language))
+    for model, part in suites_in(held):
+        yield f"  {part['suite']} {model}: {regression(part, language)}"
+        yield from (f"    {line}" for line in moved_lines(part["moved"], language))
 
 
 def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
@@ -105,8 +104,7 @@ def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) ->
 
 
 def _worst_first(held: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    parts = [(model["model"], part) for model in held["models"] for part in model["suites"]]
-    return sorted(parts, key=lambda one: _ORDER.index(one[1]["outcome"]))
+    return sorted(suites_in(held), key=lambda one: _ORDER.index(one[1]["outcome"]))
 
 
 def moved_lines(moved: Mapping[str, Any], language: str) -> Iterator[str]:

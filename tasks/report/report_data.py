@@ -20,7 +20,7 @@ class ReportData:
     """One run, as the writers of reports see it.
 
     `replies` has a row for each item, model and repeat: the items' columns, the request, the response. `results` is
-    the document of `metrics.analysis.document`, empty if no verdict was reached. `twins` are the replies to renewed
+    the document of `metrics.analysis.document`. `twins` are the replies to renewed
     items in the form of `replies`, each with its `kind` and its `original`.
     """
 
@@ -32,7 +32,7 @@ class ReportData:
     scores: pl.DataFrame
     summary: pl.DataFrame
     manifest: Mapping[str, Any]
-    results: Mapping[str, Any] = field(default_factory=dict)
+    results: Mapping[str, Any]
     twins: pl.DataFrame = field(default_factory=pl.DataFrame)
     twin_scores: pl.DataFrame = field(default_factory=pl.DataFrame)
 

@@ -24,7 +24,7 @@ from tasks.report.text import NAME, duration, listed, plain, shortened, speaking
 from tasks.report.titles import title_of
 from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.warnings import notes
-from tasks.report.words import asked, best_first, cost_lines, has_overall, measure, models_in, shared
+from tasks.report.words import asked, best_first, cost_lines, has_overall, measure, shared
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -206,7 +206,7 @@ def _families(results: Results, suite: Suite, language: str) -> tuple[list[str],
         and one["family"]
     }
     columns, total = dict.fromkeys(title for _, title in found), shared("total", language)
-    for model in models_in(results):
+    for model in results["final"]["models"]:
         (part,) = model["suites"]
         score = total_percent(results["totals"].get(model["model"], {}).get("percent")).removesuffix("%")
         found[model["model"], total] = ShareCell(score, mark=MARKS[part["outcome"]])

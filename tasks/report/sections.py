@@ -56,7 +56,7 @@ def _repeats(data: ReportData, language: str) -> Table:
 
 def _stopping(results: Mapping[str, Any], language: str) -> Table:
     """Return how long each model was asked until its verdict was reached; no row without early stopping."""
-    models = [suite["stopping"] for _, suite in suites_in(results) if suite.get("stopping")]
+    models = [suite["stopping"] for _, suite in suites_in(results["final"]) if suite.get("stopping")]
     column = column_maker("common", language)
 
     def row(one: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,15 +120,13 @@ def replies(data: ReportData) -> list[dict[str, Any]]:
     models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
     every = [("model", data.replies, one) for one in data.plan.models]
     every += [("judge", data.judged, one) for one in data.plan.judges]
-    found = [
-        (
-            role,
-            one,
-            replies.filter(pl.col("model").replace(models) == one.name).unique("request_id", maintain_order=True),
-        )
-        for role, replies, one in every
-    ]
-    return [{**asdict(tokens_and_cost(role, own, one)), **_used(own)} for role, one, own in found if own.height]
+    rows = []
+    for role, replies, one in every:
+        named = replies.filter(pl.col("model").replace(models) == one.name)
+        if named.height:
+            own = named.unique("request_id", maintain_order=True)
+            rows.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
+    return rows
 
 
 def _used(replies: pl.DataFrame) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Formatting of texts and numbers; text from models and data sets is made safe for its output format."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from data.characters import visible
 from metrics.analysis import summary
@@ -96,12 +96,12 @@ def total_percent(percentage: float | None) -> str:
 
 def estimated(value: float | None, low: float | None, high: float | None) -> str:
     """Format a share in [0, 1] with its interval, if it has one."""
-    return percent(value) + ("" if low is None or high is None else f" ({percent(low)} – {percent(high)})")
+    return percent(value) + ("" if low is None or high is None else f" ({around(low, high)})")
 
 
-def around(interval: Mapping[str, Any] | None) -> str:
-    """Format an interval of a share."""
-    return f"{percent(interval['low'])} – {percent(interval['high'])}" if interval else "–"
+def around(low: float | None, high: float | None) -> str:
+    """Format an interval of a share; – if there is none."""
+    return "–" if low is None or high is None else f"{percent(low)} – {percent(high)}"
 
 
 def share(found: "Share") -> str:

@@ -17,15 +17,9 @@ def title_of(family: str, language: str) -> str:
     return declared(unit.titles, family, language, family) if unit else family
 
 
-def suite_of(data: ReportData, name: str) -> Suite | None:
-    """Return a suite of the run by its name; None if its configuration does not have it."""
-    return next((suite for suite in data.plan.declared if suite.name == name), None)
-
-
 def suite_title(data: ReportData, name: str) -> str:
     """Return a suite's title in the report's language."""
-    suite = suite_of(data, name)
-    return titled(suite, data.language) if suite else name
+    return titled(data.plan.suite(name).suite, data.language)
 
 
 def titled(suite: Suite, language: str) -> str:
@@ -54,22 +48,9 @@ def shown_text(unit: Metric, key: str, text: Text, language: str, default: str =
     return declared(text, f"{unit.name}.{key}", language, default)
 
 
-def suite_order(data: ReportData, name: str) -> tuple[int, str]:
-    """Return a sort key: suites as the configuration lists them, others after."""
-    names = data.plan.suite_names
-    return (names.index(name) if name in names else len(names), name)
-
-
 def counted(data: ReportData, name: str) -> Sequence[str]:
     """Return the metrics that make a suite's score."""
-    suite = suite_of(data, name)
-    return suite.scored_by if suite else (name,)
-
-
-def by_family(data: ReportData, name: str) -> bool:
-    """Return whether a suite is shown family by family."""
-    suite = suite_of(data, name)
-    return bool(suite and suite.strata)
+    return data.plan.suite(name).suite.scored_by
 
 
 def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric") -> str:
@@ -89,6 +70,6 @@ def where(data: ReportData, suite: str, metric_name: str, scope: str = "metric")
 
 def category(data: ReportData, suite: str, family: str) -> str:
     """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""
-    if by_family(data, suite) and family:
+    if data.plan.suite(suite).suite.strata and family:
         return title_of(family, data.language)
     return suite_title(data, suite)

@@ -11,7 +11,7 @@ from typing import Any
 
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import around, percent
-from tasks.report.words import models_in, parts, scored, shared, why
+from tasks.report.words import parts, scored, shared, spending_of, why
 
 Results = Mapping[str, Any]
 
@@ -30,8 +30,8 @@ class VerdictRow:
 
         `model["model"]` is the target's name, the model's with its prompt if there are several.
         """
-        spending, name = (self.results.get("run") or {}).get("spending") or {"models": ()}, self.model["model"]
-        own = (one for one in spending["models"] if f"{name} [".startswith(f"{one['model']} ["))
+        models, name = spending_of(self.results).get("models", ()), self.model["model"]
+        own = (one for one in models if f"{name} [".startswith(f"{one['model']} ["))
         return max((one for one in own if one["role"] == "model"), key=lambda one: len(one["model"]), default={})
 
 
@@ -51,13 +51,16 @@ def suite_columns(language: str) -> list[Column]:
     """Return the columns of each of a model's suites, and of its overall score."""
     column = column_maker("common", language)
 
+    def interval(row: VerdictRow) -> str:
+        return around(row.part["interval"]["low"], row.part["interval"]["high"])
+
     def weight(row: VerdictRow) -> str:
         return "–" if row.part.get("weight") is None else f"{row.part['weight']:g}"
 
     return [
         column("suite", lambda row: row.part["suite"]),
         column("score", lambda row: scored(row.part, language), numeric=True),
-        column("interval", lambda row: around(row.part["interval"]), numeric=True),
+        column("interval", interval, numeric=True),
         column("threshold_head", lambda row: percent(row.part["threshold"]), numeric=True),
         column("weight", weight, numeric=True),
         column("outcome", lambda row: shared(row.part["outcome"], language), strong=True),
@@ -79,7 +82,7 @@ def verdict_table(results: Results, language: str, *, title: str = "") -> Table:
 
 def model_rows(results: Results, language: str) -> Iterator[VerdictRow]:
     """Yield for each model the row of its score: the overall one, or that of its only suite with a weight."""
-    for model in models_in(results):
+    for model in results["final"]["models"]:
         weighing = [one for one in model["suites"] if one["weight"]]
         yield VerdictRow(results, model, weighing[0] if len(weighing) == 1 else parts(model, language)[-1])
 

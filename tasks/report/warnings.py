@@ -19,7 +19,7 @@ from tasks.report import passports
 from tasks.report.regressions import apart, moved_lines
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
-from tasks.report.words import say, suites_in
+from tasks.report.words import say, spending_of, suites_in
 
 Results = Mapping[str, Any]
 FEW = 10
@@ -47,7 +47,7 @@ def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[
         *_prices(results, language),
     ]
     few: dict[str, list[str]] = {}
-    for model, suite in suites_in(results):
+    for model, suite in suites_in(results["final"]):
         if 0 < suite["n_scored"] < FEW:
             few.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
     found += [
@@ -61,9 +61,9 @@ def _odd(results: Results, plan: Plan) -> Iterator[Note]:
     language = plan.report.language
     if held := results.get("baseline"):
         yield from map(Note, apart(held, language))
-        for part in (part for model in held["models"] for part in model["suites"]):
+        for _, part in suites_in(held):
             yield from map(Note, moved_lines(part["moved"], language))
-    final = results.get("final") or {"gate": "off"}
+    final = results["final"]
     if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
         yield Note(phrase("common.nothing_decides", language))
     for one in results.get("doubled", ()):
@@ -71,7 +71,7 @@ def _odd(results: Results, plan: Plan) -> Iterator[Note]:
         yield Note(phrase("common.doubled", language, suite=one["suite"], **counts))
     if few := results.get("few_templates"):
         yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
-    cut = sum(suite.get("n_truncated", 0) for _, suite in suites_in(results))
+    cut = sum(suite.get("n_truncated", 0) for _, suite in suites_in(results["final"]))
     if cut and any(model.provider != "replay" for model in plan.models):  # recorded replies stay as they were cut
         again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
         yield Note(phrase("screen.cut", language, n=cut, command=again))
@@ -99,7 +99,7 @@ def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
 
 
 def _prices(results: Results, language: str) -> Iterator[Note]:
-    spent = (results.get("run") or {}).get("spending") or {}
+    spent = spending_of(results)
     if spent.get("unpriced") and spent.get("cost") is not None:
         yield Note(phrase("common.unpriced", language, names=", ".join(spent["unpriced"])))
     if spent.get("stale_days"):

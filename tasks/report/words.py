@@ -1,7 +1,7 @@
 """Words of reports: phrases, why a suite or a model has its outcome, what calls cost."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metrics.analysis.failures import FailureCount, lost
@@ -21,25 +21,24 @@ def shared(name: str, language: str, /, **values: object) -> str:
     return phrase(f"common.{name}", language, **values)
 
 
-def models_in(results: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Return the models of a run with their verdicts; none if it has no verdict."""
-    found: Sequence[Mapping[str, Any]] = (results.get("final") or {}).get("models", ())
-    return found
-
-
 def best_first(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the models of a run with their verdicts, the best score first."""
-    return sorted(models_in(results), key=lambda one: 1.0 if one["score"] is None else -one["score"])
+    return sorted(results["final"]["models"], key=lambda one: 1.0 if one["score"] is None else -one["score"])
 
 
-def suites_in(results: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return each suite of each model of a run, with the model's name."""
-    return [(model["model"], suite) for model in models_in(results) for suite in model["suites"]]
+def suites_in(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return each suite of each model, with the model's name; `found` is a run's verdict, or its baseline's."""
+    return [(model["model"], suite) for model in found["models"] for suite in model["suites"]]
+
+
+def spending_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a run used and spent; {} if that is not known."""
+    return results["run"].get("spending") or {}
 
 
 def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
     """Return the (model, suite) pairs whose judges are not reliable."""
-    return {(model, one["suite"]) for model, one in suites_in(results) if not one.get("measured", True)}
+    return {(model, one["suite"]) for model, one in suites_in(results["final"]) if not one["measured"]}
 
 
 def bound(part: Mapping[str, Any], language: str) -> str:
@@ -139,7 +138,7 @@ def money(value: float | None, currency: str, language: str) -> str:
 
 def cost_lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
     """Yield a run's cost and the prices used; nothing if nothing is priced."""
-    found = (results.get("run") or {}).get("spending") or {}
+    found = spending_of(results)
     if found.get("cost") is None:
         return
     now, whole = (money(found[name], found["currency"], language) for name in ("cost_now", "cost"))

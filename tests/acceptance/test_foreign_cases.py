@@ -150,7 +150,7 @@ CASES = [
     Case("row numbers", [r | {"id": n} for n, r in enumerate(OLD, 1)],
          [r | {"id": n} for n, r in enumerate(NEW[::-1], 1)], 200, 30, 4, "worse", 1, ("inspect-json", "csv")),
     Case("other texts under ten ids", OLD, reworded(NEW, range(10)), 190, 30, 4, "worse", 1, WITH_IDS,
-         ("a different text under the same id", "10 of 200")),
+         ("text under the same id differs", "10 of 200")),
     Case("relabelled", OLD, each(NEW, range(12), answer="another"), 200, 30, 4, "worse", 1,
          ("lm-eval", "promptfoo", "oaieval", "mlflow", "csv"), ("different answer is expected in 12 of 200",)),
     Case("two errors", OLD, each(NEW, range(2), error="429"), 198, 30, 4, "worse", 1, LOGS[2:4], missing=2),

@@ -147,7 +147,7 @@ def test_earlier_runs_tell_tokens_and_judges_calls_of_questions_that_are_new(run
         first = len(server.requests)
         assert run(*sets(*words, f"rag.data={tmp_path}/second.jsonl")).returncode in {0, 1}
         asked = list(server.requests)[first:]
-    assert {p.tokens_basis for p in before.portions if p.role == "model"} == {"max_tokens, the most"}
+    assert {p.tokens_basis for p in before.portions if p.role == "model"} == {"max_tokens as an upper bound"}
     told_of = by_name(supposed)
     model = told_of["rag", "model", ""]
     assert model.tokens_basis == "20 calls of this suite in earlier runs"

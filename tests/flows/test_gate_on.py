@@ -89,7 +89,7 @@ def test_the_dry_run_says_what_is_gated_on(run: Run, tmp_path: Path) -> None:
         done = run("--config", written(tmp_path), "--set", at(server, name="m"), *sets, "--dry-run")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "places: gated on pass_all_k, the share of questions of which all of 2 answers are right" in said
+    assert "places: gated on pass_all_k, the share of questions with all of 2 answers right" in said
 
 
 def test_given_responses_are_refused_before_anything_is_asked(run: Run, tmp_path: Path) -> None:

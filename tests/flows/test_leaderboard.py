@@ -121,7 +121,7 @@ def test_trends_are_shown_in_the_terminal_and_on_a_page(
     for text in (capsys.readouterr().out, drawn_page):
         shown = text[text.index("Over time") :]
         assert [len(re.findall(rf"run_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]
-        assert "Each interval is that of its own run" in " ".join(shown.split())
+        assert "Each 95 % interval is for that run alone" in " ".join(shown.split())
 
 
 @pytest.fixture

@@ -60,7 +60,8 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert (found.cost, found.unpriced) == (first.cost, ["free"])
     told = asdict(found)
     assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
-    results = {"run": {"spending": told}}
+    final = {"gate": "off", "models": [], "changes": []}
+    results = {"run": {"spending": told}, "final": final}
     assert list(report.cost_lines(results, "en")) == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",

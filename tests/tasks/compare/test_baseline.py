@@ -92,7 +92,7 @@ def test_a_third_of_the_rows_gone_holds_nothing(tmp_path: Path) -> None:
     assert [part.outcome for part in found.models[0].suites] == ["undecided"]
     assert code == Exit.UNDECIDED
     assert any("67 of the baseline's 100 questions were asked" in line for line in said)
-    assert any("not asked any more, 33 of 100 questions" in line for line in said)
+    assert any("no longer asked: 33 of 100 questions" in line for line in said)
 
 
 def test_a_suite_that_is_gone_has_regressed_unless_that_is_allowed(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_where_one_of_two_runs_stopped_early_no_test_is_made_and_that_is_said(tm
     assert (pair.n, pair.difference, pair.p_value, pair.interval_adjusted.low) == (100, -0.5, None, None)
     (said,) = answers(found)
     assert "-50.0" in said.replace("−", "-")
-    assert said.endswith("asked in rounds: intervals and tests for one look only are left out")
+    assert said.endswith("not tested, because they were asked in rounds")
     assert verdict(pair) == "untested"
     assert "asked in rounds: not tested" in html(found)
     assert "<failure" not in junit(found)
@@ -100,8 +100,8 @@ def test_questions_of_one_run_alone_are_counted_and_named(tmp_path: Path) -> Non
     assert [pair.n for pair in found.pairs] == [20]
     assert found.shared == {"own": ([60, 60], 20)}
     assert [line for line in found.notes if "own" in line] == [
-        "after: own: not asked any more, 40 of 60 questions: Question 0?; Question 1?; Question 2?; …",
-        "after: own: new, 40 of 60 questions: Question 60?; Question 61?; Question 62?; …",
+        "after: own: no longer asked: 40 of 60 questions: Question 0?; Question 1?; Question 2?; …",
+        "after: own: new: 40 of 60 questions: Question 60?; Question 61?; Question 62?; …",
     ]
 
 
@@ -113,7 +113,7 @@ def test_the_same_id_with_another_text_is_named_and_not_compared(tmp_path: Path)
     found = compared(tmp_path, "before", "after")
     assert [pair.n for pair in found.pairs] == [99]
     assert (
-        "after: own: a different text under the same id, so not compared: 1 of 100 questions: Another?"
+        "after: own: not compared, because the text under the same id differs: 1 of 100 questions: Another?"
         in found.notes
     )
 

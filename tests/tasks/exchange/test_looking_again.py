@@ -24,7 +24,7 @@ def test_the_two_shared_logs_compare_in_one_command(capsys: pytest.CaptureFixtur
     assert " ".join(line.split()).startswith("gsm8k_100: exact_match,strict / match m → openai/m 100 58% 58% 0 [")
     assert main(["compare", *logs, "--verify", "number"]) == 0
     said = capsys.readouterr().out
-    assert said.count("number (ours) says 58%, the tool itself 58%; they differ on 0 of 100 replies") == 2
+    assert said.count("number (ours) gives 58%, the tool itself 58%; they differ on 0 of 100 replies") == 2
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ def test_of_partly_overlapping_files_what_both_asked_is_compared(
     assert (shared["each"], shared["shared"]) == ([175, 175], 150)
     pair = found["pairs"][0]
     assert (pair["n"], pair["only_b"], pair["only_a"]) == (150, 5, 4)
-    assert any("not asked any more, 25 of 175 questions" in note for note in found["notes"])
-    assert any("new, 25 of 175 questions" in note for note in found["notes"])
+    assert any("no longer asked: 25 of 175 questions" in note for note in found["notes"])
+    assert any("new: 25 of 175 questions" in note for note in found["notes"])
     same = FORMS[form](tmp_path, "same", lines()[25:])
     capsys.readouterr()
     assert gate(same, old) == 3
@@ -122,7 +122,7 @@ def test_the_same_id_with_another_text_is_named_and_not_in_common(form: str, tmp
              for k, one in enumerate(lines())]  # fmt: skip
     found = compare(tmp_path, FORMS[form](tmp_path, "a", lines()), FORMS[form](tmp_path, "b", other))
     assert found["pairs"][0]["n"] == N - 10
-    assert any("a different text under the same id, so not compared: 10 of 200" in note for note in found["notes"])
+    assert any("text under the same id differs: 10 of 200" in note for note in found["notes"])
 
 
 @pytest.mark.parametrize("other", ["lm_eval", "promptfoo", "table_csv", "deepeval"])

@@ -194,7 +194,7 @@ def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, fl
     [(None, "a beats b by 25 points (3–47)"), (0.9, "As judged, a beats b by 25 points (3–47)")],
 )
 def test_where_labels_correct_scores_pairs_are_said_to_be_as_judged(as_judged: float | None, said: str) -> None:
-    models = [{"suites": [{"suite": "s", "weight": 1.0, "as_judged": as_judged}]}]
+    models = [{"model": "a", "suites": [{"suite": "s", "weight": 1.0, "as_judged": as_judged}]}]
     both = {**pair(0.25, 0.03, 0.47), "p_adjusted": None, "significant": True}
     group = {"suite": "s", "scope": "suite", "metric": "accuracy", "groups": [["a"], ["b"]]}
     results = {"final": {"models": models}, "comparisons": [both], "groups": [group]}

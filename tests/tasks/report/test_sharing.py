@@ -87,7 +87,7 @@ def test_a_link_to_a_sample_that_is_not_there_says_so(visit: Open, page_file: Pa
     page.goto(f"{page_file.as_uri()}#samples?item=0000&of=nobody&sort=nonsense&model=nobody")
     page.reload()
     page.wait_for_selector("#browser[data-ready]")
-    assert "The sample that the link names is not on this page." in page.inner_text(".found")
+    assert "The linked sample is not on this page." in page.inner_text(".found")
     assert page.locator(".row").count() > 3
 
 

@@ -39,7 +39,9 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     ("language", "said"), [("en", "over these templates only"), ("ru", "только для этих шаблонов")]
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:
-    (note,) = notes({"few_templates": ["few"]}, resolve(settings(report=Report(language=language))))
+    bare = {"run": {}, "final": {"gate": "off", "models": [], "changes": []}}
+    plan = resolve(settings(report=Report(language=language)))
+    (note,) = notes({**bare, "few_templates": ["few"]}, plan)
     assert note.text.startswith("few: ")
     assert note.text.endswith(said)
 
