@@ -223,21 +223,20 @@ def aggregate(values: Sequence[float], how: Aggregate) -> float:
 def _vote(founds: Sequence[Found], metric: Metric) -> Found:
     """Join judges' results into one by majority over each verdict or rating."""
     ballots: dict[str, dict[str, list[Judgement]]] = {}
-    for found in founds:
-        for step, replies in found.items():
-            for key, reply in replies.items():
-                if not isinstance(reply, Judgement):
-                    raise InputError(
-                        f"metric {metric.name}: no majority can be taken, since each judge makes claims of its "
-                        "own; majority is for verdicts and ratings. Take mean, median, min or max."
-                    )
-                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
-    chosen: dict[str, dict[str, Judgement]] = {}
-    for step, asked in ballots.items():
-        for key, votes in asked.items():
-            value = aggregate([vote.value for vote in votes], "majority")
-            chosen.setdefault(step, {})[key] = next(vote for vote in votes if vote.value == value)
-    return chosen
+    replies = [(step, *one) for found in founds for step, asked in found.items() for one in asked.items()]
+    for step, key, reply in replies:
+        if not isinstance(reply, Judgement):
+            raise InputError(
+                f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own claims. Use "
+                "mean, median, min or max; majority is only for verdicts and ratings."
+            )
+        ballots.setdefault(step, {}).setdefault(key, []).append(reply)
+
+    def winner(votes: Sequence[Judgement]) -> Judgement:
+        value = aggregate([vote.value for vote in votes], "majority")
+        return next(vote for vote in votes if vote.value == value)
+
+    return {step: {key: winner(votes) for key, votes in asked.items()} for step, asked in ballots.items()}
 
 
 def combine(

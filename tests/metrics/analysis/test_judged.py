@@ -26,9 +26,10 @@ from metrics.analysis.judged import (
 )
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.results import build_interim
 from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
+from metrics.analysis.values import Observations
 from metrics.analysis.verdict import SuiteResult, verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
@@ -217,7 +218,7 @@ def outcome(
         corrected=corrected_means(scores, items, [suite], find(passports)),
         judge_statuses=found,
     )
-    results = build_interim(RunTables(scores, items, summarise(scores, items)), known)
+    results = build_interim(Observations(scores, items), summarise(scores, items), known)
     (model,) = verdict_of(results, Policy(gate, thresholds={suite.name: suite.threshold})).models
     return model.suites[0]
 
