@@ -148,7 +148,7 @@ def _go_on(session: Session) -> Session:
         questions = tuple(step.rows(session.sample, session.found, session.options))
         if questions:
             if len({question.key for question in questions}) != len(questions):
-                raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions of one key")
+                raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions have the same key")
             asks = tuple(write(step, question, session.language, session.options) for question in questions)
             return replace(session, position=position, asks=asks, n_calls=session.n_calls + len(asks))
     return replace(session, position=len(session.metric.steps), asks=())
@@ -157,7 +157,7 @@ def _go_on(session: Session) -> Session:
 def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Session:
     """Read the replies to `session.asks`, in their order, and return the session's new state."""
     if len(replies) != len(session.asks):
-        raise ValueError(f"{len(session.asks)} questions were asked and {len(replies)} replies given")
+        raise ValueError(f"expected {len(session.asks)} replies, one for each request, found {len(replies)}")
     if not session.asks:
         return session
     step = session.metric.steps[session.position]
@@ -204,7 +204,7 @@ def constrained(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, 
 def outcome(session: Session) -> Score:
     """Return the result of an ended session: the metric's score, or `judge_failed` with the step as its reason."""
     if session.asks:
-        raise ValueError(f"metric {session.metric.name}: the session still asks {len(session.asks)} questions")
+        raise ValueError(f"metric {session.metric.name}: the session has {len(session.asks)} unanswered requests")
     if session.failure:
         return Score(None, "judge_failed", session.failure, {"error": session.error[:300]})
     return session.metric.score(session.sample, session.found, session.options)

@@ -53,7 +53,7 @@ class Options(Frozen):
             raise ValueError(str(error)) from error
         named = find_undeclared_variables(Environment(autoescape=True).parse(value))
         if unknown := named - NAMES:
-            raise ValueError(f"names {', '.join(sorted(unknown))}; expected among {', '.join(sorted(NAMES))}")
+            raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
         if value.strip() and "response" not in named:
             raise ValueError(
                 "expected a text (no file is read here) with {{ response }}: judges rate what they see"
