@@ -29,7 +29,7 @@ LABELS: Mapping[str, float] = {"none": 1.0, "wrong": 0.0}
 class Options(Frozen):
     """Number of times a judge is asked."""
 
-    votes: int = Field(1, ge=1, le=15, description="how often each chain is put to a judge; the majority decides")
+    votes: int = Field(1, ge=1, le=15, description="how often a judge is asked per chain; the majority decides")
 
 
 @lru_cache(maxsize=256)

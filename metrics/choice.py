@@ -119,7 +119,7 @@ class Options(Frozen):
     @classmethod
     def _distinct(cls, value: str) -> str:
         if len(set(value.upper())) < len(value):
-            raise ValueError("a letter stands twice")
+            raise ValueError("expected each letter once")
         return value.upper()
 
 

@@ -14,9 +14,9 @@ from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, folded, reply, spaced,
 class Options(Frozen):
     """Which texts, and how many of them."""
 
-    mode: Literal["any", "all", "none"] = Field("any", description="how many of the texts must be there")
+    mode: Literal["any", "all", "none"] = Field("any", description="how many of the texts the reply must contain")
     words: bool = Field(default=True, description="only whole words count: 'art' is not in 'start'")
-    texts: tuple[str, ...] = Field((), description="what to look for; the row's answer unless given")
+    texts: tuple[str, ...] = Field((), description="the texts to look for; by default the row's answer")
 
 
 _NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-−–‑])(?<!^[.])(?<!^[-−–‑])"

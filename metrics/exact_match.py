@@ -22,13 +22,13 @@ _IN_NUMBERS = pattern(r"((?<=\d)[.,:/](?=\d)|(?<![\w.])[-−](?=\d))")
 class Options(Frozen):
     """Which differences are ignored; white space always is."""
 
-    case: bool = Field(default=False, description="true: upper and lower case are alike")
-    punctuation: bool = Field(default=False, description="true: punctuation is left out")
-    articles: bool = Field(default=False, description="true: a, an and the are left out")
+    case: bool = Field(default=False, description="true: ignore upper and lower case")
+    punctuation: bool = Field(default=False, description="true: ignore punctuation")
+    articles: bool = Field(default=False, description="true: ignore a, an and the")
     wrapping: bool = Field(
         default=True,
-        description="true: Markdown's emphasis and quotation marks around the whole, and a full stop at its end, "
-        "are no part of a text; false: they are",
+        description="true: ignore Markdown emphasis and quotation marks around the whole text, and a full stop at "
+        "its end",
     )
 
 

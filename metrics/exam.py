@@ -53,10 +53,8 @@ LABELS: Mapping[str, tuple[str, ...]] = {
 class Options(Frozen):
     """What a question needs besides its values."""
 
-    prompt: str = Field("", description="a rubric's prompt of the user's own")
-    judge: str = Field(
-        "the grader", description="the name under which the probe of the judge's own name sets answers"
-    )
+    prompt: str = Field("", description="the user's own rubric prompt")
+    judge: str = Field("the grader", description="the judge's own name, used by the probe for self-preference")
 
 
 def _rows(exam: str) -> Any:

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.errors import InputError
 from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
@@ -14,7 +13,6 @@ from data.shown import read_shown
 from metrics.judging import label, object_schema, reason_of
 
 VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
-MODES = ("f1", "precision", "recall")
 
 MOST_CLAIMS = 200
 """Maximum number of claims of one text; a judge that writes more has lost track."""
@@ -34,12 +32,7 @@ def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[
     """Return questions to split the sides that the mode needs; empty texts are skipped.
 
     Without a reference there are none: the metric is not applicable.
-
-    Raises:
-        InputError: an unknown mode.
     """
-    if options["mode"] not in MODES:
-        raise InputError(f"factual_correctness: mode {options['mode']!r}; expected one of {', '.join(MODES)}.")
     if not _text(sample, "reference"):
         return
     for side in ("response", "reference"):

@@ -148,7 +148,7 @@ def _go_on(session: Session) -> Session:
         questions = tuple(step.rows(session.sample, session.found, session.options))
         if questions:
             if len({question.key for question in questions}) != len(questions):
-                raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions of one key")
+                raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions have the same key")
             asks = tuple(write(step, question, session.language, session.options) for question in questions)
             return replace(session, position=position, asks=asks, n_calls=session.n_calls + len(asks))
     return replace(session, position=len(session.metric.steps), asks=())
@@ -157,7 +157,7 @@ def _go_on(session: Session) -> Session:
 def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Session:
     """Read the replies to `session.asks`, in their order, and return the session's new state."""
     if len(replies) != len(session.asks):
-        raise ValueError(f"{len(session.asks)} questions were asked and {len(replies)} replies given")
+        raise ValueError(f"expected {len(session.asks)} replies, one for each request, found {len(replies)}")
     if not session.asks:
         return session
     step = session.metric.steps[session.position]
@@ -204,7 +204,7 @@ def constrained(ask: JudgeRequest, max_tokens: int, language: str) -> dict[str, 
 def outcome(session: Session) -> Score:
     """Return the result of an ended session: the metric's score, or `judge_failed` with the step as its reason."""
     if session.asks:
-        raise ValueError(f"metric {session.metric.name}: the session still asks {len(session.asks)} questions")
+        raise ValueError(f"metric {session.metric.name}: the session has {len(session.asks)} unanswered requests")
     if session.failure:
         return Score(None, "judge_failed", session.failure, {"error": session.error[:300]})
     return session.metric.score(session.sample, session.found, session.options)
@@ -223,21 +223,20 @@ def aggregate(values: Sequence[float], how: Aggregate) -> float:
 def _vote(founds: Sequence[Found], metric: Metric) -> Found:
     """Join judges' results into one by majority over each verdict or rating."""
     ballots: dict[str, dict[str, list[Judgement]]] = {}
-    for found in founds:
-        for step, replies in found.items():
-            for key, reply in replies.items():
-                if not isinstance(reply, Judgement):
-                    raise InputError(
-                        f"metric {metric.name}: no majority can be taken, since each judge makes claims of its "
-                        "own; majority is for verdicts and ratings. Take mean, median, min or max."
-                    )
-                ballots.setdefault(step, {}).setdefault(key, []).append(reply)
-    chosen: dict[str, dict[str, Judgement]] = {}
-    for step, asked in ballots.items():
-        for key, votes in asked.items():
-            value = aggregate([vote.value for vote in votes], "majority")
-            chosen.setdefault(step, {})[key] = next(vote for vote in votes if vote.value == value)
-    return chosen
+    replies = [(step, *one) for found in founds for step, asked in found.items() for one in asked.items()]
+    for step, key, reply in replies:
+        if not isinstance(reply, Judgement):
+            raise InputError(
+                f"metric {metric.name}: cannot aggregate by majority, because each judge makes its own claims. Use "
+                "mean, median, min or max; majority is only for verdicts and ratings."
+            )
+        ballots.setdefault(step, {}).setdefault(key, []).append(reply)
+
+    def winner(votes: Sequence[Judgement]) -> Judgement:
+        value = aggregate([vote.value for vote in votes], "majority")
+        return next(vote for vote in votes if vote.value == value)
+
+    return {step: {key: winner(votes) for key, votes in asked.items()} for step, asked in ballots.items()}
 
 
 def combine(

@@ -15,8 +15,10 @@ from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasise
 class Options(Frozen):
     """When two numbers are equal, and which of several is used."""
 
-    tolerance: Number = Field(0.0, ge=0, description="the largest difference that does not count")
-    unit: str = Field("", description="of several numbers in the answer, the one in this unit or currency")
+    tolerance: Number = Field(0.0, ge=0, description="the largest difference that is ignored")
+    unit: str = Field(
+        "", description="if the answer states several numbers, the unit or currency of the one to use"
+    )
 
 
 def _value(answer: Any) -> Fraction | None:

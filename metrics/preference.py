@@ -32,7 +32,7 @@ class Options(Frozen):
         BASELINE, min_length=1, description="the column with the other response, or another model of the run"
     )
     criteria: str = Field(
-        "", description="what makes a response the better one; unless given, what serves who asked"
+        "", description="what makes a response better; by default, how well it helps the person who asked"
     )
 
 

@@ -28,7 +28,9 @@ class Options(Frozen):
 
     pattern: str = Field(min_length=1, description="a regular expression (the package regex, as Python's re)")
     group: int | str = Field(0, description="0: a match suffices; another: that group must equal the row's answer")
-    flags: tuple[Flag, ...] = Field((), description="i: any case; m: ^ and $ at lines; s: . is any; x: verbose")
+    flags: tuple[Flag, ...] = Field(
+        (), description="i: ignore case; m: ^ and $ match at lines; s: . matches line breaks; x: verbose"
+    )
 
     @field_validator("pattern")
     @classmethod

@@ -1,6 +1,7 @@
 """Response groundedness: support by the retrieved contexts: 0 none, 1 partial, 2 full; the score is half of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -63,24 +64,14 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 def _runs(context: str, response: str) -> bool:
     """Return whether a normalised response is one or more whole, consecutive sentences of a context."""
     text = " ".join(context.split())
-    if response not in text.casefold():
+    folded = text.casefold()
+    if response not in folded:
         return False
     # Find sentences by their capitals before folding case; folding may change a text's length.
-    starts: list[int] = []
-    ends: set[int] = set()
-    pieces: list[str] = []
-    at = length = 0
-    for start, end in _statements(text):
-        pieces += [text[at:start].casefold(), text[start:end].casefold()]
-        length += len(pieces[-2])
-        if _begins(text, start):
-            starts.append(length)
-        length += len(pieces[-1])
-        ends.add(length)
-        if text[end - 1] in _END:
-            ends.add(length - 1)
-        at = end
-    folded = "".join((*pieces, text[at:].casefold()))
+    at = [0, *accumulate(len(sign.casefold()) for sign in text)]
+    found = [*_statements(text)]
+    ends = {at[end] for _, end in found} | {at[end - 1] for _, end in found if text[end - 1] in _END}
+    starts = (at[start] for start, _ in found if _begins(text, start))
     return any(start + len(response) in ends and folded.startswith(response, start) for start in starts)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from jinja2 import Environment
 from jinja2.meta import find_undeclared_variables
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StrictInt, StringConstraints, field_validator, model_validator
 
 from data.errors import InputError
 from data.options import Frozen
@@ -35,19 +35,14 @@ class Options(Frozen):
     criteria: Text | dict[Name, Text] = Field(
         description="what a good response is; or several by names, each rated"
     )
-    scale: tuple[int, int] = Field((1, 5), description="the lowest and the highest rating, whole numbers")
+    scale: tuple[StrictInt, StrictInt] = Field(
+        (1, 5), description="the lowest and the highest rating, whole numbers"
+    )
     prompt: str = Field(
         "",
         description="the judge's prompt, Jinja2, in place of ours: it names response, and may name criterion, lo, "
         "hi, question, reference, and mark, the code that fences texts in",
     )
-
-    @field_validator("scale", mode="before")
-    @classmethod
-    def _whole(cls, value: object) -> object:
-        if isinstance(value, list | tuple) and not all(type(one) is int for one in value):
-            raise ValueError("expected whole numbers")
-        return value
 
     @field_validator("prompt")
     @classmethod
@@ -58,7 +53,7 @@ class Options(Frozen):
             raise ValueError(str(error)) from error
         named = find_undeclared_variables(Environment(autoescape=True).parse(value))
         if unknown := named - NAMES:
-            raise ValueError(f"names {', '.join(sorted(unknown))}; expected among {', '.join(sorted(NAMES))}")
+            raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
         if value.strip() and "response" not in named:
             raise ValueError(
                 "expected a text (no file is read here) with {{ response }}: judges rate what they see"

@@ -20,7 +20,7 @@ class Options(Frozen):
     scorer: Literal["ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "WRatio"] = Field(
         "ratio", description="rapidfuzz's: ratio compares the whole texts, the token ones their words"
     )
-    case: bool = Field(default=False, description="true: case and punctuation are alike")
+    case: bool = Field(default=False, description="true: ignore case and punctuation")
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:

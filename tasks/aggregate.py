@@ -22,11 +22,11 @@ from metrics.analysis.judged import (
     withheld_by_judges,
 )
 from metrics.analysis.passports import passports
-from metrics.analysis.results import Results, RunTables, build
+from metrics.analysis.results import Results, build
 from metrics.analysis.scores import THRESHOLD, Circumstances
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.twins import RenewedScores, counted
-from metrics.analysis.values import RepeatedQuestions, observations
+from metrics.analysis.values import Observations, observations
 from tasks.compare.baseline import against
 from tasks.decide import monitor, monitored_suites
 from tasks.judges.labels import LABELS, kept_labels
@@ -65,7 +65,8 @@ def results(
     day = date.fromisoformat(str(run["started"])[:10])
     texts = _texts(store, tables) if plan.baseline.name else pl.DataFrame()
     return build(
-        RunTables(found.scores, found.items, store.read(summary), found.doubled),
+        found.once,
+        store.read(summary),
         found.circumstances,
         run={**run, "identities": provenance["identities"]},
         passports=passports(exam_results(found.stored, found.drawn)),
@@ -80,13 +81,11 @@ def results(
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """A run's items and scores as they are `drawn` and `stored`, each question once, and their circumstances."""
+    """A run's items and scores as they are `drawn` and `stored`, each question `once`, and their circumstances."""
 
     drawn: pl.DataFrame
     stored: pl.DataFrame
-    items: pl.DataFrame
-    scores: pl.DataFrame
-    doubled: tuple[RepeatedQuestions, ...]
+    once: Observations
     circumstances: Circumstances
 
 
@@ -115,13 +114,13 @@ def measure_run(plan: Plan, tables: Tables, identities: Identities, *, waiting: 
         waiting=waiting,
         missing=identities.missing,
     )
-    return MeasuredRun(drawn, stored, once.items, once.scores, once.doubled, known)
+    return MeasuredRun(drawn, stored, once, known)
 
 
-def renewed_scores(store: Store, tables: Tables) -> RenewedScores:
-    """Return the scores of renewed items, with kind and original, and the outcomes of the originals."""
+def renewed_scores(store: Store, tables: Tables) -> RenewedScores | None:
+    """Return the scores of renewed items, with kind and original, and the originals' counts; None without twins."""
     if not tables.twin_counts:
-        return RenewedScores()
+        return None
     scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
     return RenewedScores(scores.join(named(twins.unique("item_id")), on="item_id"), counted(tables.twin_counts))
 

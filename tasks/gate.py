@@ -1,13 +1,14 @@
 """Gate: a run's results against the configured thresholds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
 from data.batches import Tables
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results, RunTables, build_interim
+from metrics.analysis.results import Results, build_interim
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import right_by
 from metrics.analysis.verdict import RunVerdict, verdict_of
@@ -30,10 +31,10 @@ def interim(
     (one,) = plan.suites
     measured = measure_run(plan, tables, identities, waiting=waiting)
     telling = {*one.suite.scored_by, *(right_by(one.suite) if one.suite.twins else ())}
-    own = measured.scores.filter(pl.col("metric").is_in(telling))
-    counted = RunTables(own, measured.items, summarise(own, measured.items))
-    renewed = renewed_scores(open_store(plan.suites[0].store), tables)
-    verdict = verdict_of(build_interim(counted, measured.circumstances, renewed), plan.policy)
+    own = replace(measured.once, scores=measured.once.scores.filter(pl.col("metric").is_in(telling)))
+    renewed = renewed_scores(open_store(one.store), tables)
+    results = build_interim(own, summarise(own.scores, own.items), measured.circumstances, renewed)
+    verdict = verdict_of(results, plan.policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {
         model.model: {

@@ -3,10 +3,11 @@
 `python -m metrics.analysis.document` prints its JSON schema.
 """
 
+from dataclasses import asdict, replace
 from typing import Any
 
 from data.documents import RESULTS_VERSION
-from metrics.analysis.results import Results, written
+from metrics.analysis.results import Results
 from metrics.analysis.verdict import RunVerdict
 
 _COMPUTED = (
@@ -22,13 +23,14 @@ _BARE = ("ModelScore", "SuiteScore")
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
     """Return the document as JSON; NaN and missing numbers are null."""
-    own = written(results)
-    return {
-        "schema_version": RESULTS_VERSION,
-        "run": own.pop("run"),
-        "final": verdict.as_dict(),
-        **own,
-    }
+    own = asdict(replace(results, models=(), comparisons=(), explainability=(), passports=()))
+    # These have computed fields, or a form of their own.
+    own["comparisons"] = [one.as_dict() for one in results.comparisons]
+    own["explainability"] = [dict(one.published) for one in results.explainability]
+    own["passports"] = [one.as_dict() for one in results.passports]
+    run = own["run"] | ({"spending": own["spending"]} if results.spending else {})
+    known = {name: value for name, value in own.items() if name not in (*_ELSEWHERE, "run")}
+    return {"schema_version": RESULTS_VERSION, "run": run, "final": verdict.as_dict(), **known}
 
 
 def schema() -> dict[str, Any]:

@@ -24,13 +24,13 @@ from data.options import options_of
 from data.plugins import metric
 from data.records import Measured, Metric
 from data.suites import Suite
-from metrics.analysis.passports import Passport, Share
+from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Must, outcome_at
 from metrics.analysis.summary import percent
 from metrics.exam import EXAMINED
 from metrics.judging import Aggregate, aggregate
 from metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
-from metrics.stats.intervals import Interval, estimate, grouped, observed, pool
+from metrics.stats.intervals import Interval, MeanEstimate, Share, estimate, grouped, observed, pool
 from metrics.stats.labelled import DECIDING, FEWEST, Powered
 
 NO_PASSPORT = "the judge has no passport"
@@ -178,37 +178,27 @@ def _lacking(found: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimated:
-    """A mean in [0, 1] with its interval."""
-
-    value: float
-    interval: Interval
-
-    def __str__(self) -> str:
-        low, high = self.interval.low, self.interval.high
-        around = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
-        return f"{percent(self.value)}{around}"
-
-
 def outcome_as_judged(
-    raw: Estimated, corrected: Estimated | None, threshold: float, gate: Gate
+    raw: MeanEstimate, corrected: MeanEstimate, threshold: float, gate: Gate
 ) -> tuple[GateOutcome, str]:
     """Return a judged score's outcome at a threshold, and the reason if the exam leaves it undecided.
 
     The exam can only withhold: if score and corrected score lie on different sides of the threshold, the outcome is
     undecided. `raw` is the score from human labels where these decide; then nothing is corrected.
     """
-    own = outcome_at(raw.value, raw.interval, threshold, gate)
-    if corrected is None or own == "undecided":
-        return own, ""
-    other = outcome_at(corrected.value, corrected.interval, threshold, gate)
-    if own == other:
+    own, other = (outcome_at(one.mean, one.interval, threshold, gate) for one in (raw, corrected))
+    if other == "none" or own in {"undecided", other}:
         return own, ""
     return "undecided", (
-        f"as judged {raw}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the judges err here as on "
-        f"the exam's texts {corrected}, {_IN_WORDS[other]} it"
+        f"as judged {_shown(raw)}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the judges err here "
+        f"as on the exam's texts {_shown(corrected)}, {_IN_WORDS[other]} it"
     )
+
+
+def _shown(estimate: MeanEstimate) -> str:
+    low, high = estimate.interval.low, estimate.interval.high
+    around = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
+    return f"{percent(estimate.mean or 0.0)}{around}"
 
 
 _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}

@@ -26,12 +26,11 @@ KEY = ("item_id", "repeat")
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """A model in a run: `label` is unique among all models, `place` follows the order in which runs were given."""
+    """A model in a run; `label` is unique among all models."""
 
     label: str
     model: str
     run: str
-    place: int
 
 
 def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
@@ -41,10 +40,7 @@ def compared_models(models: Mapping[str, Sequence[str]]) -> list[ComparedModel]:
     labels = [model if names.count(model) == 1 else f"{model} @ {run}" for run, model in pairs]
     if len(set(labels)) < len(labels):  # a label clashes with one that includes its run
         labels = [f"{model} @ {run}" for run, model in pairs]
-    return [
-        ComparedModel(label, model, run, n)
-        for n, (label, (run, model)) in enumerate(zip(labels, pairs, strict=True))
-    ]
+    return [ComparedModel(label, model, run) for label, (run, model) in zip(labels, pairs, strict=True)]
 
 
 def fields(listed: Sequence[ComparedModel], *, every: bool = False) -> list[list[ComparedModel]]:
@@ -69,7 +65,7 @@ def compare_fields(
     *,
     crossed: Collection[frozenset[str]] = (),
 ) -> tuple[list[Comparison], list[Grouping]]:
-    """Compare all pairs of each field on every headline of `suites`, or on each of `metrics`.
+    """Compare all pairs of each field, in order, on every headline of `suites`, or on each of `metrics`.
 
     Pairs in `crossed` are skipped. `scores` identify models by label. Each difference is the later-given minus the
     earlier-given (`model_a` is the later). Holm's correction covers all headlines and pairs of all fields; pairs
@@ -80,7 +76,7 @@ def compare_fields(
     looked = {suite.name for suite in suites if suite.stop}
     drafts: list[UncorrectedComparison] = []
     for field in compared:
-        order = [one.label for one in sorted(field, key=lambda one: one.place)]
+        order = [one.label for one in field]
         own = scores.filter(pl.col("model").is_in(order))
         drafts += drafted(own, items, suites, metrics=metrics, order=order, crossed=crossed)
     kept = [draft for draft in drafts if draft.seen.n]

@@ -23,43 +23,17 @@ from metrics.stats.calibration import (
     UNTESTED,
     UNUSABLE,
     Contrast,
-    Rate,
     contrast,
     kappa,
     kappa_limits,
 )
-from metrics.stats.intervals import Interval, wilson
+from metrics.stats.intervals import Interval, Share
 from metrics.stats.power import ALPHA, holm
 
 SCHEMA = 2
 
 YES_NO = frozenset({"entails"})
 """Steps at which only the best label counts, as 1, and all others as 0."""
-
-
-def worth(n: int) -> list[float]:
-    """Return the worth of n labels, best first: 1 down to 0 in equal steps."""
-    return [1 - place / (n - 1) for place in range(n)]
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """K of n with Wilson's interval; `share` is None for n = 0."""
-
-    k: int
-    n: int
-    share: float | None
-    interval: Interval
-
-    @classmethod
-    def of(cls, k: int, n: int) -> "Share":
-        """Count k of n."""
-        return cls(k, n, k / n if n else None, wilson(k, n))
-
-    @property
-    def rate(self) -> Rate:
-        """The counts without the interval."""
-        return Rate(self.k, self.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +164,7 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         table,
         sensitivity=yes,
         specificity=no,
-        contrast=contrast(table, yes.rate, no.rate, of_two=split or exam in YES_NO or bool(domain)),
+        contrast=contrast(table, yes, no, of_two=split or exam in YES_NO or bool(domain)),
         kappa=None if split else kappa(table),
         kappa_interval=Interval() if split else kappa_limits(table),
         right=Share.of(sum(truth == said for truth, said in pairs), len(pairs)),

@@ -1,7 +1,7 @@
 """A run's results: every number behind its verdict and reports, computed once from its tables."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -22,7 +22,7 @@ from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
 from metrics.analysis.twins import RenewedScores, TwinResult, twin_results
-from metrics.analysis.values import RepeatedQuestions, few_templates
+from metrics.analysis.values import Observations, RepeatedQuestions, few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
@@ -65,21 +65,9 @@ class Results:
     twin_counts: Sequence[TwinCount] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunTables:
-    """A run's tables: scores and items, each question once (`metrics.analysis.values`), and their summary.
-
-    `doubled` are the suites whose data repeat questions.
-    """
-
-    scores: pl.DataFrame
-    items: pl.DataFrame
-    summary: pl.DataFrame
-    doubled: tuple[RepeatedQuestions, ...] = ()
-
-
 def build(
-    tables: RunTables,
+    once: Observations,
+    summary: pl.DataFrame,
     known: Circumstances,
     *,
     run: Mapping[str, Any],
@@ -90,7 +78,7 @@ def build(
     terms: Terms | None = None,
     twins: RenewedScores | None = None,
 ) -> Results:
-    """Compute a run's results from its tables, without any verdict.
+    """Compute a run's results from its tables, without any verdict; `summary` is that of the scores.
 
     `own_models` are the targets that are a judge's own model, `terms` configure the explainability result if both
     of its suites ran.
@@ -98,28 +86,28 @@ def build(
     Raises:
         InputError: no model, a model without a suite, or only with suites of weight 0.
     """
-    scores, items, suites = tables.scores, tables.items, known.suites
-    lone = build_interim(tables, known, twins)
+    scores, items, suites = once.scores, once.items, known.suites
+    lone = build_interim(once, summary, known, twins)
     leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
     pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
-    ratings = judge_ratings(scores)
+    by_metric = judge_ratings(scores).group_by("metric", maintain_order=True)
     return Results(
         run={**run, "items": question_sets(items)},
         models=lone.models,
         waiting=known.waiting,
         spending=spending,
-        totals=totals_of(suites, tables.summary),
-        cells=cells(tables.summary),
+        totals=totals_of(suites, summary),
+        cells=cells(summary),
         comparisons=pairs,
         races=[one for one in known.stopping if one.against],
         groups=groups(pairs),
         repeats=[*_repeats(leading, items, suites)],
-        judges={str(metric): judge_agreement(own) for (metric,), own in ratings.group_by("metric")},
+        judges={str(metric): judge_agreement(own) for (metric,), own in by_metric},
         explainability=explained(lone.models, terms) if terms else (),
         stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
         corrected=known.corrected,
         baseline=baseline,
-        doubled=tables.doubled,
+        doubled=once.doubled,
         few_templates=few_templates(items),
         judge_statuses=known.judge_statuses,
         self_judged=_self_judged(known.judge_statuses, own_models or {}),
@@ -129,16 +117,19 @@ def build(
     )
 
 
-def build_interim(tables: RunTables, known: Circumstances, twins: RenewedScores | None = None) -> Results:
+def build_interim(
+    once: Observations, summary: pl.DataFrame, known: Circumstances, twins: RenewedScores | None = None
+) -> Results:
     """Compute only what a verdict needs."""
-    renewed = twin_results(tables.scores, tables.items, twins.scores, known.suites) if twins else ()
+    scores, items, suites = once.scores, once.items, known.suites
+    renewed = twin_results(scores, items, twins.scores, suites) if twins else ()
     models = model_scores(
-        tables.summary,
+        summary,
         known,
-        repeated=repeated(tables.scores, tables.items, known.suites, tables.summary),
-        right=right_answers(tables.scores, tables.items, known.suites),
-        failures=failures(tables.scores, tables.items, known.suites),
-        intervals=suite_intervals(tables.scores, tables.items, known.members),
+        repeated=repeated(scores, items, suites, summary),
+        right=right_answers(scores, items, suites),
+        failures=failures(scores, items, suites),
+        intervals=suite_intervals(scores, items, known.members),
     )
     return Results({}, models, known.waiting, judge_statuses=known.judge_statuses, twins=renewed)
 
@@ -159,29 +150,3 @@ def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
         if (n := suite.repeats or 1) > 1:
             own = leading.join(items.filter(suite=suite.name), on="item_id", how="semi")
             yield from repeats(own, k=suite.k or n, suite=suite.name)
-
-
-_WRITTEN: Mapping[type, Callable[[Any], Any]] = {
-    Comparison: Comparison.as_dict,
-    Passport: Passport.as_dict,
-    ExplainabilityResult: lambda one: dict(one.published),
-}
-"""Writers for values with computed fields or a special form."""
-
-
-def written(results: Results) -> dict[str, Any]:
-    """Return the results as JSON, without the models' scores, which are in the verdict."""
-    names = [one.name for one in fields(Results) if one.name not in {"models", "spending", "waiting"}]
-    found: dict[str, Any] = {name: _plain(getattr(results, name)) for name in names}
-    if results.spending:
-        found["run"]["spending"] = asdict(results.spending)
-    return found
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    write = _WRITTEN.get(type(value))
-    return write(value) if write else asdict(value) if hasattr(value, "__dataclass_fields__") else value

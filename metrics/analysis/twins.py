@@ -9,7 +9,7 @@ Source: SPEC 17.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -79,12 +79,8 @@ class TwinResult:
 class RenewedScores:
     """The scores of twins, each with its `kind` and its `original`, and the originals' counts."""
 
-    scores: pl.DataFrame = field(default_factory=pl.DataFrame)
-    counts: Sequence[TwinCount] = ()
-
-    def __bool__(self) -> bool:
-        """Whether any suite has twins."""
-        return bool(self.counts)
+    scores: pl.DataFrame
+    counts: Sequence[TwinCount]
 
 
 def twin_results(

@@ -115,7 +115,7 @@ class Observations:
 
     scores: pl.DataFrame
     items: pl.DataFrame
-    doubled: tuple[RepeatedQuestions, ...]
+    doubled: tuple[RepeatedQuestions, ...] = ()
 
 
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
@@ -126,12 +126,12 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     """
     drawn = items.unique("item_id", maintain_order=True)
     if "text_digest" not in drawn.columns:
-        return Observations(scores, drawn, ())
+        return Observations(scores, drawn)
     first = pl.col("item_id").first().over(*_PLACE, "question")
     named = drawn.with_columns(question=pl.coalesce("text_digest", "item_id")).with_columns(first=first)
     again = named.filter(pl.col("item_id") != pl.col("first"))
     if again.is_empty():
-        return Observations(scores, drawn, ())
+        return Observations(scores, drawn)
     rows = dict(drawn.group_by("suite").len().iter_rows())
     repeating = again.group_by("suite", maintain_order=True).len().iter_rows()
     doubled = tuple(RepeatedQuestions(suite, rows[suite], n) for suite, n in repeating)

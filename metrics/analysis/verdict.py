@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from data.exits import OUTCOMES, Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import Estimated, outcome_as_judged, panel_status
+from metrics.analysis.judged import outcome_as_judged, panel_status
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, put_in, weighted
@@ -215,9 +215,8 @@ def _compared(result: SuiteResult | ModelResult, gate: Gate, n: int) -> _Finding
     """Compare a score, raw and corrected for its judges' errors, with its threshold."""
     if result.score is None or result.threshold is None:
         return _Finding("none")
-    own, corrected = Estimated(result.score, result.interval), None
-    if result.corrected is not None:
-        corrected = Estimated(result.corrected, result.corrected_interval)
+    own = MeanEstimate(result.score, result.interval)
+    corrected = MeanEstimate(result.corrected, result.corrected_interval)
     outcome, why = outcome_as_judged(own, corrected, result.threshold, gate)
     return _Finding(outcome, why, None if why else deciding_n(result.score, result.interval, result.threshold, n))
 

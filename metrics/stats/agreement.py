@@ -134,7 +134,7 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
         row = twice.row(0, named=True)
         raise InputError(
             f"ratings: judge {row['judge']!r} rated unit {row['unit']!r} more than once; expected one rating for "
-            "each judge and unit. Put what tells them apart (the step, the repeat) into the unit."
+            "each judge and unit. Include what distinguishes them (step, repeat) in the unit."
         )
     counts = ratings.group_by("judge").agg(asked=pl.len(), failed=pl.col("value").null_count()).sort("judge")
     judges = tuple(

@@ -15,7 +15,7 @@ from operator import mul
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats, Interval, Z, score_limits, wilson
+from metrics.stats.intervals import Codes, Floats, Interval, Share, Z, score_limits
 from metrics.stats.sequential import follow
 
 UNUSABLE = 0.2
@@ -35,30 +35,8 @@ _LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """A share of an exam's questions, k of n: a sensitivity or a specificity."""
-
-    k: int
-    n: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.k <= self.n:
-            raise ValueError(f"expected 0 <= k <= n, found {self.k} of {self.n}")
-
-    @property
-    def share(self) -> float:
-        """K of n; 0 for n = 0."""
-        return self.k / self.n if self.n else 0.0
-
-    @property
-    def interval(self) -> Interval:
-        """Wilson's interval."""
-        return wilson(self.k, self.n)
-
-
-@dataclass(frozen=True, slots=True)
 class MeanRate:
-    """The mean rate of several judges over n questions; their joint verdicts lie between 0 and 1."""
+    """A rate over n questions of an exam; a mean rate for several judges, whose joint verdicts lie in [0, 1]."""
 
     share: float
     n: int
@@ -101,9 +79,7 @@ class Corrected:
     reason: str = ""
 
 
-def corrected_share(
-    share: float, n: float, sensitivity: Rate | MeanRate, specificity: Rate | MeanRate
-) -> Corrected:
+def corrected_share(share: float, n: float, sensitivity: MeanRate, specificity: MeanRate) -> Corrected:
     """Correct the share of a judge's yes verdicts, over n (effective) observations.
 
     None if the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
@@ -225,16 +201,15 @@ class Contrast:
         return self.value is not None and self.value >= UNUSABLE - 1e-9 and self.low is not None and self.low > 0
 
 
-def contrast(confusion: Sequence[Sequence[int]], sensitivity: Rate, specificity: Rate, *, of_two: bool) -> Contrast:
+def contrast(
+    confusion: Sequence[Sequence[int]], sensitivity: Share, specificity: Share, *, of_two: bool
+) -> Contrast:
     """Return a judge's contrast at a step: from its two rates, or from the whole table of its labels.
 
     It is negative for a judge of many labels that rates the worst truth above the best.
     """
     if of_two:
-        if not sensitivity.n or not specificity.n:
-            return Contrast(None, None)
-        low = informedness_limits(sensitivity, specificity).low
-        return Contrast(sensitivity.share + specificity.share - 1, low)
+        return _informedness(sensitivity, specificity)
     table = np.asarray(confusion, float)
     if not table.sum(axis=1).all():
         return Contrast(None, None)
@@ -278,18 +253,15 @@ def least_contrast(table: Floats) -> Contrast:
     return Contrast(value, lowest)
 
 
-def informedness_limits(sensitivity: Rate, specificity: Rate) -> Interval:
-    """Return the 95 % interval of sensitivity + specificity - 1, from Wilson's of both; none for no data.
+def _informedness(sensitivity: Share, specificity: Share) -> Contrast:
+    """Return sensitivity + specificity - 1 with the lower end of its interval, from Wilson's of both.
 
     Source: the method of variance estimates recovery, Donner & Zou 2012.
     """
-    yes, no = sensitivity.interval, specificity.interval
-    if yes.low is None or yes.high is None or no.low is None or no.high is None:
-        return Interval()
-    middle = sensitivity.share + specificity.share - 1
-    below = math.hypot(sensitivity.share - yes.low, specificity.share - no.low)
-    above = math.hypot(yes.high - sensitivity.share, no.high - specificity.share)
-    return Interval(max(middle - below, -1.0), min(middle + above, 1.0), "recovered", sensitivity.n + specificity.n)
+    (yes, yes_low), (no, no_low) = ((one.share, one.interval.low) for one in (sensitivity, specificity))
+    if yes is None or no is None or yes_low is None or no_low is None:
+        return Contrast(None, None)
+    return Contrast(yes + no - 1, max(yes + no - 1 - math.hypot(yes - yes_low, no - no_low), -1.0))
 
 
 def bounds(said: tuple[float, float], exam: ExamTable, alpha: float) -> tuple[float, float]:

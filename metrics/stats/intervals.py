@@ -20,7 +20,7 @@ tested value. For one part it is Wilson's.
 - `student`: paired differences of five to nine clusters, Student's t over the units.
 - `stratified`, `combined`: several means together.
 - `tango`, `sign-flip`: paired differences (`metrics.stats.margins`).
-- `corrected`, `recovered`, `prediction-powered`, `posterior`: judged means and their errors.
+- `corrected`, `prediction-powered`: judged means and their errors.
 - `bootstrap`: percentiles of resamples, for agreement and labels.
 - `sequence`: a confidence sequence, which holds at every look (`metrics.stats.sequential`).
 - `none`: no value: both ends are None.
@@ -49,9 +49,7 @@ Method = Literal[
     "tango",
     "sign-flip",
     "corrected",
-    "recovered",
     "prediction-powered",
-    "posterior",
     "bootstrap",
     "sequence",
     "none",
@@ -267,6 +265,21 @@ def wilson(k: int, n: int) -> Interval:
         return Interval()
     low, high = score_limits(np.array([k / n]), np.array([float(n)]))
     return Interval(float(low[0]), float(high[0]), "wilson", n)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """K of n with Wilson's interval; `share` is None for n = 0."""
+
+    k: int
+    n: int
+    share: float | None
+    interval: Interval
+
+    @classmethod
+    def of(cls, k: int, n: int) -> "Share":
+        """Count k of n."""
+        return cls(k, n, k / n if n else None, wilson(k, n))
 
 
 def mean_interval(

@@ -72,7 +72,7 @@ def prediction_powered(
     fixes λ.
 
     Raises:
-        ValueError: no label, a place twice or outside, a probability outside (0, 1], or a value outside [0, 1].
+        ValueError: no label, a repeated or invalid index, a probability outside (0, 1], or a value outside [0, 1].
     """
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
@@ -121,9 +121,9 @@ def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Float
 
 def _check(scores: Floats, human: Floats, at: Any, chances: Floats) -> None:
     if not len(human) or len(human) != len(at) or len(chances) != len(at):
-        raise ValueError(f"expected a place, a label and a probability each, found {len(at)} and {len(human)}")
+        raise ValueError(f"expected {len(at)} labels and probabilities, found {len(human)} and {len(chances)}")
     if len(np.unique(at)) != len(at) or at.min() < 0 or at.max() >= len(scores):
-        raise ValueError(f"expected each labelled place once, and below {len(scores)}")
+        raise ValueError(f"expected distinct indices of labelled samples, each below {len(scores)}")
     for name, column in (("scores", scores), ("labels", human)):
         if not ((column >= 0) & (column <= 1)).all():
             raise ValueError(f"expected {name} within 0 and 1")

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from data.suites import MAX_DROP
-from metrics.stats.intervals import Codes, Floats, Interval
+from metrics.stats.intervals import Floats, Interval
 from metrics.stats.margins import Differences, MarginTest, differences, method_of, weighted_mean
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
 
@@ -71,69 +70,56 @@ class Regression:
     n_alike: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedValues:
-    """One side's values of a suite's questions: as scored (NaN: not), and their lower and upper bounds."""
-
-    value: Floats
-    low: Floats
-    high: Floats
+_OPEN = (pl.col("lower") != pl.col("upper")) | (pl.col("lower_before") != pl.col("upper_before"))
+"""Whether a question's value has bounds on either side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
     """The questions of a suite that run and baseline were both asked, side by side.
 
-    `clusters` number their templates (negative: none), `strata` the equally weighted families of a suite with
-    strata (else all 0). `identical`: the two responses are the same. `n_alike`: missing for the same cause in both.
+    A row is a question: `value` of the run (null: not scored), its bounds `lower` and `upper`, and the baseline's,
+    with `_before`; `cluster`, the number of its template (negative: none); `stratum`, one of the equally weighted
+    families of a suite with strata; `identical`: the two responses are the same. `n_alike`: missing for the same
+    cause in both.
     """
 
     suite: str
-    run: BoundedValues
-    baseline: BoundedValues
-    clusters: Codes
-    strata: Codes
-    identical: npt.NDArray[np.bool_]
+    rows: pl.DataFrame
     n_alike: int = 0
 
     @property
-    def scored(self) -> npt.NDArray[np.bool_]:
-        """Which questions both sides have scored."""
-        return ~(np.isnan(self.run.value) | np.isnan(self.baseline.value))
+    def scored(self) -> pl.DataFrame:
+        """The questions that both sides have scored."""
+        return self.rows.drop_nulls(["value", "value_before"])
 
     @property
     def bounded(self) -> bool:
         """Whether anything is missing or truncated, so that the difference has bounds."""
-        return bool((self.open | ~self.scored).any())
+        return not self.rows.filter(_OPEN | pl.any_horizontal(pl.col("value", "value_before").is_null())).is_empty()
 
-    @property
-    def open(self) -> npt.NDArray[np.bool_]:
-        """Which questions' values have bounds on either side."""
-        found: npt.NDArray[np.bool_] = (self.run.low != self.run.high) | (self.baseline.low != self.baseline.high)
-        return found
-
-    def sample(self, run: Floats, baseline: Floats) -> Differences | None:
+    def sample(self, run: str, baseline: str) -> Differences | None:
         """Make the differences of the values that both sides have; None if there are none."""
-        there = ~(np.isnan(run) | np.isnan(baseline))
-        if not there.any():
+        rows = self.rows.drop_nulls([run, baseline])
+        if rows.is_empty():
             return None
-        after, before = run[there], baseline[there]
+        after, before = rows[run].to_numpy(), rows[baseline].to_numpy()
         return differences(
             after - before,
             yes_no=all(bool(((side <= _WHOLE) | (side >= 1 - _WHOLE)).all()) for side in (after, before)),
-            weights=weights_of(self.strata[there]),
-            clusters=self.clusters[there],
+            weights=weights_of(rows["stratum"]),
+            clusters=rows["cluster"].to_numpy(),
         )
 
-    def mean(self, values: Floats) -> float:
-        """Return the mean over what both have scored, with strata weighted equally."""
-        there = self.scored
-        return weighted_mean(values[there], weights_of(self.strata[there]))
+    def mean(self, side: str) -> float | None:
+        """Return the mean over what both have scored, with strata weighted equally; None if nothing is."""
+        rows = self.scored
+        return None if rows.is_empty() else weighted_mean(rows[side].to_numpy(), weights_of(rows["stratum"]))
 
 
-def weights_of(strata: Codes) -> Floats:
+def weights_of(strata: pl.Series) -> Floats:
     """Return each question's weight in the mean over equally weighted strata; they add up to 1."""
-    _, codes, counts = np.unique(strata, return_inverse=True, return_counts=True)
+    _, codes, counts = np.unique(strata.to_numpy(), return_inverse=True, return_counts=True)
     found: Floats = 1 / counts[codes] / len(counts)
     return found
 
@@ -162,16 +148,13 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
             identical=alike.all(),
         )
         .sort("question")
+        .with_columns(
+            pl.col("value", "value_before", *ends).cast(pl.Float64),
+            pl.col("cluster").cast(pl.Int64).fill_null(-1),
+            pl.col("stratum").rank("dense").cast(pl.Int64).fill_null(0),
+        )
     )
-
-    def side(suffix: str) -> BoundedValues:
-        names = (f"{name}{suffix}" for name in ("value", "lower", "upper"))
-        return BoundedValues(*(rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in names))
-
-    clusters = rows["cluster"].cast(pl.Int64).fill_null(-1).to_numpy()
-    strata = rows["stratum"].rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    n_alike = both.select(same.sum()).item()
-    return Pairs(suite, side(""), side("_before"), clusters, strata, rows["identical"].to_numpy(), n_alike)
+    return Pairs(suite, rows, both.select(same.sum()).item())
 
 
 def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
@@ -197,11 +180,11 @@ def regressions(
     compute what could have been shown.
     """
     tolerated = [(max_drop or {}).get(one.suite, MAX_DROP) for one in pairs]
-    samples = [one.sample(one.run.value, one.baseline.value) for one in pairs]
+    samples = [one.sample("value", "value_before") for one in pairs]
     found = _decided(pairs, samples, tolerated)
     if any(one.bounded for one in pairs):
-        worst = [one.sample(one.run.low, one.baseline.high) for one in pairs]
-        best = [one.sample(one.run.high, one.baseline.low) for one in pairs]
+        worst = [one.sample("lower", "upper_before") for one in pairs]
+        best = [one.sample("upper", "lower_before") for one in pairs]
         ends = (_decided(pairs, ones, tolerated) for ones in (worst, best))
         found = [*map(_bounded, pairs, found, *ends)]
     if outlook:
@@ -255,6 +238,7 @@ def _regression(
     rose: _ByHolm,
 ) -> Regression:
     sample, test = tested
+    scored = own.scored
     (p_fell, fell_by_holm, level_fell), (p_rose, rose_by_holm, level_rose) = fell, rose
     levels = (level_rose or ALPHA, level_fell or ALPHA)
     interval = test.limits(levels) if test else Interval()
@@ -263,19 +247,18 @@ def _regression(
     if fell_by_holm is not None and fell_by_holm < ALPHA:
         outcome = "regressed"
     elif rose_by_holm is not None and (
-        rose_by_holm < ALPHA or (not differing and (not max_drop or own.identical[own.scored].all()))
+        rose_by_holm < ALPHA or (not differing and (not max_drop or scored["identical"].all()))
     ):
         outcome = "held"
-    scored = bool(own.scored.any())
     n = sample.n if sample else 0
     name = test.name if test else "none"
     return Regression(
         suite=own.suite,
         max_drop=max_drop,
         n=n,
-        n_left_out=len(own.strata) - n,
-        mean=own.mean(own.run.value) if scored else None,
-        baseline=own.mean(own.baseline.value) if scored else None,
+        n_left_out=own.rows.height - n,
+        mean=own.mean("value"),
+        baseline=own.mean("value_before"),
         difference=sample.mean if sample else None,
         interval=interval,
         levels=levels,
@@ -287,6 +270,6 @@ def _regression(
         p_held=p_rose,
         outcome=outcome,
         improved=outcome == "held" and (interval.low or 0.0) > 0 and bool(sample and sample.won),
-        n_cut=int((own.scored & own.open).sum()),
+        n_cut=scored.filter(_OPEN).height,
         n_alike=own.n_alike,
     )

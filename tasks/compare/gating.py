@@ -21,7 +21,7 @@ from metrics.analysis.baseline import (
     unlike,
 )
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results, RunTables, build_interim
+from metrics.analysis.results import Results, build_interim
 from metrics.analysis.scores import Circumstances, ModelScore, SuiteScore
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
@@ -187,8 +187,7 @@ def _scored(side: Side, metric: str) -> Results:
         str(model): [suite for suite in suites if suite.name in own["suite"].unique()]
         for (model,), own in taken.group_by("model", maintain_order=True)
     }
-    tables = RunTables(once.scores, once.items, summarise(once.scores, once.items))
-    found = build_interim(tables, Circumstances(suites, members))
+    found = build_interim(once, summarise(once.scores, once.items), Circumstances(suites, members))
     theirs = {ours: name for name, ours in names.items()}
     called = (replace(model, suites=tuple(replace(one, suite=theirs[one.suite]) for one in model.suites))
               for model in found.models)  # fmt: skip

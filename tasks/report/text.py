@@ -13,7 +13,7 @@ from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
 
 if TYPE_CHECKING:
-    from metrics.analysis.passports import Share
+    from metrics.stats.intervals import Share
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,7 +1,6 @@
 """Tables of items and scores with values made by hand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +10,7 @@ from data.tables import TABLES
 from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict
-from metrics.stats.regression import BoundedValues, Pairs
+from metrics.stats.regression import Pairs
 from tests.helpers.pairs import pairs_of
 from tests.helpers.verdicts import finalise
 
@@ -69,15 +68,9 @@ def pairs(
     name: str = "s",
 ) -> Pairs:
     """Return pairs of values, each a question of its own."""
-    after, before = np.array(run, dtype=float), np.array(baseline, dtype=float)
-    plain = pairs_of(name, after, before)
-    most, most_before = (
-        values if ends is None else np.array(ends, dtype=float)
-        for values, ends in ((after, upper), (before, baseline_upper))
-    )
-    return replace(
-        plain, run=BoundedValues(after, after, most), baseline=BoundedValues(before, before, most_before)
-    )
+    columns = [None if one is None else np.array(one, float) for one in (upper, baseline_upper)]
+    after, before = np.array(run, float), np.array(baseline, float)
+    return pairs_of(name, after, before, upper=columns[0], baseline_upper=columns[1])
 
 
 def counted(won: int, lost: int, n: int, right: int = 0, name: str = "s") -> Pairs:

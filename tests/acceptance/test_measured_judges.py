@@ -11,9 +11,10 @@ import pytest
 from scipy import optimize
 
 from metrics.stats import agreement, calibration
-from metrics.stats.calibration import Rate, corrected_mean, corrected_share
+from metrics.stats.calibration import MeanRate, corrected_mean, corrected_share
 from metrics.stats.labelled import prediction_powered
 from tests.acceptance import references
+from tests.helpers.passports import rate
 
 RATES = (
     (90, 100, 80, 100),
@@ -26,14 +27,14 @@ RATES = (
 SHARES = (0.0, 0.02, 0.2, 0.5, 0.6, 0.8, 0.97, 1.0)
 
 
-def rogan_gladen(share: float, sensitivity: Rate, specificity: Rate) -> float:
+def rogan_gladen(share: float, sensitivity: MeanRate, specificity: MeanRate) -> float:
     """Return the corrected share (Rogan & Gladen 1978), clipped, in exact arithmetic."""
-    right, rejected = Fraction(sensitivity.k, sensitivity.n), Fraction(specificity.k, specificity.n)
+    right, rejected = (Fraction(one.share).limit_denominator(one.n) for one in (sensitivity, specificity))
     corrected = (Fraction(share) + rejected - 1) / (right + rejected - 1)
     return float(min(max(corrected, Fraction(0)), Fraction(1)))
 
 
-def delta_width(share: float, n: float, sensitivity: Rate, specificity: Rate) -> float:
+def delta_width(share: float, n: float, sensitivity: MeanRate, specificity: MeanRate) -> float:
     """Return half the interval that the delta method gives, of all three samples."""
     right, rejected = sensitivity.share, specificity.share
     worth = right + rejected - 1
@@ -45,7 +46,7 @@ def delta_width(share: float, n: float, sensitivity: Rate, specificity: Rate) ->
 
 
 def test_golden_corrected_share() -> None:
-    found = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
+    found = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
     assert found.value == pytest.approx(0.4 / 0.7)
     assert round(found.value or 0, 4) == 0.5714
     assert found.informedness == pytest.approx(0.7)
@@ -54,7 +55,7 @@ def test_golden_corrected_share() -> None:
 @pytest.mark.parametrize("share", SHARES)
 @pytest.mark.parametrize(("k", "n", "l", "m"), RATES)
 def test_shares_are_corrected_by_the_formula(share: float, k: int, n: int, l: int, m: int) -> None:  # noqa: E741 - the other counts
-    sensitivity, specificity = Rate(k, n), Rate(l, m)
+    sensitivity, specificity = rate(k, n), rate(l, m)
     found = corrected_share(share, 500, sensitivity, specificity)
     assert found.value == pytest.approx(rogan_gladen(share, sensitivity, specificity))
     low, high = found.interval.low, found.interval.high
@@ -66,16 +67,16 @@ def test_shares_are_corrected_by_the_formula(share: float, k: int, n: int, l: in
 @pytest.mark.parametrize(
     ("sensitivity", "specificity", "given"),
     [
-        (Rate(60, 100), Rate(60, 100), True),  # 0.2 is not below 0.2
-        (Rate(59, 100), Rate(60, 100), False),
-        (Rate(50, 100), Rate(50, 100), False),
-        (Rate(20, 100), Rate(30, 100), False),  # worse than chance
-        (Rate(0, 0), Rate(80, 100), False),
-        (Rate(90, 100), Rate(0, 0), False),
+        (rate(60, 100), rate(60, 100), True),  # 0.2 is not below 0.2
+        (rate(59, 100), rate(60, 100), False),
+        (rate(50, 100), rate(50, 100), False),
+        (rate(20, 100), rate(30, 100), False),  # worse than chance
+        (rate(0, 0), rate(80, 100), False),
+        (rate(90, 100), rate(0, 0), False),
     ],
 )
 def test_a_judge_worth_less_than_a_fifth_corrects_nothing(
-    sensitivity: Rate, specificity: Rate, *, given: bool
+    sensitivity: MeanRate, specificity: MeanRate, *, given: bool
 ) -> None:
     found = corrected_share(0.5, 1000, sensitivity, specificity)
     assert (found.value is not None) == given
@@ -85,7 +86,7 @@ def test_a_judge_worth_less_than_a_fifth_corrects_nothing(
 
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.6])
 def test_the_interval_of_large_samples_is_near_the_delta_methods(share: float) -> None:
-    sensitivity, specificity = Rate(900, 1000), Rate(850, 1000)
+    sensitivity, specificity = rate(900, 1000), rate(850, 1000)
     found = corrected_share(share, 5000, sensitivity, specificity)
     half = delta_width(share, 5000, sensitivity, specificity)
     assert found.interval.low == pytest.approx((found.value or 0) - half, abs=0.15 * half)
@@ -97,7 +98,7 @@ def test_the_interval_of_a_corrected_share_covers(truth: float, right: float, re
     said = truth * right + (1 - truth) * (1 - rejected)
 
     def draw(rng: np.random.Generator) -> tuple[float, float]:
-        sensitivity, specificity = Rate(int(rng.binomial(60, right)), 60), Rate(int(rng.binomial(60, rejected)), 60)
+        sensitivity, specificity = rate(int(rng.binomial(60, right)), 60), rate(int(rng.binomial(60, rejected)), 60)
         interval = corrected_share(rng.binomial(200, said) / 200, 200, sensitivity, specificity).interval
         return (interval.low, interval.high) if interval.low is not None and interval.high is not None else (0, 1)
 

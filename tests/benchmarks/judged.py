@@ -11,9 +11,9 @@ from itertools import product
 
 import numpy as np
 
-from metrics.analysis.judged import Estimated, outcome_as_judged
-from metrics.stats.calibration import Rate, contrast, corrected_share
-from metrics.stats.intervals import wilson
+from metrics.analysis.judged import outcome_as_judged
+from metrics.stats.calibration import MeanRate, contrast, corrected_share
+from metrics.stats.intervals import MeanEstimate, Share, wilson
 from tests.helpers.exam import exam_items
 from tests.metrics.judges import exams
 
@@ -40,7 +40,7 @@ def counting(rows: Sequence[Sequence[float]], n: int, times: int, rng: np.random
     for _ in range(times):
         table = [rng.multinomial(n, row).tolist() for row in rows]
         others = [row[0] for row in table[1:]]
-        yes, no = Rate(table[0][0], n), Rate(n * len(others) - sum(others), n * len(others))
+        yes, no = Share.of(table[0][0], n), Share.of(n * len(others) - sum(others), n * len(others))
         found += contrast(table, yes, no, of_two=two).shown
     return found / times
 
@@ -78,12 +78,12 @@ def passing(truth: float, *, samples: int, exam: int, right: float, times: int, 
     for _ in range(times):
         n_true = rng.binomial(samples, truth)
         said = rng.binomial(n_true, right) + rng.binomial(samples - n_true, 1 - right)
-        yes, no = (Rate(int(rng.binomial(exam, right)), exam) for _ in range(2))
+        yes, no = (Share.of(int(rng.binomial(exam, right)), exam) for _ in range(2))
         if not contrast((), yes, no, of_two=True).shown:
             continue
-        raw = Estimated(said / samples, wilson(int(said), samples))
-        fixed = corrected_share(said / samples, samples, yes, no)
-        corrected = None if fixed.value is None else Estimated(fixed.value, fixed.interval)
+        raw = MeanEstimate(said / samples, wilson(int(said), samples))
+        fixed = corrected_share(said / samples, samples, *(MeanRate(one.k / exam, exam) for one in (yes, no)))
+        corrected = MeanEstimate(fixed.value, fixed.interval)
         ended[outcome_as_judged(raw, corrected, THRESHOLD, "point")[0]] += 1
     return {name: count / times for name, count in ended.items()}
 

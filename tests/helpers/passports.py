@@ -6,9 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from metrics.analysis.passports import Passport, Share
+from metrics.analysis.passports import Passport
 from metrics.exam import LABELS
-from metrics.stats.calibration import contrast
+from metrics.stats.calibration import MeanRate, contrast
+from metrics.stats.intervals import Share
+
+
+def rate(k: int, n: int) -> MeanRate:
+    """Return a rate, k of n questions."""
+    return MeanRate(k / n if n else 0.0, n)
 
 
 def passport(exam: str, table: Sequence[Sequence[int]], judge: str = "judge") -> Passport:
@@ -31,7 +37,7 @@ def passport(exam: str, table: Sequence[Sequence[int]], judge: str = "judge") ->
         tuple(map(tuple, table)),
         sensitivity=sensitivity,
         specificity=specificity,
-        contrast=contrast(table, sensitivity.rate, specificity.rate, of_two=exam == "entails"),
+        contrast=contrast(table, sensitivity, specificity, of_two=exam == "entails"),
         kappa=None,
         right=Share.of(sum(row[n] for n, row in enumerate(table)), sum(map(sum, table))),
         failed=nothing,

@@ -166,7 +166,7 @@ def test_several_judges_split_for_themselves_and_no_majority_is_taken_over_score
         "b": 1.0,
         "c": None,
     }
-    with pytest.raises(InputError, match="majority is for verdicts and ratings"):
+    with pytest.raises(InputError, match="majority is only for verdicts and ratings"):
         combine(sessions, "majority")
 
 

@@ -114,9 +114,9 @@ def test_a_huge_or_empty_reply_is_shown_shortened() -> None:
 
 def test_too_few_replies_and_an_unended_session_are_mistakes_of_the_caller() -> None:
     session = begin(response_groundedness.UNIT, SAMPLE, language="en")
-    with pytest.raises(ValueError, match="1 questions were asked and 0 replies"):
+    with pytest.raises(ValueError, match="expected 1 replies, one for each request, found 0"):
         advance(session, [])
-    with pytest.raises(ValueError, match="still asks 1"):
+    with pytest.raises(ValueError, match="has 1 unanswered"):
         outcome(session)
 
 

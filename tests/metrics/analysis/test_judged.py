@@ -16,7 +16,6 @@ from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
 from metrics.analysis.judged import (
-    Estimated,
     corrected_means,
     exam_table,
     judge_statuses,
@@ -27,14 +26,15 @@ from metrics.analysis.judged import (
 )
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.results import build_interim
 from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
+from metrics.analysis.values import Observations
 from metrics.analysis.verdict import SuiteResult, verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
-from metrics.stats.calibration import Rate, contrast
-from metrics.stats.intervals import Interval
+from metrics.stats.calibration import contrast
+from metrics.stats.intervals import Interval, MeanEstimate, Share
 from metrics.stats.labelled import Powered, prediction_powered
 from prompts.phrases import translated
 from tests.benchmarks.judged import COIN, counting, passing
@@ -48,8 +48,8 @@ ALWAYS = [[20, 0, 0], [20, 0, 0], [20, 0, 0]]
 LENIENT = [[20, 0, 0], [12, 8, 0], [10, 2, 8]]
 
 
-def estimated(value: float, low: float, high: float) -> Estimated:
-    return Estimated(value / 100, Interval(low / 100, high / 100))
+def estimated(value: float, low: float, high: float) -> MeanEstimate:
+    return MeanEstimate(value / 100, Interval(low / 100, high / 100))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_goldens_of_the_decision(
     for gate, expected in gates:
         found, why = outcome_as_judged(estimated(*raw), estimated(*corrected), threshold, gate)
         assert found == expected
-        undone = outcome_as_judged(estimated(*raw), None, threshold, gate)[0] != expected
+        undone = outcome_as_judged(estimated(*raw), MeanEstimate(None, Interval()), threshold, gate)[0] != expected
         assert bool(why) == undone, "it says why only where it is the exam that withholds"
 
 
@@ -93,7 +93,8 @@ def test_a_coin_counts_in_at_most_three_exams_of_a_hundred() -> None:
         counts = sum(
             rows[yes] * rows[wrong]
             for yes, wrong in product(range(n + 1), repeat=2)
-            if rows[yes] * rows[wrong] > 1e-9 and contrast((), Rate(yes, n), Rate(n - wrong, n), of_two=True).shown
+            if rows[yes] * rows[wrong] > 1e-9
+            and contrast((), Share.of(yes, n), Share.of(n - wrong, n), of_two=True).shown
         )
         assert counts <= 0.03, (n, chance)
 
@@ -217,7 +218,7 @@ def outcome(
         corrected=corrected_means(scores, items, [suite], find(passports)),
         judge_statuses=found,
     )
-    results = build_interim(RunTables(scores, items, summarise(scores, items)), known)
+    results = build_interim(Observations(scores, items), summarise(scores, items), known)
     (model,) = verdict_of(results, Policy(gate, thresholds={suite.name: suite.threshold})).models
     return model.suites[0]
 

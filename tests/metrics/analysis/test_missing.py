@@ -12,10 +12,10 @@ from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
 from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.results import build_interim
 from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
-from metrics.analysis.values import RepeatedQuestions, observations
+from metrics.analysis.values import Observations, RepeatedQuestions, observations
 from metrics.analysis.verdict import ModelResult, verdict_of
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered
@@ -57,7 +57,7 @@ def verdict(said: str, threshold: float, gate: Gate = "point", metric: str = "co
     items, scores = tables(said, metric)
     suites = declared(metric, thresholds={metric: threshold})
     known = Circumstances(suites, {"m": suites})
-    found = build_interim(RunTables(scores, items, summarise(scores, items)), known)
+    found = build_interim(Observations(scores, items), summarise(scores, items), known)
     (model,) = verdict_of(found, Policy(gate, threshold, {metric: threshold})).models
     return model
 

@@ -10,10 +10,11 @@ from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.results import build_interim
 from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
+from metrics.analysis.values import Observations
 from metrics.analysis.verdict import SuiteResult, verdict_of
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
@@ -74,7 +75,7 @@ def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point") -
     scores, items, twins = tables(right)
     known = Circumstances([SUITE], {"m": [SUITE]})
     renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
-    found = build_interim(RunTables(scores, items, summarise(scores, items)), known, renewed)
+    found = build_interim(Observations(scores, items), summarise(scores, items), known, renewed)
     policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
     (model,) = verdict_of(found, policy).models
     assert model.outcome == model.suites[0].outcome, "the only suite's outcome is the model's"

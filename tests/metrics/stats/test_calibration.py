@@ -7,7 +7,6 @@ import pytest
 
 from metrics.stats.calibration import (
     ExamTable,
-    Rate,
     bounds,
     corrected_mean,
     corrected_share,
@@ -15,11 +14,12 @@ from metrics.stats.calibration import (
     kappa_limits,
     least_contrast,
 )
+from tests.helpers.passports import rate
 
 
 def test_the_golden_share_is_corrected() -> None:
     """SPEC 11: p 600 of 1000, sensitivity 90 of 100, specificity 80 of 100: (0.6 - 0.2) / 0.7."""
-    found = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
+    found = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
     assert found.value == pytest.approx(0.5714, abs=5e-5)
     assert found.informedness == pytest.approx(0.7)
     assert found.interval.low is not None
@@ -30,24 +30,24 @@ def test_the_golden_share_is_corrected() -> None:
 
 
 def test_a_share_is_never_corrected_out_of_bounds() -> None:
-    low = corrected_share(0.05, 200, Rate(90, 100), Rate(80, 100))
-    high = corrected_share(0.99, 200, Rate(90, 100), Rate(80, 100))
+    low = corrected_share(0.05, 200, rate(90, 100), rate(80, 100))
+    high = corrected_share(0.99, 200, rate(90, 100), rate(80, 100))
     assert (low.value, high.value) == (0.0, 1.0)
     assert low.interval.low == 0.0
     assert high.interval.high == 1.0
 
 
 def test_a_judge_near_chance_measures_nothing() -> None:
-    weak = corrected_share(0.6, 1000, Rate(59, 100), Rate(60, 100))
+    weak = corrected_share(0.6, 1000, rate(59, 100), rate(60, 100))
     assert (weak.value, weak.interval.low) == (None, None)
     assert weak.reason == "this judge cannot measure this"
     assert weak.informedness == pytest.approx(0.19)
-    assert corrected_share(0.6, 1000, Rate(60, 100), Rate(60, 100)).value is not None
-    assert corrected_share(0.6, 1000, Rate(1, 100), Rate(2, 100)).value is None, "always wrong is no measure either"
+    assert corrected_share(0.6, 1000, rate(60, 100), rate(60, 100)).value is not None
+    assert corrected_share(0.6, 1000, rate(1, 100), rate(2, 100)).value is None, "always wrong is no measure either"
 
 
 def test_an_exam_without_one_kind_corrects_nothing() -> None:
-    found = corrected_share(0.6, 1000, Rate(0, 0), Rate(80, 100))
+    found = corrected_share(0.6, 1000, rate(0, 0), rate(80, 100))
     assert found.value is None
     assert "asked nothing" in found.reason
 
@@ -55,7 +55,7 @@ def test_an_exam_without_one_kind_corrects_nothing() -> None:
 def test_the_larger_the_exam_the_narrower_the_interval() -> None:
     widths = []
     for n in (50, 200, 1000):
-        found = corrected_share(0.6, 1000, Rate(n * 9 // 10, n), Rate(n * 8 // 10, n)).interval
+        found = corrected_share(0.6, 1000, rate(n * 9 // 10, n), rate(n * 8 // 10, n)).interval
         assert found.low is not None
         assert found.high is not None
         widths.append(found.high - found.low)
@@ -63,7 +63,7 @@ def test_the_larger_the_exam_the_narrower_the_interval() -> None:
 
 
 def test_two_labels_are_the_corrected_share() -> None:
-    share = corrected_share(0.6, 1000, Rate(90, 100), Rate(80, 100))
+    share = corrected_share(0.6, 1000, rate(90, 100), rate(80, 100))
     mean = corrected_mean([400, 600], [[80, 20], [10, 90]], [0, 1])
     assert mean.value == pytest.approx(share.value, abs=1e-6)
     assert mean.informedness == pytest.approx(share.informedness)

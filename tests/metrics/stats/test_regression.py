@@ -11,15 +11,18 @@ import pytest
 
 from metrics.stats.margins import below
 from metrics.stats.power import detectable_drop, found_share, needed_pairs
-from metrics.stats.regression import BoundedValues, Pairs, Regression, pair, regressions
+from metrics.stats.regression import Pairs, Regression, pair, regressions
 from tests.helpers.pairs import pairs_of
 
 
-def pairs(lost: int, won: int, n: int, *, suite: str = "s") -> Pairs:
+def pairs(lost: int, won: int, n: int, *, suite: str = "s", cut: int = 0) -> Pairs:
+    """Return yes/no pairs; the first `cut` replies of the run are cut, and may be right."""
     run, baseline = np.zeros(n), np.zeros(n)
     baseline[:lost] = 1
     run[lost : lost + won] = 1
-    return pairs_of(suite, run, baseline)
+    upper = run.copy()
+    upper[:cut] = 1
+    return pairs_of(suite, run, baseline, upper=upper)
 
 
 def one(lost: int, won: int, n: int, max_drop: float = 0.0) -> Regression:
@@ -54,7 +57,8 @@ def test_equal_pairs_hold_where_nothing_is_tolerated_where_replies_are_identical
     """0.98 to the power of 149 is below 0.05, and of 148 above; five pairs cannot refuse a drop of 2 %."""
     assert one(0, 0, 5, 0.0).outcome == "held"
     assert one(0, 0, 5, 0.02).outcome == "undecided"
-    same = replace(pairs(0, 0, 5), identical=np.ones(5, np.bool_))
+    equal = pairs(0, 0, 5)
+    same = replace(equal, rows=equal.rows.with_columns(identical=pl.lit(value=True)))
     assert regressions([same], max_drop={"s": 0.02})[0].outcome == "held"
     for n, outcome in ((148, "undecided"), (149, "held")):
         half = pairs_of("s", np.full(n, 0.5), np.full(n, 0.5))
@@ -105,8 +109,8 @@ def test_an_undecided_suite_says_what_could_have_been_shown() -> None:
     assert found.outcome == "undecided"
     assert found.detectable is None  # 12 right replies are too few to lose
     rest = np.where(np.arange(300) < 20, 0.0, 1.0)
-    plain = pairs(12, 8, 300)
-    run, baseline = plain.run.value + rest, plain.baseline.value + rest
+    plain = pairs(12, 8, 300).rows
+    run, baseline = (plain[name].to_numpy() + rest for name in ("value", "value_before"))
     found = regressions([pairs_of("s", run, baseline)], max_drop={"s": 0.02})[0]
     # 20 of 300 differ; the difference of 4 is within its standard error, so that all of it may be chance.
     expected = detectable_drop(300, 20 / 300, 292 / 300, max_drop=0.02, level=0.05)
@@ -185,7 +189,7 @@ def test_templates_are_the_units() -> None:
 def test_what_one_side_lacks_is_left_out_and_counted() -> None:
     run, before = frames([1.0, None, 0.0], [1.0, 1.0, 1.0])
     found = pair("s", run, before.head(2))
-    assert (len(found.run.value), int(found.scored.sum())) == (2, 1)
+    assert (found.rows.height, found.scored.height) == (2, 1)
     said = regressions([found])[0]
     assert (said.n, said.n_left_out, said.high) == (1, 1, 0.0)
     assert said.low == pytest.approx(-0.5)
@@ -193,19 +197,11 @@ def test_what_one_side_lacks_is_left_out_and_counted() -> None:
 
 def test_a_decision_that_hangs_on_what_is_missing_is_undecided() -> None:
     """10 lost of 300 regress; were the 10 cut replies among them right, nothing changed."""
-    plain = pairs(10, 0, 300)
-    high = plain.run.value.copy()
-    high[:10] = 1
-    hanging = replace(plain, run=BoundedValues(plain.run.value, plain.run.value, high))
-    found = regressions([hanging], max_drop={"s": 0.0})[0]
+    found = regressions([pairs(10, 0, 300, cut=10)], max_drop={"s": 0.0})[0]
     assert (found.outcome, found.hangs) == ("undecided", True)
     assert found.low == found.difference == pytest.approx(-1 / 30)
     assert found.high == 0.0
-    sure = pairs(40, 0, 300)
-    high = sure.run.value.copy()
-    high[:3] = 1
-    still = replace(sure, run=BoundedValues(sure.run.value, sure.run.value, high))
-    assert regressions([still], max_drop={"s": 0.0})[0].outcome == "regressed"
+    assert regressions([pairs(40, 0, 300, cut=3)], max_drop={"s": 0.0})[0].outcome == "regressed"
 
 
 def test_wrong_replies_that_turned_into_failed_calls_do_not_hold() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from flows.runs import provenance
 from metrics.analysis.baseline import BaselineComparison, unlike
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
-from metrics.analysis.results import written as as_json
 from metrics.analysis.verdict import verdict_of
 from tasks.compare.baseline import against, check, pin
 from tasks.compare.provenance import provenance_of
@@ -55,7 +54,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     found = against(plan, run.manifest, load(run, "scores", "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
-    said = [*lines(as_json(results)["baseline"], "en")]
+    said = [*lines(asdict(found), "en")]
     return found, said, verdict_of(results, Policy("off", regressions=True)).exit_code
 
 

@@ -14,7 +14,7 @@ from data.tables import SCORES
 from flows.cli.application import main
 from metrics.analysis.document import document
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import RunTables, build_interim
+from metrics.analysis.results import build_interim
 from metrics.analysis.scores import Circumstances
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import observations
@@ -38,8 +38,8 @@ def finished(folder: Path, name: str, rows: list[dict[str, str]], change: Change
         ref = Store(str(folder / "store")).write(SCORES, scores)
         amend(path, lambda manifest: manifest["tables"].update(scores=[ref.as_dict()]))
     once, suites = observations(scores, items), suites_in(run.configuration)
-    tables = RunTables(once.scores, once.items, summarise(once.scores, once.items))
-    found = build_interim(tables, Circumstances(suites, {"app": suites}))
+    summary = summarise(once.scores, once.items)
+    found = build_interim(once, summary, Circumstances(suites, {"app": suites}))
     told = document(replace(found, run={"run": name}), verdict_of(found, Policy()))
     (path / "results.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     return path

@@ -19,8 +19,8 @@ from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.analysis import results as analysis
 from metrics.analysis.document import document as document_of
-from metrics.analysis.results import RunTables
 from metrics.analysis.summary import summarise
+from metrics.analysis.values import Observations
 from metrics.analysis.verdict import verdict_of
 from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
 from tasks.aggregate import circumstances
@@ -295,7 +295,9 @@ def complete(
 ) -> ReportData:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary, plan = summarise(scores, items), resolve(given)
-    found = analysis.build(RunTables(scores, items, summary), circumstances(plan), run={"run": "20261105_140233"})
+    found = analysis.build(
+        Observations(scores, items), summary, circumstances(plan), run={"run": "20261105_140233"}
+    )
     document = document_of(found, verdict_of(found, plan.policy))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
