@@ -23,6 +23,7 @@ from metrics.stats.margins import (
     Differences,
     MarginTest,
     Test,
+    are_yes_no,
     differences,
     least_p,
     method_of,
@@ -291,8 +292,8 @@ def _weights(rows: pl.DataFrame) -> Floats:
 
 def _sample(rows: pl.DataFrame, a: str, b: str, weights: Floats) -> Differences:
     after, before = _floats(rows[a]), _floats(rows[b])
-    plain = all(bool(np.isin(side, (0.0, 1.0)).all()) for side in (after, before))
-    return differences(after - before, yes_no=plain, weights=weights, clusters=rows["cluster"].to_numpy())
+    yes_no = are_yes_no(after, before)
+    return differences(after - before, yes_no=yes_no, weights=weights, clusters=rows["cluster"].to_numpy())
 
 
 def _floats(column: pl.Series) -> Floats:

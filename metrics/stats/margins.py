@@ -36,6 +36,7 @@ _MOST_FLIPS = 200_000
 _MOST_UNITS = 10_000  # with more units the sum is taken as normal
 _EXACT = 14  # maximum number of units for listing all sign patterns
 _NOTHING = 1e-12
+_WHOLE = 1e-9
 _DECIMALS = 12
 _HALVINGS = 50
 _BYTE = 8
@@ -97,6 +98,11 @@ def differences(
         squares=float(shares @ shares),
         fixed_templates=units.fixed_templates,
     )
+
+
+def are_yes_no(*sides: Floats) -> bool:
+    """Return whether all means of both sides are 0 or 1."""
+    return all(bool(((means <= _WHOLE) | (means >= 1 - _WHOLE)).all()) for means in sides)
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float:

@@ -16,14 +16,13 @@ import polars as pl
 
 from data.suites import MAX_DROP
 from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import Differences, MarginTest, differences, method_of, weighted_mean
+from metrics.stats.margins import Differences, MarginTest, are_yes_no, differences, method_of, weighted_mean
 from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]
 
 KEY = ("item_id", "repeat")
-_WHOLE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class Pairs:
         after, before = rows[run].to_numpy(), rows[baseline].to_numpy()
         return differences(
             after - before,
-            yes_no=all(bool(((side <= _WHOLE) | (side >= 1 - _WHOLE)).all()) for side in (after, before)),
+            yes_no=are_yes_no(after, before),
             weights=weights_of(rows["stratum"]),
             clusters=rows["cluster"].to_numpy(),
         )
@@ -168,6 +167,7 @@ def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
             pl.col("cause").drop_nulls().first(),
             reply=pl.when(pl.col("reply").null_count() == 0).then(pl.col("reply").str.join("\n")),
         )
+        .sort("item_id")
     )
 
 
