@@ -35,8 +35,6 @@ from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
 from tasks.plan import resolve
 from tasks.store.runs import FinishedRun
 
-_SLICE = 5_000
-
 
 def gate(
     new: str,
@@ -126,8 +124,7 @@ def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
 def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
     scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    replies = pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
-    return RunSide(scores, items, provenance, replies)
+    return RunSide(scores, items, provenance, reply_digests(side.replies))
 
 
 def _rescored(

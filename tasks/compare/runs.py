@@ -23,8 +23,6 @@ from tasks.report.regressions import moved_lines
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
 """Maximum number of models from files compared with each other at once."""
-_SLICE = 2_000
-"""Changes whose texts are read at once."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,8 @@ class RunComparison:
     """A comparison of runs.
 
     `shared` has each suite's number of questions in every run, and in all of its runs. `pairs` compare later-given
-    against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, `replies`
-    those of each run, by the models' labels. `language` is that of the output.
+    against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, with both
+    replies. `language` is that of the output.
     """
 
     runs: list[Side]
@@ -43,7 +41,6 @@ class RunComparison:
     pairs: list[Comparison]
     groups: list[Grouping]
     changed: list[pl.DataFrame]
-    replies: list[pl.DataFrame]
     language: str = ENGLISH
 
     def listed(self, pair: Comparison) -> bool:
@@ -51,27 +48,6 @@ class RunComparison:
         if pair.scope == "metric":
             return not any((one.suite, one.scope) == (pair.suite, "suite") for one in self.pairs)
         return pair.scope != "overall"
-
-    def rows(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the changes of a pair, with their texts."""
-        for part in self.changed[number].iter_slices(_SLICE):
-            yield from self.with_texts(part, self.pairs[number]).iter_rows(named=True)
-
-    def with_texts(self, changed: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
-        """Add the replies, `before_text` and `after_text` (a missing text is replaced by its error)."""
-        for place, label in (("after", pair.model_a), ("before", pair.model_b)):
-            found = [
-                side.said(own.filter(model=label).join(changed, on=KEY, how="semi"))
-                for side, own in zip(self.runs, self.replies, strict=True)
-            ]
-            text = pl.coalesce("text", "error", pl.lit("")).alias(f"{place}_text")
-            said = pl.concat([one.select(*KEY, "asked", "expected", text) for one in found])
-            changed = (
-                changed.join(said, on=KEY, how="left", maintain_order="left")
-                .with_columns(prompt=pl.coalesce("asked", "prompt"), answer=pl.coalesce("expected", "answer"))
-                .drop("asked", "expected")
-            )
-        return changed
 
 
 def compare_runs(
@@ -134,8 +110,12 @@ def compare_runs(
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
     parts = {name: suite.scored_by for name, suite in suites.items()}
-    changed = [changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()) for pair in pairs]
-    replies = [_labelled(_renamed(side.replies, aligned.ids[side.name]), side.name, labels) for side in found]
+    texts = {side.name: _renamed(side.replies, aligned.ids[side.name]) for side in found}
+    replies = pl.concat(_labelled(frame, run, labels) for run, frame in texts.items())
+    changed = [
+        _with_texts(changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()), pair, replies)
+        for pair in pairs
+    ]
     notes = [*_notes(found, compared, listed, spoken)]
     # Each run's questions are compared with those of the first that has the suite.
     moved = ((run, asdict(one)) for run, suites_moved in aligned.moved.items() for one in suites_moved)
@@ -145,7 +125,16 @@ def compare_runs(
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
         for one in (once.doubled if files else ())
     ]
-    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken)
+    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+
+
+def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:
+    """Add the replies to a pair's changes, `before_text` and `after_text`: the error where there is no text."""
+    for side, label in (("after", pair.model_a), ("before", pair.model_b)):
+        text = pl.coalesce("text", "error", pl.lit("")).alias(f"{side}_text")
+        said = replies.filter(model=label).select(*KEY, text)
+        changed = changed.join(said, on=KEY, how="left", maintain_order="left")
+    return changed
 
 
 def _suites(found: Sequence[Side]) -> dict[str, Suite]:

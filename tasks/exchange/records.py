@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from data.records import Status
 from metrics.stats.missing import UNSTATED
@@ -63,19 +63,15 @@ Found = Recorded | str | Mapping[str, str]
 """What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself."""
 
 
-Row = TypeVar("Row", bound=Any)
-"""A recorded reply, with or without its texts: it has at least `suite`, `target`, `asked` and `scores`."""
-
-
 @dataclass(frozen=True, slots=True)
-class Log(Generic[Row]):
+class Log:
     """The content of one file. `facts` are what it states of versions, options and prompts, by the field's names.
 
     `remarks` say what could not be carried over.
     """
 
     tool: str
-    rows: tuple[Row, ...]
+    rows: tuple[Recorded, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 

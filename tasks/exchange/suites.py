@@ -88,7 +88,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
     )
 
 
-def _stated(path: Path, log: Log[Recorded], wanted: str, remarks: list[str]) -> str:
+def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
     """Return the score to compare with ours: the one `wanted`, else the first that lies in [0, 1]."""
     known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
     strange = {name for name, value in known if share(value) is None}

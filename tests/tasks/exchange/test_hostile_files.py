@@ -139,7 +139,10 @@ BAD = {
     "digits.jsonl": (b'{"id":"q","score":1' + b"0" * 400 + b"}\n", "found no score: 10000"),
     "wide.csv": ("id,question,score\nq1,1?,1\n".encode("utf-16"), "not UTF-8"),
     "empty.csv": (b"id,question,score\n", "it is empty: found no row"),
-    "blank.jsonl": (b'{"id": "", "question": " ", "score": 1}\n', "blank.jsonl: a row names no question"),
+    "blank.jsonl": (
+        b'{"id": "", "question": " ", "score": 1}\n',
+        "blank.jsonl, row 1: found neither a question nor an id",
+    ),
     "short.parquet": (b"PAR1xxxxPAR1", "cannot be read as Parquet"),
     "none.json": (b'{"testCases": [], "metricsScores": []}', "aggregates alone"),
     "none.jsonl": (b'{"spec": {"eval_name": "a"}}\n{"final_report": {}}\n', "aggregates alone"),

@@ -73,7 +73,7 @@ def test_scores_outside_0_and_1_need_a_scale(tmp_path: Path, capsys: pytest.Capt
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     files = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
     assert main(["compare", *files]) == 2
-    assert "can be: --scale score=1..5" in capsys.readouterr().err
+    assert "maximum: --scale score=1..5" in capsys.readouterr().err
     found = said(tmp_path, *files, "--scale", "score=1..5")
     (pair,) = found["pairs"]
     assert (pair["mean_a"], pair["mean_b"], pair["yes_no"]) == (0.5, 0.5, False)

@@ -128,7 +128,7 @@ def test_half_a_surrogate_pair_is_told_row_by_row_and_the_rest_is_read(tmp_path:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     log = read(path)
     assert log.rows[1].response == "a \ufffd b"
-    assert "Row 2: half of a surrogate pair in its question, response; read as U+FFFD." in log.remarks
+    assert "Half of a surrogate pair is read as U+FFFD in 1 row: 2." in log.remarks
     write(log, tmp_path / "out")
     assert (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").count("\n") == len(rows)
 

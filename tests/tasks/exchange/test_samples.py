@@ -7,7 +7,7 @@ import pytest
 
 from data.errors import InputError
 from tasks.exchange.reading import read
-from tasks.exchange.records import Log, Recorded
+from tasks.exchange.records import Log
 from tests.tasks.exchange.forms import FORMS, Line
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "exchange"
@@ -15,7 +15,7 @@ WRONG = {"What is 5 + 6?", "What is 7 + 8?"}
 """What the scripted server gets wrong."""
 
 
-def right(log: Log[Recorded], metric: str) -> dict[str, float | None]:
+def right(log: Log, metric: str) -> dict[str, float | None]:
     return {row.question: row.scores[metric].value for row in log.rows}
 
 
