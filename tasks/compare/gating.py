@@ -31,8 +31,11 @@ from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import pin, reply_digests
+from tasks.compare.leaderboard import head
+from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
 from tasks.plan import resolve
+from tasks.store.baselines import Baseline
 from tasks.store.runs import FinishedRun
 
 
@@ -63,23 +66,9 @@ def gate(
             raise InputError(
                 f"{side.name}: found no reply with a score by {chosen}, so there is nothing to decide by."
             )
-    held = None
-    if baseline:
-        alone = all(one.run for one in found)
-        before, after = (_provenance(side, chosen, alone=alone) for side in found)
-        old, own = _side(found[0], before), _side(found[1], after)
-        strata = [suite.name for suite in found[-1].suites if suite.strata]
-        scores, units = _rescored(found, before, after, root) if alone else (old.scores, ())
-        held = compare_with_baseline(
-            found[0].name,
-            found[0].name,
-            replace(old, scores=scores),
-            own,
-            max_drop=max_drop,
-            strata=strata,
-            known=unlike(before, after, units),
-        )
-    results, run = Results({}, ()), found[-1].run
+    held = _compared(found[0], found[1], chosen, max_drop, root) if baseline else None
+    run = found[-1].run
+    results = Results({}, ())
     robust = {suite.name for suite in found[-1].suites if suite.gate_on == "robust"} if not chosen else set[str]()
     if run and not chosen:
         results = _recorded(run, threshold, twins=bool(robust))
@@ -111,12 +100,35 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
     return there[0]
 
 
-def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
-    """Return what determines a side's scores: for runs `alone` all of it, else what is stated."""
-    known = side.provenance
-    if not alone:
-        suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
-        return Provenance(suites, tested=dict(side.stated))
+def _compared(baseline: Side, new: Side, metric: str, max_drop: float, root: str) -> BaselineComparison:
+    first, run = baseline.run, new.run
+    if first and run:
+        before, after = _provenance_of(first, metric), _provenance_of(run, metric)
+    else:  # what decides a file's scores is known in part only
+        before, after = _stated(baseline, metric), _stated(new, metric)
+    old, own = _side(baseline, before), _side(new, after)
+    units: Sequence[str] = ()
+    if first and run and changed_units(before, after):
+        scores, units = _rescored(pin(baseline.name, first, root), run, after, root)
+        old = replace(old, scores=scores)
+    return compare_with_baseline(
+        baseline.name,
+        baseline.name,
+        old,
+        own,
+        max_drop=max_drop,
+        strata=[suite.name for suite in new.suites if suite.strata],
+        known=unlike(before, after, units),
+    )
+
+
+def _stated(side: Side, metric: str) -> Provenance:
+    suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
+    return Provenance(suites, tested=dict(side.stated))
+
+
+def _provenance_of(run: FinishedRun, metric: str) -> Provenance:
+    known = provenance_of(run.manifest)
     only = {name: replace(one, score=(metric,)) for name, one in known.suites.items() if metric in one.score}
     return replace(known, suites=only) if metric else known
 
@@ -128,28 +140,22 @@ def _side(side: Side, provenance: Provenance) -> RunSide:
 
 
 def _rescored(
-    found: Sequence[Side], before: Provenance, after: Provenance, root: str
+    known: Baseline, run: FinishedRun, provenance: Provenance, root: str
 ) -> tuple[pl.DataFrame, Sequence[str]]:
     """Return a baseline's scores, recomputed with today's units if those scored the run, and these units."""
-    old, run = found[0].run, found[-1].run
-    if not (old and run and changed_units(before, after)):
-        return _side(found[0], before).scores, ()
     from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
-    known = pin(found[0].name, old, root)
     store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
     try:
         plan = resolve(Settings.model_validate({**run.configuration, "store": store}))
     except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
         return known.scores, ()
-    again = rescore(plan, known, after)
-    return again.baseline.scores, again.units
+    again, units = rescore(plan, known, provenance)
+    return again.scores, units
 
 
 def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Results:
     """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
-    from tasks.compare.leaderboard import head  # half a second, which files need not wait for
-
     path = run.folder / "results.json"
     try:
         final = head(path)["final"]

@@ -198,15 +198,10 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
 
 
 def _unlike(found: Sequence[Side]) -> str:
-    """Return why questions are not the same, with a first question of each side."""
+    """Return why questions are not the same."""
     if any(side.run for side in found):
         return "their data or families are of other versions"
-    old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in found[:2])
-    if same := [one for one in old if one in new]:
-        told = f"such as {same[0]}: {shorten(old[same[0]])!r} and {shorten(new[same[0]])!r}"
-        return f"{len(same)} ids are the same, but each has another text ({told})"
-    first = [f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found]
-    return f"neither an id nor a text is the same ({'; '.join(first)})"
+    return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found)
 
 
 def shorten(value: Any, longest: int = 80) -> str:

@@ -8,7 +8,6 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import Suite
-from metrics.analysis.baseline import Provenance, SuiteRules
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.stated import NAME as STATED
 from metrics.stats.intervals import MIN_CLUSTERS
@@ -53,16 +52,6 @@ class Side:
     remarks: tuple[str, ...] = ()
     run: FinishedRun | None = None
     verified: tuple[StatedScore, ...] = ()
-
-    @property
-    def provenance(self) -> Provenance:
-        """The facts that give the numbers their meaning, as far as stated."""
-        if self.run:
-            from tasks.compare.provenance import provenance_of
-
-            return provenance_of(self.run.manifest)
-        rules = {suite: SuiteRules(metrics) for suite, metrics in self.score.items()}
-        return Provenance(suites=rules, tested=dict(self.stated))
 
 
 def is_run(named: str, runs: Path) -> bool:

@@ -55,22 +55,17 @@ def fits(source: Source) -> bool:
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """Return a member's content; Inspect compresses with Zstandard, which Python's reader supports from 3.14.
-
-    That reader also takes more time to open a member than to unpack it.
-    """
+    """Return a member's content; Inspect compresses with Zstandard, which Python's reader supports from 3.14."""
     opened = packed.fp
     if opened is None or member.file_size > LARGEST:
         raise ValueError(f"{member.filename} cannot be unpacked")
-    opened.seek(member.header_offset + _LOCAL - _LENGTHS.size)
-    opened.seek(sum(_LENGTHS.unpack(opened.read(_LENGTHS.size))), 1)
-    data = opened.read(member.compress_size)
-    if member.compress_type == zipfile.ZIP_DEFLATED:
-        return json.loads(zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, member.file_size or 1))
     if member.compress_type != _ZSTD:
         return json.loads(packed.read(member))
     import pyarrow as pa
 
+    opened.seek(member.header_offset + _LOCAL - _LENGTHS.size)
+    opened.seek(sum(_LENGTHS.unpack(opened.read(_LENGTHS.size))), 1)
+    data = opened.read(member.compress_size)
     return json.loads(pa.decompress(data, member.file_size, codec="zstd").to_pybytes())
 
 
@@ -168,18 +163,13 @@ def read(source: Source) -> Iterator[Found]:
     header = next(samples)
     epochs = counted(within(header, "eval", "config", "epochs")) or 1
     facts = _facts(header)
-    names: dict[str, None] = {}
-    lacking: list[Recorded] = []
+    rows: list[Recorded] = []
     turns = 0
     for sample in samples:
         turns = max(turns, sum(one.get("role") == "assistant" for one in objects(sample.get("messages"))))
-        one = _recorded(sample, facts, epochs)
-        names |= dict.fromkeys(one.scores)
-        if len(one.scores) < len(names) or not names:
-            lacking.append(one)  # until it is known which scores it lacks
-        else:
-            yield one
-    for one in lacking:
+        rows.append(_recorded(sample, facts, epochs))
+    names = dict.fromkeys(name for one in rows for name in one.scores)
+    for one in rows:
         lost = stated(None, error=one.error or UNSTATED)
         yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts

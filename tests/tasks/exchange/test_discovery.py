@@ -12,7 +12,8 @@ from tasks.exchange.reading import read
 ADAPTER = """
 from tasks.exchange.records import Recorded, Stated
 
-TOOL, FORM = "Another Tool", "another"
+TOOL = "Another Tool"
+FORM = "another"
 WRITES = "a file"
 
 

@@ -9,7 +9,6 @@ import yaml
 
 from config.reading import read as read_configuration
 from data.errors import InputError
-from tasks.exchange.source import Source
 from tasks.exchange.suites import Replay, fitting, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
@@ -187,50 +186,3 @@ def test_lines_of_two_models_are_not_mixed(tmp_path: Path) -> None:
     lines(tmp_path / "1_samples.jsonl", [first, {**first, "model_id": "acme/other"}])
     with pytest.raises(InputError, match=r"found 2 models \(acme/tiny, acme/other\), expected one"):
         read(record)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{}",
-        "[]",
-        "[1, 2 ,[3]]",
-        ' {"a" : [1, {"b": [2]}] , "c": {"d": [[4], "\\u00e9"], "e": {}}} ',
-        "1",
-        '{"a": 1, "a": 2}',
-        "",
-        "[",
-        "[1,]",
-        "[1 2]",
-        '{"a":1,}',
-        '{"a"}',
-        "{a:1}",
-        '{"a":}',
-        "{,}",
-        "[,]",
-        "1 2",
-        '{"a":1} x',
-        "{1:2}",
-        "[1}",
-    ],
-)
-def test_json_that_is_parsed_in_parts_is_the_same(
-    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tasks.exchange.source._FEW", 0)
-    path = tmp_path / "log.json"
-    path.write_text(text, encoding="utf-8")
-    try:
-        right = json.loads(text)
-    except ValueError:
-        with pytest.raises(InputError, match=r"log\.json"):
-            _ = Source(path).whole
-    else:
-        assert plain(Source(path).whole) == right
-
-
-def plain(value: object) -> object:
-    """Return what was parsed in parts as it is parsed at once."""
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list) else value
