@@ -63,9 +63,7 @@ def gate(
     chosen = _chosen(found, metric)
     for side in found if chosen else ():
         if side.scores.filter(metric=chosen)["value"].count() == 0:
-            raise InputError(
-                f"{side.name}: found no reply with a score by {chosen}, so there is nothing to decide by."
-            )
+            raise InputError(f"{side.name}: no reply has a score by {chosen}, so nothing can be decided.")
     held = _compared(found[0], found[1], chosen, max_drop, root) if baseline else None
     run = found[-1].run
     results = Results({}, ())
@@ -92,11 +90,11 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
     """Return the metric that decides; '' if runs have their own scores."""
     there = shared_metrics(found)
     if metric and not all(metric in side.scores["metric"].unique() for side in found):
-        raise InputError(f"--metric {metric}: expected one that each has; these are {', '.join(there) or 'none'}.")
+        raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(there) or 'none'}.")
     if metric or all(side.run for side in found):
         return metric
     if not there:
-        raise InputError(f"{found[-1].name}: found no metric that it has in common with {found[0].name}.")
+        raise InputError(f"{found[-1].name}: found no metric in common with {found[0].name}.")
     return there[0]
 
 
@@ -165,7 +163,7 @@ def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Resu
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
-            "makes a new run with the same replies, and asks nothing."
+            "makes a new run from the same replies; no model is called."
         ) from error
 
     def asked(suite: SuiteScore) -> SuiteScore:

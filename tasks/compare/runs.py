@@ -69,7 +69,7 @@ def compare_runs(
         InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
     if not named:
-        raise InputError("found no run, expected one, whose models are compared, or several.")
+        raise InputError("found no run; expected several, or one with several models.")
     found = sides(named, runs=runs, root=root, form=form)
     known, spoken = [side.run for side in found if side.run], language or ENGLISH
     if known or language:
@@ -89,8 +89,8 @@ def compare_runs(
     files = any(side.run is None for side in found)
     if files and len(listed) > MOST_MODELS:
         raise InputError(
-            f"found {len(listed)} models in the files, expected at most {MOST_MODELS}: each would be compared with "
-            "each. Name fewer files; a table without a column of models is a model of its own."
+            f"found {len(listed)} models in the files, expected at most {MOST_MODELS}: each pair is "
+            "compared. Give fewer files; a table without a model column counts as one model."
         )
     compared = fields(listed, every=every)
     if files and {one.run for field in compared for one in field} < {side.name for side in found}:
@@ -156,8 +156,8 @@ def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[fro
 def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
     return (
-        f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
-        "metric. Look at their reports: calls or judges may have failed."
+        f"the runs have {total} questions in common, but none that two of them score by the same metric. "
+        "See their reports: calls or judges may have failed."
         + "".join(f" {side.name} has {', '.join(shared_metrics([side])) or 'no metric'}." for side in found)
     )
 
@@ -179,7 +179,7 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
         (only,) = own
         if own[only]["model"].n_unique() > 1:
             return
-        raise InputError(f"run {only} has one model, expected several, or a second run to compare it with.")
+        raise InputError(f"run {only} has one model; expected several, or a second run to compare it with.")
     if any(frame.is_empty() for frame in asked):
         empty = next(name for name, frame in zip(own, asked, strict=True) if frame.is_empty())
         raise InputError(f"{empty}: found no scored reply, so there is nothing to compare.")
@@ -192,15 +192,15 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
     ]
     why = "; ".join(said[:_SHOWN_DIFFERENCES]) or _unlike(found)
     raise InputError(
-        f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs that ask "
-        "the same questions can be compared; give them the same seeds, levels, languages and data."
+        f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs "
+        "with the same questions can be compared: with the same seeds, levels, languages and data."
     )
 
 
 def _unlike(found: Sequence[Side]) -> str:
     """Return why questions are not the same."""
     if any(side.run for side in found):
-        return "their data or families are of other versions"
+        return "the versions of their data or families differ"
     return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found)
 
 

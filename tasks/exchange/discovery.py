@@ -39,7 +39,7 @@ def writer(form: str) -> ModuleType:
         InputError: it does not exist.
     """
     if form not in forms():
-        raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(forms())}.")
+        raise InputError(f"--form {form}: unknown form; expected one of {', '.join(forms())}.")
     return next(one for one in found() if form == getattr(one, "FORM", ""))
 
 

@@ -48,13 +48,13 @@ def _file(source: Source) -> Log:
                 facts.update(one)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            f"{source.path}: it has the form of {adapter.TOOL}, but a part of it is of another kind "
+            f"{source.path}: it looks like a file of {adapter.TOOL}, but part of it cannot be read "
             f"({type(error).__name__}: {error}); expected the file as that tool wrote it."
         ) from error
     if not rows:
         raise InputError(
-            f"{source.path}: it is of {adapter.TOOL}, but holds aggregates alone at most, which have nothing to "
-            "pair; expected a row for each reply."
+            f"{source.path}: a file of {adapter.TOOL} without a row for each reply: found at most aggregates "
+            "alone, which have nothing to pair."
         )
     if halved:
         listed = ", ".join(map(str, halved[:NAMED])) + (", …" if len(halved) > NAMED else "")
@@ -72,16 +72,16 @@ def _reader(source: Source) -> tuple[ModuleType, Source]:
     able = [one for one in named if not source.columns and one.fits(source)]
     if len(able) > 1:
         raise InputError(
-            f"{source.path}: it may be of {' or of '.join(one.TOOL for one in able)}; expected one of them. Name "
+            f"{source.path}: it looks like a file of {' and of '.join(one.TOOL for one in able)}. Name "
             "its columns: --columns question=…,score=…"
         )
     if found := able or [one for one in others if source.columns or one.fits(source)]:
         return found[0], source
     if not source.head:
-        raise InputError(f"{source.path}: it is empty: found no row, expected one for each reply.")
+        raise InputError(f"{source.path}: the file is empty; expected a row for each reply.")
     raise InputError(
-        f"{source.path}: it is no log of {', '.join(one.TOOL for one in named)}; found the keys "
-        f"{', '.join(map(str, source.head))}. Say which are which: --columns question=…,score=… "
+        f"{source.path}: not a file of {', '.join(one.TOOL for one in named)}; found the keys "
+        f"{', '.join(map(str, source.head))}. If it is a table, name its columns: --columns question=…,score=… "
         "(also response, answer, id, model, suite, template)."
     )
 
@@ -111,7 +111,7 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
         for key, own in parts.items():
             asked = {row.asked for row in own}
             if any(row.asked in asked for row in rows.get(key, ())):
-                remarks.append(f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read.")
+                remarks.append(f"{path}: several files cover {' '.join(key).strip()}; {file.name} is used.")
                 rows[key] = own
             else:  # a part, such as a page, of what another file began
                 rows[key] = [*rows.get(key, ()), *own]

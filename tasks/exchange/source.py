@@ -105,6 +105,6 @@ def refuse_large(path: Path, size: int) -> None:
     if size > LARGEST:
         held = f"more than {LARGEST / 1e6:,.0f}" if path.suffix.lower() == ".gz" else f"{size / 1e6:,.0f}"
         raise InputError(
-            f"{path}: it holds {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB, since it "
-            "is read whole. Write fewer samples to a log, or several logs."
+            f"{path}: found {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB. Write fewer "
+            "samples to a log, or several logs."
         )

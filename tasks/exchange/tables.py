@@ -135,9 +135,9 @@ def _refuse_twofold(rows: pl.DataFrame, *, by_id: bool) -> None:
     if twice.height and (by_id or not _counting(rows["id"].unique(maintain_order=True).to_list())):
         one, text, other = twice.select("id", "first_prompt", "prompt").row(0)
         raise InputError(
-            f"found {twice['id'].n_unique()} ids with several texts in one suite, such as {one!r} for "
-            f"{text[:_SHOWN]!r} and for {other[:_SHOWN]!r}; expected one text for each id. Correct them, or name a "
-            "table's column of suites: --columns suite=…"
+            f"found {twice['id'].n_unique()} ids with more than one text in a suite, such as {one!r} for "
+            f"{text[:_SHOWN]!r} and for {other[:_SHOWN]!r}; expected one text for each id. Correct them, or name "
+            "the column of suites: --columns suite=…"
         )
 
 

@@ -93,7 +93,7 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     texts = replies(run, root).rename({"text": "response"}).drop("error")
     found = joined(load(run, "scores", "scores", root), items, texts)
     if found.is_empty():
-        raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
+        raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return found
 
 
@@ -210,7 +210,7 @@ def read_labels(*paths: Path) -> pl.DataFrame:
                 chance = 0.0
             if not 0 < chance <= 1:
                 raise InputError(
-                    f"{where}: found the probability {row['probability']!r}, expected it as it was drawn."
+                    f"{where}: found the probability {row['probability']!r}, expected the one in the drawn sheet."
                 )
             for name in _labellers(row):
                 label = _value(row[name], f"{where}, column {name}")
@@ -257,7 +257,9 @@ def _value(text: str | None, where: str) -> float | None:
         found = -1.0
     if 0 <= found <= 1:
         return found
-    raise InputError(f"{where}: found the label {text!r}, expected a number from 0 to 1, yes or no, or nothing.")
+    raise InputError(
+        f"{where}: found the label {text!r}, expected a number from 0 to 1, yes, no, or an empty cell."
+    )
 
 
 def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
@@ -351,8 +353,9 @@ def kept_labels(
         try:
             labels = _kept(json.loads(path.read_text(encoding="utf-8")), _replies(own, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            why = f"cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."
-            raise InputError(f"{path}: {why}") from error
+            raise InputError(
+                f"{path}: cannot be read ({type(error).__name__}). Run `label` again with the filled sheets."
+            ) from error
         if labels is None:
             _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
         else:

@@ -58,6 +58,6 @@ def read(source: Source) -> Iterator[Found]:
             contexts=tuple(map(text_of, case.get("context") or ())),
         )
     if talks := len(run.get("conversationalTestCases") or ()):
-        yield f"{talks} test cases are conversations of several turns; they are left out."
+        yield f"{talks} test cases are multi-turn conversations; left out."
     prompts = ", ".join(text_of(one.get("alias")) for one in objects(run.get("prompts")))
     yield stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})

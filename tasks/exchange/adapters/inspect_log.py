@@ -86,7 +86,7 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
                 yield mapped(_member(packed, by_name[name]))
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error, zlib.error) as error:
         raise InputError(
-            f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
+            f"{source.path}: cannot be read as a log of Inspect ({type(error).__name__}: {error})."
         ) from error
 
 
@@ -174,9 +174,9 @@ def read(source: Source) -> Iterator[Found]:
         yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts
     if header.get("status") != "success":
-        yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
+        yield f"The log's status is {header.get('status')}: it may be incomplete."
     if turns > 1:
-        yield "Some samples are conversations of several turns: only the last reply is verified."
+        yield "Some samples are multi-turn conversations; only the last reply is verified."
 
 
 def _sample(row: ScoredReply, target: str) -> "EvalSample":
@@ -219,9 +219,7 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
         evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
     path = folder / f"{named}.eval"
     if importlib.util.find_spec("inspect_ai") is None:
-        raise InputError(
-            f"{path}: logs of Inspect need its package, which is not installed. Run: {installing('inspect')}"
-        )
+        raise InputError(f"{path}: to write logs of Inspect, install its package: {installing('inspect')}")
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,

@@ -158,8 +158,8 @@ def _table(source: Source) -> Iterator[Found]:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
     yield stated_facts(tool=TOOL)
     yield (
-        "promptfoo's CSV has no ids, repeats its column names and rounds scores to two digits: rows are paired by "
-        "their variables. Its JSON (-o results.json) says more."
+        "promptfoo's CSV has no ids, repeats column names and rounds scores to two digits; rows are paired by "
+        "their variables. Its JSON (-o results.json) is more complete."
     )
 
 

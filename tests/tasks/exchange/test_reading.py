@@ -32,13 +32,15 @@ def test_of_several_filters_each_is_a_score_of_the_same_reply(tmp_path: Path) ->
     assert len(read(path).rows) == 2
     assert read(path, metric="exact_match,flexible").metric == "exact_match,flexible"
     assert any("--stated" in remark for remark in read(path).remarks)
-    with pytest.raises(InputError, match="no score 'loose' between 0 and 1; there are: exact_match,strict, exact_"):
+    with pytest.raises(
+        InputError, match="no score 'loose' between 0 and 1; expected one of exact_match,strict, exact_"
+    ):
         read(path, metric="loose")
 
 
 def test_replies_that_were_never_written_cannot_be_verified(tmp_path: Path) -> None:
     """Options compared by likelihood: pairs of a number and a flag."""
-    with pytest.raises(InputError, match="no generated reply in 2 samples"):
+    with pytest.raises(InputError, match="none of its 2 samples has a generated reply"):
         read(lm_eval(tmp_path, resps=[[[-1.5, False]], [[-0.5, True]]]))
 
 
@@ -70,7 +72,7 @@ def test_conversations_are_left_out_and_told(tmp_path: Path) -> None:
     log = read(instances(tmp_path, more=[turns, {**row, "error": "timeout"}]))
     assert len(log.rows) == 2
     assert any(remark.startswith("1 instances are conversations") for remark in log.remarks)
-    assert any(remark.startswith("1 reply ended in an error") for remark in log.remarks)
+    assert any(remark.startswith("1 reply failed with an error") for remark in log.remarks)
 
 
 def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
@@ -78,7 +80,7 @@ def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
     record.write_text(
         json.dumps({"detailed_evaluation_results": {"file_path": "../../etc/passwd"}}), encoding="utf-8"
     )
-    with pytest.raises(InputError, match="its instances passwd are not beside it"):
+    with pytest.raises(InputError, match="its instances file passwd is not in the same folder"):
         read(record)
 
 
@@ -88,14 +90,14 @@ def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"what": "?"}\n',
-            "it is no log of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, MLflow",
+            "not a file of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, MLflow",
         ),
-        ("a.jsonl", "", "it is empty: found no row"),
+        ("a.jsonl", "", "the file is empty"),
         ("a.jsonl", "[1]\n", "expected a JSON object"),
         ("a.json", "{", "cannot be read as JSON"),
-        ("a.json", "{}", "it is empty: found no row"),
-        ("a.json", '{"schema_version": "0.3.0"}', "found no detailed_evaluation_results"),
-        ("a.eval", "no zip", "it cannot be read as a log of Inspect"),
+        ("a.json", "{}", "the file is empty"),
+        ("a.json", '{"schema_version": "0.3.0"}', "no detailed_evaluation_results"),
+        ("a.eval", "no zip", "cannot be read as a log of Inspect"),
         ("none.jsonl", None, "no such file"),
     ],
 )
@@ -115,7 +117,7 @@ def test_a_log_becomes_rows_and_a_configuration_that_is_valid(tmp_path: Path) ->
     )  # fmt: skip
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["response"], row["stated"]) for row in rows] == [("It is 5.", 1.0), ("It is 9.", 0.0)]
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         write(read(lm_eval(tmp_path)), tmp_path / "out")
 
 
@@ -139,7 +141,7 @@ def test_a_log_that_is_too_large_is_refused_before_it_is_unpacked(tmp_path: Path
         for _ in range(640):
             member.write(bytes(1_000_000))
     assert path.stat().st_size < 1_000_000
-    with pytest.raises(InputError, match=r"it holds 640 MB unpacked, expected at most 537 MB"):
+    with pytest.raises(InputError, match=r"found 640 MB unpacked, expected at most 537 MB"):
         read(path)
 
 

@@ -71,7 +71,7 @@ def test_inspect_says_which_replies_were_cut_and_how_often_it_asked() -> None:
 
 
 def test_aggregates_have_no_rows_to_pair() -> None:
-    with pytest.raises(InputError, match=r"it holds aggregates alone.*--log_samples"):
+    with pytest.raises(InputError, match=r"found aggregates alone.*--log_samples"):
         read(SAMPLES / "lm_eval" / "results_2026-11-23T15-03-31.314082.json")
 
 
