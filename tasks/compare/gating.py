@@ -177,20 +177,14 @@ def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Resu
 
 def _scored(side: Side, metric: str) -> Results:
     """Return the results of a side's models by a metric, suite by suite."""
-    # Our own suites and metrics, whose names may differ from those of a file.
-    names = {name: f"suite{n}" for n, name in enumerate(side.score)}
-    suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
-    items = side.items.with_columns(pl.col("suite").replace(names))
+    ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
+    suites = [ours.model_copy(update={"name": name}) for name in side.score]
     scores = side.scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
-    once = observations(scores, items)
+    once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {
         str(model): [suite for suite in suites if suite.name in own["suite"].unique()]
         for (model,), own in taken.group_by("model", maintain_order=True)
     }
     tables = RunTables(once.scores, once.items, summarise(once.scores, once.items))
-    found = build_interim(tables, Circumstances(suites, members))
-    theirs = {ours: name for name, ours in names.items()}
-    called = (replace(model, suites=tuple(replace(one, suite=theirs[one.suite]) for one in model.suites))
-              for model in found.models)  # fmt: skip
-    return replace(found, models=tuple(called))
+    return build_interim(tables, Circumstances(suites, members))
