@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import Found, Recorded, counted, mapped, stated, stated_facts, text_of, within
 from tasks.exchange.source import Source, open_source
@@ -88,9 +88,9 @@ def read(source: Source) -> Iterator[Found]:
         yield _recorded(row, error)
     yield "The record does not say why replies ended, so truncated replies cannot be identified."
     if turns:
-        yield f"{turns} instances are multi-turn conversations or agent runs; left out."
+        yield f"{plural(turns, 'instance')} left out: multi-turn conversations or agent runs."
     if traces:
-        yield f"The reasoning traces of {traces} instances are left out; only answers are verified."
+        yield f"The reasoning traces of {plural(traces, 'instance')} are left out; only answers are verified."
     version = within(source.head, "eval_library", "version") if aggregate else None
     yield stated_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.records import (
     Found,
     Recorded,
@@ -116,7 +116,7 @@ def read(source: Source) -> Iterator[Found]:
         yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
     yield "The log does not say why replies ended, so truncated replies cannot be identified."
     if several:
-        yield f"{several} samples have several replies; the first of each is used."
+        yield f"{plural(several, 'sample')} with several replies; the first of each is used."
     own = mapped(within(results, "configs", task))
     yield stated_facts(
         tool=TOOL,

@@ -71,7 +71,7 @@ def test_conversations_are_left_out_and_told(tmp_path: Path) -> None:
     turns = {**row, "interaction_type": "multi_turn", "output": None}
     log = read(instances(tmp_path, more=[turns, {**row, "error": "timeout"}]))
     assert len(log.rows) == 2
-    assert any(remark.startswith("1 instances are conversations") for remark in log.remarks)
+    assert any(remark.startswith("1 instance left out: multi-turn conversations") for remark in log.remarks)
     assert any(remark.startswith("1 reply failed with an error") for remark in log.remarks)
 
 
