@@ -185,11 +185,10 @@ def tabulate(
 def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFrame:
     """Return the scores table; a score of a truncated reply that is not fully right is `truncated`."""
     ends = pl.DataFrame([(name, *scale) for name, scale in kept.items()], ["metric", "low", "high"], orient="row")
-    both = rows.join(stated, on="row", maintain_order="left_right")
-    found = both.join(ends, on="metric", maintain_order="left")
+    keys = rows.select("row", "item_id", "model", "repeat", "cut", "error")
+    found = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
     failed, valued = pl.col("error").is_not_null(), pl.col("value").is_not_null()
     scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1)
-    why = pl.when(pl.col("reason") == "").then(pl.col("error").str.head(200).fill_null("")).otherwise("reason")
     told = found.with_columns(
         value=pl.when(~failed).then(scaled),
         status=pl.when(failed)
@@ -199,7 +198,9 @@ def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFr
         .when(valued)
         .then(pl.lit("scored"))
         .otherwise("status"),
-        reason=pl.when(failed | ~valued).then(why).otherwise("reason"),
+        reason=pl.when(pl.col("reason") != "")
+        .then("reason")
+        .otherwise(pl.col("error").str.head(200).fill_null("")),
         version=pl.lit(0, SCORES.columns["version"]),
         details=pl.lit("{}"),
     )
