@@ -89,8 +89,7 @@ def against(
     if not plan.baseline.name:
         return None
     provenance = provenance_of(manifest)
-    rescored = rescore(plan, read(plan.baseline.name), provenance)
-    known = rescored.baseline
+    known, rescored = rescore(plan, read(plan.baseline.name), provenance)
     return compare_with_baseline(
         known.name,
         known.run,
@@ -98,6 +97,6 @@ def against(
         RunSide(scores, items, provenance, reply_digests(texts)),
         max_drop=plan.baseline.max_drop,
         strata=[one.name for one in plan.suites if one.suite.strata],
-        known=unlike(known.provenance, provenance, rescored.units),
+        known=unlike(known.provenance, provenance, rescored),
         allow_different=plan.baseline.allow_different,
     )

@@ -31,11 +31,12 @@ from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import pin, reply_digests
+from tasks.compare.leaderboard import head
+from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
 from tasks.plan import resolve
+from tasks.store.baselines import Baseline
 from tasks.store.runs import FinishedRun
-
-_SLICE = 5_000
 
 
 def gate(
@@ -62,26 +63,10 @@ def gate(
     chosen = _chosen(found, metric)
     for side in found if chosen else ():
         if side.scores.filter(metric=chosen)["value"].count() == 0:
-            raise InputError(
-                f"{side.name}: found no reply with a score by {chosen}, so there is nothing to decide by."
-            )
-    held = None
-    if baseline:
-        alone = all(one.run for one in found)
-        before, after = (_provenance(side, chosen, alone=alone) for side in found)
-        old, own = _side(found[0], before), _side(found[1], after)
-        strata = [suite.name for suite in found[-1].suites if suite.strata]
-        scores, units = _rescored(found, before, after, root) if alone else (old.scores, ())
-        held = compare_with_baseline(
-            found[0].name,
-            found[0].name,
-            replace(old, scores=scores),
-            own,
-            max_drop=max_drop,
-            strata=strata,
-            known=unlike(before, after, units),
-        )
-    results, run = Results({}, ()), found[-1].run
+            raise InputError(f"{side.name}: no reply has a score by {chosen}, so nothing can be decided.")
+    held = _compared(found[0], found[1], chosen, max_drop, root) if baseline else None
+    run = found[-1].run
+    results = Results({}, ())
     robust = {suite.name for suite in found[-1].suites if suite.gate_on == "robust"} if not chosen else set[str]()
     if run and not chosen:
         results = _recorded(run, threshold, twins=bool(robust))
@@ -105,20 +90,43 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
     """Return the metric that decides; '' if runs have their own scores."""
     there = shared_metrics(found)
     if metric and not all(metric in side.scores["metric"].unique() for side in found):
-        raise InputError(f"--metric {metric}: expected one that each has; these are {', '.join(there) or 'none'}.")
+        raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(there) or 'none'}.")
     if metric or all(side.run for side in found):
         return metric
     if not there:
-        raise InputError(f"{found[-1].name}: found no metric that it has in common with {found[0].name}.")
+        raise InputError(f"{found[-1].name}: found no metric in common with {found[0].name}.")
     return there[0]
 
 
-def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
-    """Return what determines a side's scores: for runs `alone` all of it, else what is stated."""
-    known = side.provenance
-    if not alone:
-        suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
-        return Provenance(suites, tested=dict(side.stated))
+def _compared(baseline: Side, new: Side, metric: str, max_drop: float, root: str) -> BaselineComparison:
+    first, run = baseline.run, new.run
+    if first and run:
+        before, after = _provenance_of(first, metric), _provenance_of(run, metric)
+    else:  # what decides a file's scores is known in part only
+        before, after = _stated(baseline, metric), _stated(new, metric)
+    old, own = _side(baseline, before), _side(new, after)
+    units: Sequence[str] = ()
+    if first and run and changed_units(before, after):
+        scores, units = _rescored(pin(baseline.name, first, root), run, after, root)
+        old = replace(old, scores=scores)
+    return compare_with_baseline(
+        baseline.name,
+        baseline.name,
+        old,
+        own,
+        max_drop=max_drop,
+        strata=[suite.name for suite in new.suites if suite.strata],
+        known=unlike(before, after, units),
+    )
+
+
+def _stated(side: Side, metric: str) -> Provenance:
+    suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
+    return Provenance(suites, tested=dict(side.stated))
+
+
+def _provenance_of(run: FinishedRun, metric: str) -> Provenance:
+    known = provenance_of(run.manifest)
     only = {name: replace(one, score=(metric,)) for name, one in known.suites.items() if metric in one.score}
     return replace(known, suites=only) if metric else known
 
@@ -126,33 +134,26 @@ def _provenance(side: Side, metric: str, *, alone: bool) -> Provenance:
 def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
     scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    replies = pl.concat([reply_digests(side.said(part)) for part in side.replies.iter_slices(_SLICE)])
-    return RunSide(scores, items, provenance, replies)
+    return RunSide(scores, items, provenance, reply_digests(side.replies))
 
 
 def _rescored(
-    found: Sequence[Side], before: Provenance, after: Provenance, root: str
+    known: Baseline, run: FinishedRun, provenance: Provenance, root: str
 ) -> tuple[pl.DataFrame, Sequence[str]]:
     """Return a baseline's scores, recomputed with today's units if those scored the run, and these units."""
-    old, run = found[0].run, found[-1].run
-    if not (old and run and changed_units(before, after)):
-        return _side(found[0], before).scores, ()
     from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
-    known = pin(found[0].name, old, root)
     store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
     try:
         plan = resolve(Settings.model_validate({**run.configuration, "store": store}))
     except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
         return known.scores, ()
-    again = rescore(plan, known, after)
-    return again.baseline.scores, again.units
+    again, units = rescore(plan, known, provenance)
+    return again.scores, units
 
 
 def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Results:
     """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
-    from tasks.compare.leaderboard import head  # half a second, which files need not wait for
-
     path = run.folder / "results.json"
     try:
         final = head(path)["final"]
@@ -162,7 +163,7 @@ def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Resu
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
             f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
-            "makes a new run with the same replies, and asks nothing."
+            "makes a new run from the same replies; no model is called."
         ) from error
 
     def asked(suite: SuiteScore) -> SuiteScore:
@@ -176,19 +177,13 @@ def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Resu
 
 def _scored(side: Side, metric: str) -> Results:
     """Return the results of a side's models by a metric, suite by suite."""
-    # Our own suites and metrics, whose names may differ from those of a file.
-    names = {name: f"suite{n}" for n, name in enumerate(side.score)}
-    suites = [Suite(name=one, items={}, metrics={STATED: {}}, weight=1) for one in names.values()]
-    items = side.items.with_columns(pl.col("suite").replace(names))
+    ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
+    suites = [ours.model_copy(update={"name": name}) for name in side.score]
     scores = side.scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
-    once = observations(scores, items)
+    once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {
         str(model): [suite for suite in suites if suite.name in own["suite"].unique()]
         for (model,), own in taken.group_by("model", maintain_order=True)
     }
-    found = build_interim(once, summarise(once.scores, once.items), Circumstances(suites, members))
-    theirs = {ours: name for name, ours in names.items()}
-    called = (replace(model, suites=tuple(replace(one, suite=theirs[one.suite]) for one in model.suites))
-              for model in found.models)  # fmt: skip
-    return replace(found, models=tuple(called))
+    return build_interim(once, summarise(once.scores, once.items), Circumstances(suites, members))

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from config.declared import suites_in
+from data.characters import storable
 from data.documents import RESULTS_VERSION
 from data.draw import canonical
 from data.errors import InputError
@@ -19,7 +21,6 @@ from data.suites import Suite
 from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
 
-_CHUNK = 1 << 16
 _CELLS = b'\n "cells": '
 """Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
@@ -102,23 +103,21 @@ def head(path: Path) -> dict[str, Any]:
         ValueError: it is not such a document.
         OSError: it cannot be read.
     """
-    text = bytearray()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            since = max(0, len(text) - len(_CELLS))
-            text += chunk
-            if (end := text.find(_CELLS, since)) >= 0:
-                found = json.loads(bytes(text[:end]).rstrip().removesuffix(b",") + b"}")
-                break
-        else:
-            found = json.loads(bytes(text))
+    text, cells, _ = path.read_bytes().partition(_CELLS)
+    found = json.loads(text.rstrip().removesuffix(b",") + b"}" if cells else text)
     if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
         raise ValueError(f"expected results of schema {RESULTS_VERSION}")
     return found
 
 
-def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iterator[LeaderboardEntry]:
-    """Yield each model's entry in one run's results; `known` caches the suites of configurations.
+@lru_cache(100)
+def _declared(configuration: str) -> tuple[Suite, ...]:
+    """Return the suites of a configuration: the runs of a folder mostly share a few."""
+    return tuple(suites_in(json.loads(configuration)))
+
+
+def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
+    """Yield each model's entry in one run's results.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError, OverflowError: the document does not have the form of
@@ -127,13 +126,10 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
     run, started = document["run"], datetime.fromisoformat(document["run"]["started"])
     configuration = run["configuration"]
     sets = run.get("items") or {}
-    text = canonical(configuration)
-    if text not in known:
-        known[text] = suites_in(configuration)
-    declared = {suite.name: suite for suite in known[text]}
+    declared = {suite.name: suite for suite in _declared(canonical(configuration))}
     for model in document["final"]["models"]:
         suites = {
-            _text(suite["suite"]): {
+            storable(suite["suite"]): {
                 "score": _number(suite["score"]),
                 "interval": {end: _number(suite["interval"][end]) for end in ("low", "high")},
                 **{name: int(suite[name]) for name in ("n_scored", "n_asked")},
@@ -145,15 +141,15 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
         # With corrected answers, they are the same questions.
         answers = {f"{name}.answers": (sets.get(name) or {}).get("answers") for name in suites}
         every = [judge["name"] for judge in configuration["judges"]]
-        names = {name: tuple(suite.judges or every) for name, suite in own.items() if judged(suite)}
+        names = {name: tuple(suite.judges or every) for name, suite in own.items() if _judged(suite)}
         yield LeaderboardEntry(
-            model=_text(model["model"]),
-            run=_text(run["run"]),
+            model=storable(model["model"]),
+            run=storable(run["run"]),
             started=started if started.tzinfo else started.replace(tzinfo=UTC),  # makes all comparable
             score=_number(model["score"]),
             low=_number(model["interval"]["low"]),
             high=_number(model["interval"]["high"]),
-            verdict=worst([_text(model["verdict"])], document["final"].get("changes") or ()),
+            verdict=worst([storable(model["verdict"])], document["final"].get("changes") or ()),
             suites=suites,
             # Without digests (no items: nothing was drawn) the configuration identifies the questions.
             key=tuple(
@@ -161,7 +157,7 @@ def read(document: Mapping[str, Any], known: dict[str, Sequence[Suite]]) -> Iter
             ),
             asked=tuple((suite, (sets.get(name) or {}).get("n")) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
-            scoring=dict(_scoring(own, names)) | {name: _text(one) for name, one in answers.items() if one},
+            scoring=dict(_scoring(own, names)) | {name: storable(one) for name, one in answers.items() if one},
             version=_version((run.get("identities") or {}).get(model["model"])),
         )
 
@@ -172,17 +168,12 @@ def _version(identity: Mapping[str, Any] | None) -> str:
     return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8] if identity else ""
 
 
-def judged(suite: Suite) -> bool:
+def _judged(suite: Suite) -> bool:
     """Return whether judges make a suite's score; metrics that no longer exist do not count."""
     try:
         return bool(judged_by(suite))
     except InputError:
         return False
-
-
-def _text(value: object) -> str:
-    """Return text that can be written: JSON may contain a lone surrogate."""
-    return str(value).encode("utf-8", "replace").decode()
 
 
 def _number(value: object) -> float | None:
@@ -218,12 +209,11 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
     there = (path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
-    known: dict[str, Sequence[Suite]] = {}  # the runs of a folder mostly share a few configurations
     folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
     for folder in folders:
         try:
             document = head(folder / "results.json")
-            listed += (own := list(read(document, known)))  # all of a run, or nothing
+            listed += (own := list(read(document)))  # all of a run, or nothing
             configurations += [(one.started, document["run"]["configuration"]) for one in own[:1]]
         except FileNotFoundError:
             unfinished.append(folder.name)

@@ -1,7 +1,7 @@
 """Score a baseline's replies again, without a call, if only a version or source of a scoring unit changed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import polars as pl
 
@@ -25,19 +25,12 @@ from tasks.verify import verify
 _REPLIES = ("items", "requests", "responses", "judgements", "evidence")
 
 
-@dataclass(frozen=True, slots=True)
-class Rescored:
-    """A baseline, and the `units` (metrics and families) by which all of its replies were scored again."""
-
-    baseline: Baseline
-    units: tuple[str, ...] = ()
-
-
-def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
+def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> tuple[Baseline, tuple[str, ...]]:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
-    Unchanged are scores decided by other rules, scores from comparisons with another target's replies, and those of
-    metrics and families that did not score the run of `provenance`.
+    Return the baseline, and the units by which all of its replies were scored again. Unchanged are scores decided
+    by other rules, scores from comparisons with another target's replies, and those of metrics and families that
+    did not score the run of `provenance`.
     """
     changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
@@ -55,12 +48,11 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> Rescored:
                 again = False
             found |= {unit: again and found.get(unit, True) for unit in units}
     if not scored:
-        return Rescored(known)
+        return known, ()
     fresh = pl.concat(scored)
     kept = known.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
-    columns = known.scores.columns
     done = tuple(unit for unit, again in found.items() if again)
-    return Rescored(replace(known, scores=pl.concat([kept, fresh.select(columns)])), done)
+    return replace(known, scores=pl.concat([kept, fresh.select(known.scores.columns)])), done
 
 
 def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:

@@ -23,8 +23,6 @@ from tasks.report.regressions import moved_lines
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
 """Maximum number of models from files compared with each other at once."""
-_SLICE = 2_000
-"""Changes whose texts are read at once."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,8 @@ class RunComparison:
     """A comparison of runs.
 
     `shared` has each suite's number of questions in every run, and in all of its runs. `pairs` compare later-given
-    against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, `replies`
-    those of each run, by the models' labels. `language` is that of the output.
+    against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, with both
+    replies. `language` is that of the output.
     """
 
     runs: list[Side]
@@ -43,7 +41,6 @@ class RunComparison:
     pairs: list[Comparison]
     groups: list[Grouping]
     changed: list[pl.DataFrame]
-    replies: list[pl.DataFrame]
     language: str = ENGLISH
 
     def listed(self, pair: Comparison) -> bool:
@@ -51,27 +48,6 @@ class RunComparison:
         if pair.scope == "metric":
             return not any((one.suite, one.scope) == (pair.suite, "suite") for one in self.pairs)
         return pair.scope != "overall"
-
-    def rows(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the changes of a pair, with their texts."""
-        for part in self.changed[number].iter_slices(_SLICE):
-            yield from self.with_texts(part, self.pairs[number]).iter_rows(named=True)
-
-    def with_texts(self, changed: pl.DataFrame, pair: Comparison) -> pl.DataFrame:
-        """Add the replies, `before_text` and `after_text` (a missing text is replaced by its error)."""
-        for place, label in (("after", pair.model_a), ("before", pair.model_b)):
-            found = [
-                side.said(own.filter(model=label).join(changed, on=KEY, how="semi"))
-                for side, own in zip(self.runs, self.replies, strict=True)
-            ]
-            text = pl.coalesce("text", "error", pl.lit("")).alias(f"{place}_text")
-            said = pl.concat([one.select(*KEY, "asked", "expected", text) for one in found])
-            changed = (
-                changed.join(said, on=KEY, how="left", maintain_order="left")
-                .with_columns(prompt=pl.coalesce("asked", "prompt"), answer=pl.coalesce("expected", "answer"))
-                .drop("asked", "expected")
-            )
-        return changed
 
 
 def compare_runs(
@@ -93,7 +69,7 @@ def compare_runs(
         InputError: a run or a table of it is not there, or the runs have nothing in common.
     """
     if not named:
-        raise InputError("found no run, expected one, whose models are compared, or several.")
+        raise InputError("found no run; expected several, or one with several models.")
     found = sides(named, runs=runs, root=root, form=form)
     known, spoken = [side.run for side in found if side.run], language or ENGLISH
     if known or language:
@@ -113,8 +89,8 @@ def compare_runs(
     files = any(side.run is None for side in found)
     if files and len(listed) > MOST_MODELS:
         raise InputError(
-            f"found {len(listed)} models in the files, expected at most {MOST_MODELS}: each would be compared with "
-            "each. Name fewer files; a table without a column of models is a model of its own."
+            f"found {len(listed)} models in the files, expected at most {MOST_MODELS}: each pair is "
+            "compared. Give fewer files; a table without a model column counts as one model."
         )
     compared = fields(listed, every=every)
     if files and {one.run for field in compared for one in field} < {side.name for side in found}:
@@ -134,8 +110,12 @@ def compare_runs(
     if not pairs and not looked:
         raise InputError(_nothing(found, shared))
     parts = {name: suite.scored_by for name, suite in suites.items()}
-    changed = [changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()) for pair in pairs]
-    replies = [_labelled(_renamed(side.replies, aligned.ids[side.name]), side.name, labels) for side in found]
+    texts = {side.name: _renamed(side.replies, aligned.ids[side.name]) for side in found}
+    replies = pl.concat(_labelled(frame, run, labels) for run, frame in texts.items())
+    changed = [
+        _with_texts(changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()), pair, replies)
+        for pair in pairs
+    ]
     notes = [*_notes(found, compared, listed, spoken)]
     # Each run's questions are compared with those of the first that has the suite.
     moved = ((run, asdict(one)) for run, suites_moved in aligned.moved.items() for one in suites_moved)
@@ -145,7 +125,16 @@ def compare_runs(
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
         for one in (once.doubled if files else ())
     ]
-    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, replies, spoken)
+    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+
+
+def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:
+    """Add the replies to a pair's changes, `before_text` and `after_text`: the error where there is no text."""
+    for side, label in (("after", pair.model_a), ("before", pair.model_b)):
+        text = pl.coalesce("text", "error", pl.lit("")).alias(f"{side}_text")
+        said = replies.filter(model=label).select(*KEY, text)
+        changed = changed.join(said, on=KEY, how="left", maintain_order="left")
+    return changed
 
 
 def _suites(found: Sequence[Side]) -> dict[str, Suite]:
@@ -167,8 +156,8 @@ def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[fro
 def _nothing(found: Sequence[Side], shared: Mapping[str, tuple[list[int], int]]) -> str:
     total = sum(count for _, count in shared.values())
     return (
-        f"the runs have {total} questions in common, but nothing that is scored in two of them by the same "
-        "metric. Look at their reports: calls or judges may have failed."
+        f"the runs have {total} questions in common, but none that two of them score by the same metric. "
+        "See their reports: calls or judges may have failed."
         + "".join(f" {side.name} has {', '.join(shared_metrics([side])) or 'no metric'}." for side in found)
     )
 
@@ -190,7 +179,7 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
         (only,) = own
         if own[only]["model"].n_unique() > 1:
             return
-        raise InputError(f"run {only} has one model, expected several, or a second run to compare it with.")
+        raise InputError(f"run {only} has one model; expected several, or a second run to compare it with.")
     if any(frame.is_empty() for frame in asked):
         empty = next(name for name, frame in zip(own, asked, strict=True) if frame.is_empty())
         raise InputError(f"{empty}: found no scored reply, so there is nothing to compare.")
@@ -203,21 +192,16 @@ def _check(found: Sequence[Side], own: Mapping[str, pl.DataFrame]) -> None:
     ]
     why = "; ".join(said[:_SHOWN_DIFFERENCES]) or _unlike(found)
     raise InputError(
-        f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs that ask "
-        "the same questions can be compared; give them the same seeds, levels, languages and data."
+        f"the runs {', '.join(run.name for run in found)} have no question in common: {why}. Only runs "
+        "with the same questions can be compared: with the same seeds, levels, languages and data."
     )
 
 
 def _unlike(found: Sequence[Side]) -> str:
-    """Return why questions are not the same, with a first question of each side."""
+    """Return why questions are not the same."""
     if any(side.run for side in found):
-        return "their data or families are of other versions"
-    old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in found[:2])
-    if same := [one for one in old if one in new]:
-        told = f"such as {same[0]}: {shorten(old[same[0]])!r} and {shorten(new[same[0]])!r}"
-        return f"{len(same)} ids are the same, but each has another text ({told})"
-    first = [f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found]
-    return f"neither an id nor a text is the same ({'; '.join(first)})"
+        return "the versions of their data or families differ"
+    return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found)
 
 
 def shorten(value: Any, longest: int = 80) -> str:

@@ -1,8 +1,6 @@
 """The common form of a side of a comparison: a finished run of ours, or another tool's file."""
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,25 +8,13 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import Suite
-from metrics.analysis.baseline import Provenance, SuiteRules
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.stated import NAME as STATED
 from metrics.stats.intervals import MIN_CLUSTERS
 from prompts.phrases import phrase
-from tasks.exchange.reading import read, read_through
-from tasks.exchange.records import Log, Recorded, name_of
-from tasks.exchange.tables import (
-    UNNAMED,
-    LogTables,
-    Row,
-    Scales,
-    Texts,
-    differing,
-    judges_of,
-    shared_ids,
-    slimmed,
-    tabulate,
-)
+from tasks.exchange.reading import read
+from tasks.exchange.records import name_of
+from tasks.exchange.tables import UNNAMED, LogFrames, LogTables, Scales, differing, framed, shared_ids, tabulate
 from tasks.store.runs import MANIFEST, FinishedRun, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
@@ -48,7 +34,7 @@ class FileForm:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat and what `said` reads.
+    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat, text and error.
 
     `score` are the compared metrics, by suite, the main one first. `stated` is what a file states of versions,
     options and prompts, `verified` its own scores beside ours; `run` is our run, None for a file.
@@ -66,31 +52,6 @@ class Side:
     remarks: tuple[str, ...] = ()
     run: FinishedRun | None = None
     verified: tuple[StatedScore, ...] = ()
-    texts: Texts | None = None
-
-    def said(self, replies: pl.DataFrame) -> pl.DataFrame:
-        """Return rows of `replies` with their `text`, and for files with what was `asked` and `expected`.
-
-        These texts are complete, while the items of files are truncated.
-        """
-        if self.texts is None:
-            return replies.with_columns(asked=pl.lit(None, pl.String), expected=pl.lit(None, pl.String))
-        found = pl.DataFrame(
-            [self.texts.read(at) for at in replies["at"]],
-            schema=dict.fromkeys(("asked", "expected", "text"), pl.String()),
-            orient="row",
-        )
-        return replies.drop("at").hstack(found)
-
-    @property
-    def provenance(self) -> Provenance:
-        """The facts that give the numbers their meaning, as far as stated."""
-        if self.run:
-            from tasks.compare.provenance import provenance_of
-
-            return provenance_of(self.run.manifest)
-        rules = {suite: SuiteRules(metrics) for suite, metrics in self.score.items()}
-        return Provenance(suites=rules, tested=dict(self.stated))
 
 
 def is_run(named: str, runs: Path) -> bool:
@@ -99,19 +60,6 @@ def is_run(named: str, runs: Path) -> bool:
     return (path / MANIFEST).is_file() or not path.exists() or (runs / named / MANIFEST).is_file()
 
 
-@contextmanager
-def _no_cycles() -> Iterator[None]:
-    """Suspend garbage collection: rows have no cycles, and scanning them all takes time."""
-    there = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if there:
-            gc.enable()
-
-
-@_no_cycles()
 def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
     """Read the sides of a comparison, in order.
 
@@ -123,43 +71,36 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
         read(Path(files[0]))  # raises that the file does not exist
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
-    kept = {n: Texts() for n, one in enumerate(named) if one not in found}
-    logs = {n: _read(Path(named[n]), texts, form) for n, texts in kept.items()}
+    logs = {n: _read(Path(one), form) for n, one in enumerate(named) if one not in found}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
-    there = dict.fromkeys(metric for log in logs.values() for metric in log.metrics) if form.scales else {}
+    there = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
     if unknown := {*form.scales} - there.keys():
         listed = ", ".join(there) or "none"
         raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {listed}.")
-    ids = shared_ids([*logs.values()], known)
-    by_id = any(all(row.words is None for row in log.rows) for log in logs.values())
+    ids = shared_ids(logs.values(), known)
+    by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
     labels = _labels(named)
     verified = name_of(form.verify) if form.verify else ""
     apart = {verified, *differing(logs.values())}
 
-    def table(n: int) -> Side:
-        log = logs.pop(n)  # its rows are no longer needed
+    def side(n: int, log: LogFrames) -> Side:
         try:
             tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return replace(_side_of_log(labels[n], log, tables, verified), texts=kept[n])
+        return _side_of_log(labels[n], log, tables, verified)
 
-    whole = [table(n) if n in logs else found[one] for n, one in enumerate(named)]
-    return _aligned(_expecting(whole)) if len(found) < len(whole) else whole
+    whole = [side(n, logs[n]) if n in logs else found[one] for n, one in enumerate(named)]
+    return _aligned(_expecting(whole)) if logs else whole
 
 
-def _read(path: Path, texts: Texts, form: FileForm) -> Log[Row]:
-    from tasks.exchange.verifying import verifier
+def _read(path: Path, form: FileForm) -> LogFrames:
+    log = read(path, form.columns)
+    if form.verify:
+        from tasks.exchange.verifying import verified
 
-    again = verifier(form.verify) if form.verify else list
-
-    def through(rows: list[Recorded]) -> Iterator[Row]:
-        return slimmed(again(rows), texts)
-
-    log = read_through(path, through, form.columns)
-    if form.verify and name_of(form.verify) not in log.metrics:
-        raise InputError(f"--verify {form.verify}: no row has a reply and what is expected, as it needs them.")
-    return log
+        log = verified(log, form.verify)
+    return framed(log)
 
 
 def _labels(named: Sequence[str]) -> list[str]:
@@ -185,7 +126,7 @@ def _side_of(run: FinishedRun, root: str) -> Side:
     )
 
 
-def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Side:
+def _side_of_log(name: str, log: LogFrames, tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
     main, verified = tables.metrics[0], ()
     if verify and verify != main:  # the tool's main score is compared with ours
@@ -199,7 +140,7 @@ def _side_of_log(name: str, log: Log[Row], tables: LogTables, verify: str) -> Si
         tables.replies,
         dict.fromkeys(suites, tables.metrics),
         stated=log.facts,
-        judged=judges_of(log),
+        judged=log.judges(),
         kinds=tables.kinds,
         remarks=tables.remarks,
         verified=verified,

@@ -2,13 +2,13 @@
 
 An adapter has the tool's name `TOOL`. A reader has `fits(source)` and `read(source)`, which yields rows
 (`Recorded`), remarks (texts) and what the file states of itself (mappings); one with `ANY` reads what no other
-recognises. A writer has the format's name `FORM` and describes its files in `WRITES`, both plain texts; its
-`write(evaluations, folder, run=…)`, called once for a run, returns the files.
+recognises. A writer has the format's name `FORM` and describes its files in `WRITES`, each a text in a line of its
+own; its `write(evaluations, folder, run=…)`, called once for a run, returns the files.
 """
 
-import ast
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -16,6 +16,8 @@ from types import ModuleType
 
 from data.errors import InputError
 from tasks.exchange import adapters
+
+_CONSTANT = re.compile(r'^(FORM|WRITES) = "(.+)"$', re.MULTILINE)
 
 
 @cache
@@ -37,22 +39,13 @@ def writer(form: str) -> ModuleType:
         InputError: it does not exist.
     """
     if form not in forms():
-        raise InputError(f"--form {form}: there is no such form; expected one of {', '.join(forms())}.")
+        raise InputError(f"--form {form}: unknown form; expected one of {', '.join(forms())}.")
     return next(one for one in found() if form == getattr(one, "FORM", ""))
 
 
 def forms() -> Mapping[str, str]:
     """Return the description of each writable format; for a command's help, which imports no adapter."""
     there = (path for folder in adapters.__path__ for path in Path(folder).glob("*.py"))
-    written: dict[str, str] = {}
-    for path in sorted(there, key=lambda path: path.name):
-        source, told = path.read_text(encoding="utf-8"), dict[str, str]()
-        # The constants of a module, of `A = "a"` and of `A, B = "a", "b"`.
-        for node in ast.parse(source).body if "WRITES" in source else ():
-            if isinstance(node, ast.Assign):
-                names, values = (getattr(one, "elts", [one]) for one in (node.targets[0], node.value))
-                pairs = zip(names, values, strict=False)
-                told |= {ast.unparse(name): str(one.value) for name, one in pairs if isinstance(one, ast.Constant)}
-        if "WRITES" in told:
-            written[told["FORM"]] = told["WRITES"]
-    return written
+    sources = (path.read_text(encoding="utf-8") for path in sorted(there, key=lambda path: path.name))
+    written = (dict(_CONSTANT.findall(source)) for source in sources)
+    return {one["FORM"]: one["WRITES"] for one in written if "WRITES" in one}

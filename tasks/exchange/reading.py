@@ -1,84 +1,65 @@
 """Read any supported tool's file in the canonical form; the format is detected by content."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from data.characters import storable
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.discovery import readers
-from tasks.exchange.records import Log, Recorded, Row
+from tasks.exchange.records import Log, Recorded
 from tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
-"""Maximum rows named individually if part of them cannot be carried over."""
-_BATCH = 1_000
+"""Maximum rows named in a remark."""
 
 
-def read(path: Path, columns: Mapping[str, str] | None = None) -> Log[Recorded]:
+def read(path: Path, columns: Mapping[str, str] | None = None) -> Log:
     """Read a file of another tool, or a folder of such files.
 
     `columns` are our names for the columns of a table (`question`, `score`, …). Lone surrogates, which our files
-    cannot hold, are read as U+FFFD, and each such row is named in the remarks.
+    cannot hold, are read as U+FFFD, with a remark.
 
     Raises:
         InputError: the file is missing, too large, of no known tool or of two, or without a score or reply.
     """
-    return read_through(path, list, columns)
+    return _folder(path, columns) if path.is_dir() else _file(open_source(path, columns))
 
 
-def read_through(
-    path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None = None
-) -> Log[Row]:
-    """Like `read`, but apply `through` to portions of rows and keep its results: files may be large."""
-    return _folder(path, through, columns) if path.is_dir() else _file(open_source(path, columns), through)
-
-
-def _file(source: Source, through: Callable[[list[Recorded]], Iterable[Row]]) -> Log[Row]:
+def _file(source: Source) -> Log:
     adapter, source = _reader(source)
     facts: dict[str, str] = {}
     remarks: list[str] = []
-    told: list[str] = []
-
-    def recorded() -> Iterator[Recorded]:
-        number = 0
-        try:
-            for one in adapter.read(source):
-                if isinstance(one, Recorded):
-                    number += 1
-                    kept, changed = _storable(one)
-                    if changed:
-                        told.append(f"Row {number}: half of a surrogate pair in its {changed}; read as U+FFFD.")
-                    yield kept
-                elif isinstance(one, str):
-                    remarks.append(one)
-                else:
-                    facts.update(one)
-        except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
-            raise InputError(
-                f"it has the form of {adapter.TOOL}, but a part of it is of another kind ({type(error).__name__}: "
-                f"{error}); expected the file as that tool wrote it."
-            ) from error
-
-    rows: list[Row] = []
-    found = recorded()
+    rows: list[Recorded] = []
+    halved: list[int] = []
     try:
-        while batch := [*islice(found, _BATCH)]:
-            rows += through(batch)
-    except InputError as error:
+        for one in adapter.read(source):
+            if isinstance(one, Recorded):
+                rows.append(_storable(one))
+                if not (one.id or one.question.strip()):
+                    raise InputError(f"{source.path}, row {len(rows)}: found neither a question nor an id.")
+                if rows[-1] is not one:
+                    halved.append(len(rows))
+            elif isinstance(one, str):
+                remarks.append(one)
+            else:
+                facts.update(one)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise InputError(
-            str(error) if str(source.path.name) in str(error) else f"{source.path}: {error}"
+            f"{source.path}: it looks like a file of {adapter.TOOL}, but part of it cannot be read "
+            f"({type(error).__name__}: {error}); expected the file as that tool wrote it."
         ) from error
     if not rows:
         raise InputError(
-            f"{source.path}: it is of {adapter.TOOL}, but holds aggregates alone at most, which have nothing to "
-            "pair; expected a row for each reply."
+            f"{source.path}: a file of {adapter.TOOL} without a row for each reply: found at most aggregates "
+            "alone, which have nothing to pair."
         )
-    more = [f"{len(told) - NAMED} more rows of the same kind."] if len(told) > NAMED else []
-    return Log(adapter.TOOL, tuple(rows), facts, (*remarks, *told[:NAMED], *more))
+    if halved:
+        listed = ", ".join(map(str, halved[:NAMED])) + (", …" if len(halved) > NAMED else "")
+        remarks.append(f"Half of a surrogate pair is read as U+FFFD in {plural(len(halved), 'row')}: {listed}.")
+    return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks))
 
 
 def _reader(source: Source) -> tuple[ModuleType, Source]:
@@ -91,23 +72,21 @@ def _reader(source: Source) -> tuple[ModuleType, Source]:
     able = [one for one in named if not source.columns and one.fits(source)]
     if len(able) > 1:
         raise InputError(
-            f"{source.path}: it may be of {' or of '.join(one.TOOL for one in able)}; expected one of them. Name "
+            f"{source.path}: it looks like a file of {' and of '.join(one.TOOL for one in able)}. Name "
             "its columns: --columns question=…,score=…"
         )
     if found := able or [one for one in others if source.columns or one.fits(source)]:
         return found[0], source
     if not source.head:
-        raise InputError(f"{source.path}: it is empty: found no row, expected one for each reply.")
+        raise InputError(f"{source.path}: the file is empty; expected a row for each reply.")
     raise InputError(
-        f"{source.path}: it is no log of {', '.join(one.TOOL for one in named)}; found the keys "
-        f"{', '.join(map(str, source.head))}. Say which are which: --columns question=…,score=… "
+        f"{source.path}: not a file of {', '.join(one.TOOL for one in named)}; found the keys "
+        f"{', '.join(map(str, source.head))}. If it is a table, name its columns: --columns question=…,score=… "
         "(also response, answer, id, model, suite, template)."
     )
 
 
-def _folder(
-    path: Path, through: Callable[[list[Recorded]], Iterable[Row]], columns: Mapping[str, str] | None
-) -> Log[Row]:
+def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     """Join the files of a folder that are of a known tool: its parts, which have no question in common.
 
     Of two about the same questions, the later by name is kept.
@@ -118,21 +97,21 @@ def _folder(
     logs, wrong = [], []
     for file in listed:
         try:
-            logs.append((file, _file(open_source(file, columns), through)))
+            logs.append((file, _file(open_source(file, columns))))
         except InputError as error:
             wrong.append(str(error))
     if not logs:
         raise InputError(wrong[0])
-    rows: dict[tuple[str, str], list[Row]] = {}
+    rows: dict[tuple[str, str], list[Recorded]] = {}
     remarks = [remark for _, log in logs for remark in log.remarks]
     for file, log in logs:
-        parts: dict[tuple[str, str], list[Row]] = {}
+        parts: dict[tuple[str, str], list[Recorded]] = {}
         for row in log.rows:
             parts.setdefault((row.suite, row.target), []).append(row)
         for key, own in parts.items():
             asked = {row.asked for row in own}
             if any(row.asked in asked for row in rows.get(key, ())):
-                remarks.append(f"{path}: of several files about {' '.join(key).strip()}, {file.name} is read.")
+                remarks.append(f"{path}: several files cover {' '.join(key).strip()}; {file.name} is used.")
                 rows[key] = own
             else:  # a part, such as a page, of what another file began
                 rows[key] = [*rows.get(key, ()), *own]
@@ -141,8 +120,8 @@ def _folder(
     return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)))
 
 
-def _storable(row: Recorded) -> tuple[Recorded, str]:
-    """Return a row with texts valid in UTF-8, and what was changed for that."""
+def _storable(row: Recorded) -> Recorded:
+    """Return a row with texts valid in UTF-8; the same row if they all are."""
 
     def whole(value: Any) -> Any:
         if isinstance(value, str):
@@ -156,6 +135,5 @@ def _storable(row: Recorded) -> tuple[Recorded, str]:
         texts = (row.question, row.response or "", row.id, row.suite, row.target, row.template, row.error)
         "".join((*texts, *answer, *row.choices, *row.contexts, *row.scores)).encode()
     except UnicodeEncodeError:
-        kept = Recorded(*map(whole, row))
-        return kept, ", ".join(name for name, old, new in zip(row._fields, row, kept, strict=True) if old != new)
-    return row, ""
+        return Recorded(*map(whole, row))
+    return row

@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from data.characters import storable
 from data.records import Status
 from metrics.stats.missing import UNSTATED
 
@@ -63,19 +64,15 @@ Found = Recorded | str | Mapping[str, str]
 """What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself."""
 
 
-Row = TypeVar("Row", bound=Any)
-"""A recorded reply, with or without its texts: it has at least `suite`, `target`, `asked` and `scores`."""
-
-
 @dataclass(frozen=True, slots=True)
-class Log(Generic[Row]):
+class Log:
     """The content of one file. `facts` are what it states of versions, options and prompts, by the field's names.
 
     `remarks` say what could not be carried over.
     """
 
     tool: str
-    rows: tuple[Row, ...]
+    rows: tuple[Recorded, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -117,18 +114,10 @@ def stated(value: object, *, judge: str = "", reason: object = "", error: object
         status: Status = "model_error" if error else "judge_failed"
         reason = error or reason or none
     elif not judge:
-        return _PLAIN.get(found) or Stated(found)
+        return Stated(found)
     else:
         status = "scored"
-    return Stated(found, status, *(_whole(text_of(one)[:200]) for one in (judge, reason)))
-
-
-_PLAIN = {value: Stated(value) for value in (0.0, 1.0)}
-"""Shared objects: there may be many rows."""
-
-
-def _whole(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
+    return Stated(found, status, *(storable(text_of(one)[:200]) for one in (judge, reason)))
 
 
 def share(value: object) -> float | None:
@@ -198,7 +187,7 @@ def expected(value: object) -> str | list[str]:
 def stated_facts(**facts: object) -> dict[str, str]:
     """Return the facts that a file states, without missing ones."""
     return {
-        _whole(name.replace("_", " ")): _whole(str(value))
+        storable(name.replace("_", " ")): storable(str(value))
         for name, value in facts.items()
         if value not in (None, "", {}, [])
     }

@@ -3,8 +3,6 @@
 import csv
 import gzip
 import json
-import marshal
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,63 +19,6 @@ LARGEST = 512 << 20
 """Bytes of a file, unpacked: the text of a JSON document is kept in memory."""
 FORMS = (".eval", ".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 _CHUNK = 1 << 20
-_FEW = 1_000  # elements of a list that may all be objects at once
-_BLANK = re.compile(r"[ \t\n\r]*")
-_SCAN = json.JSONDecoder().raw_decode
-
-
-class Packed(list[bytes]):
-    """A list whose elements are marshalled until accessed: as objects they take five times the memory."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return map(marshal.loads, super().__iter__())
-
-    def __getitem__(self, n: Any) -> Any:
-        return marshal.loads(super().__getitem__(n))  # noqa: S302 - what was packed below
-
-
-def _parsed(text: str) -> Any:
-    """Parse JSON; the elements of its top-level lists stay marshalled."""
-    value, end = _value(text, _after(text, 0), 2)
-    if end < len(text):
-        raise json.JSONDecodeError("Extra data", text, end)
-    return value
-
-
-def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    """Return (value, next position) at a position; lists at that depth stay marshalled."""
-    opening = text[at : at + 1]
-    if opening != "[" and not (opening == "{" and depth):
-        value, end = _SCAN(text, at)
-        return value, _after(text, end)
-    closing = "]" if opening == "[" else "}"
-    found, named, at = Packed(), dict[str, Any](), _after(text, at + 1)
-    while text[at : at + 1] != closing:
-        if found or named:
-            at = _after(text, _mark(text, at, ","))
-        if opening == "[":
-            one, end = _SCAN(text, at)
-            found.append(marshal.dumps(one))
-            at = _after(text, end)
-        else:
-            _mark(text, at, '"')
-            name, end = _SCAN(text, at)
-            end = _mark(text, _after(text, end), ":")
-            named[name], at = _value(text, _after(text, end), depth - 1)
-    listed = found if len(found) > _FEW else [*found]
-    return listed if opening == "[" else named, _after(text, at + 1)
-
-
-def _after(text: str, at: int) -> int:
-    """Return the position of the next non-whitespace character."""
-    blank = _BLANK.match(text, at)
-    return blank.end() if blank else at
-
-
-def _mark(text: str, at: int, mark: str) -> int:
-    if text[at : at + 1] != mark:
-        raise json.JSONDecodeError(f"Expecting {mark}", text, at)
-    return at + 1
 
 
 @dataclass(frozen=True)
@@ -93,7 +34,7 @@ class Source:
         if self.path.suffix.lower() != ".json":
             return None
         try:
-            return _parsed(self.path.read_bytes().decode("utf-8-sig"))
+            return json.loads(self.path.read_bytes())
         except RecursionError as error:
             raise InputError(f"{self.path}: cannot be read as JSON (nested too deeply).") from error
         except (OSError, ValueError) as error:
@@ -164,6 +105,6 @@ def refuse_large(path: Path, size: int) -> None:
     if size > LARGEST:
         held = f"more than {LARGEST / 1e6:,.0f}" if path.suffix.lower() == ".gz" else f"{size / 1e6:,.0f}"
         raise InputError(
-            f"{path}: it holds {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB, since it "
-            "is read whole. Write fewer samples to a log, or several logs."
+            f"{path}: found {held} MB unpacked, expected at most {LARGEST / 1e6:,.0f} MB. Write fewer "
+            "samples to a log, or several logs."
         )

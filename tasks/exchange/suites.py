@@ -66,7 +66,7 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
     remarks = [*log.remarks]
     tasks = list(dict.fromkeys(row.suite for row in log.rows))
     if task and task not in tasks:
-        raise InputError(f"{path}: found no evaluation {task!r}; there are: {', '.join(tasks)}.")
+        raise InputError(f"{path}: found no evaluation {task!r}; expected one of {', '.join(tasks)}.")
     chosen = task or next(iter(tasks), "")
     own = [row for row in log.rows if row.suite == chosen]
     models = list(dict.fromkeys(row.target for row in own))
@@ -74,30 +74,36 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
         raise InputError(f"{path}: found {len(models)} models ({', '.join(models)}), expected one; split the file.")
     rows = tuple(row for row in own if row.response is not None and not row.error)
     if not rows:
-        raise InputError(f"{path}: found no generated reply in {len(own)} samples; nothing can be verified here.")
+        raise InputError(
+            f"{path}: none of its {len(own)} samples has a generated reply, so there is nothing to verify."
+        )
     if len(tasks) > 1:
-        remarks.append(f"Only {chosen!r} is read; the file holds {len(tasks)} evaluations (--task names one).")
+        remarks.append(
+            f"Only {chosen!r} is read, of {len(tasks)} evaluations in the file; choose another with --task."
+        )
     if failed := sum(bool(row.error) for row in own):
-        remarks.append(f"{plural(failed, 'reply')} ended in an error of the tool: left out.")
+        remarks.append(f"{plural(failed, 'reply')} failed with an error in the tool; left out.")
     if silent := len(own) - len(rows) - failed:
-        remarks.append(f"{plural(silent, 'sample')} without generated text: left out.")
+        remarks.append(f"{plural(silent, 'sample')} without generated text; left out.")
     if any(row.repeat for row in rows):
-        remarks.append("Each repeat of a question is an item of its own.")
+        remarks.append("Each repeat of a question becomes a separate item.")
     return Replay(
         log.tool, chosen or path.stem, models[0], _stated(path, log, metric, remarks), rows, tuple(remarks)
     )
 
 
-def _stated(path: Path, log: Log[Recorded], wanted: str, remarks: list[str]) -> str:
+def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
     """Return the score to compare with ours: the one `wanted`, else the first that lies in [0, 1]."""
     known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
     strange = {name for name, value in known if share(value) is None}
     able = [name for name in log.metrics if name not in strange]
     if wanted and wanted not in able:
         there = ", ".join(able) or "none"
-        raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; there are: {there}.")
+        raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; expected one of {there}.")
     if len(able) > 1 and not wanted:
-        remarks.append(f"The log holds several scores ({', '.join(able)}); the first is read (--stated names one).")
+        remarks.append(
+            f"The log has several scores ({', '.join(able)}); the first is used. Choose another with --stated."
+        )
     return wanted or next(iter(able), "")
 
 
@@ -116,7 +122,7 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
         InputError: the folder already has such files, or cannot be written.
     """
     if there := next((name for name in (ROWS, RUN) if (folder / name).exists()), ""):
-        raise InputError(f"{folder / there} is there already; give another folder with --to.")
+        raise InputError(f"{folder / there} already exists; choose another folder with --to.")
     chosen = metric or fitting(log)
     name = "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "_" for c in log.task).lstrip("_.-")
     stated: dict[str, Any] = {"stated": {}} if log.accuracy is not None else {}
@@ -133,7 +139,7 @@ def write(log: Replay, folder: Path, *, metric: str = "", language: str = "en") 
         folder.mkdir(parents=True, exist_ok=True)
         lines = (json.dumps(log.as_row(n), ensure_ascii=False) + "\n" for n in range(len(log.rows)))
         (folder / ROWS).write_text("".join(lines), encoding="utf-8")
-        heading = f"# Read from a log of {log.tool}; rows.jsonl holds its {len(log.rows)} replies.\n"
+        heading = f"# Read from a log of {log.tool}; rows.jsonl has its {len(log.rows)} replies.\n"
         text = yaml.safe_dump({"suites": [suite]}, allow_unicode=True, sort_keys=False, width=110)
         (folder / RUN).write_text(heading + text, encoding="utf-8")
     except OSError as error:

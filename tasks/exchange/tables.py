@@ -3,13 +3,9 @@
 Source: SPEC 15, 18.
 """
 
-import marshal
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from tempfile import SpooledTemporaryFile
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -18,24 +14,55 @@ from data.errors import InputError
 from data.questions import identify, identify_text
 from data.records import Item
 from data.tables import ITEMS, SCORES
-from tasks.exchange.records import UNREAD, Log, Recorded, Stated
+from tasks.exchange.records import UNREAD, Log, Recorded
 
 UNNAMED = "results"
 """The suite of files that name none."""
-_BEGINNING = 300
-"""Characters kept of questions and expected answers; the full texts are read when they are shown."""
 _SHOWN = 60
-_KEY = {name: SCORES.columns[name] for name in ("item_id", "model", "repeat")}
+_S = pl.String()
+_ROWS = {
+    "id": _S, "suite": _S, "model": _S, "repeat": pl.Int64(), "template": _S, "cut": pl.Boolean(), "error": _S,
+    "prompt": _S, "answer": _S, "text": _S, "words": _S, "text_digest": _S, "answer_digest": _S,
+}  # fmt: skip
+_STATED = {"row": pl.UInt32(), "metric": _S, "value": pl.Float64(), "status": _S, "judge": _S, "reason": _S}
 Scales = Mapping[str, tuple[float, float]]
 """The minimum and maximum of metrics whose values lie outside 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
-class LogTables:
-    """A log's tables; `replies` has item_id, model, repeat, error, and `at`, the position of its texts.
+class LogFrames:
+    """A log's recorded replies (`rows`), and the scores stated of them (`stated`), by the number of the row.
 
-    `metrics` are those of `scores`, in order. `kinds` maps each metric to `yes_no`, `share` or `rating` (of a
-    declared scale).
+    In `rows`, `words` is the digest of the question's text, null if only its id is known; `text_digest` also covers
+    options and contexts.
+    """
+
+    rows: pl.DataFrame
+    stated: pl.DataFrame
+    facts: Mapping[str, str]
+    remarks: tuple[str, ...]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The scores that any reply has, the main one first."""
+        return self.stated["metric"].unique(maintain_order=True).to_list()
+
+    def values(self) -> dict[str, pl.DataFrame]:
+        """Return each metric's values with the numbers of their rows, missing ones left out."""
+        valued = self.stated.drop_nulls("value")
+        return {name: valued.filter(metric=name).select("row", "value") for name in self.metrics}
+
+    def judges(self) -> dict[str, str]:
+        """Return the judges' names by the metrics that they scored."""
+        judged = self.stated.filter(pl.col("judge") != "").group_by("metric", maintain_order=True)
+        return dict(judged.agg(pl.col("judge").unique(maintain_order=True).str.join(", ")).iter_rows())
+
+
+@dataclass(frozen=True, slots=True)
+class LogTables:
+    """A log's tables, as those of a run; `metrics` are those of `scores`, in order.
+
+    `kinds` maps each metric to `yes_no`, `share` or `rating` (of a declared scale).
     """
 
     items: pl.DataFrame
@@ -46,131 +73,76 @@ class LogTables:
     remarks: tuple[str, ...]
 
 
-class Row(NamedTuple):
-    """A recorded reply without its texts, which are at `at`: there may be hundreds of thousands.
-
-    `prompt` and `answer` are their beginnings, `words` distinguishes the question from others of its id, None
-    without a text; the digests are those of the question and of the expected answer.
-    """
-
-    id: str
-    suite: str
-    target: str
-    repeat: int
-    template: str
-    cut: bool
-    error: str
-    scores: Mapping[str, Stated]
-    words: str | None
-    text_digest: str
-    answer_digest: str
-    prompt: str
-    answer: str
-    at: int
-
-    @property
-    def asked(self) -> tuple[str, str]:
-        """The question's id and text."""
-        return self.id, self.words or ""
+def framed(log: Log) -> LogFrames:
+    """Return a log's replies and scores as frames."""
+    stated = [
+        (n, name, one.value, one.status, one.judge, one.reason)
+        for n, row in enumerate(log.rows)
+        for name, one in row.scores.items()
+    ]
+    return LogFrames(_frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks)
 
 
-class Texts:
-    """Each row's question, answer and response, in a temporary unnamed file: they may be gigabytes."""
-
-    def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=8 << 20)  # noqa: SIM115 - it lives as long as its texts
-        self._end = 0
-
-    def keep(self, *texts: str | None) -> int:
-        """Store a row's texts, and return their position.
-
-        Raises:
-            InputError: the disk is full.
-        """
-        whole = marshal.dumps(texts)
-        try:
-            self._file.write(whole)
-        except OSError as error:
-            raise InputError(
-                f"the texts of a file cannot be kept in the temporary folder ({error.strerror}); name another by "
-                "TMPDIR."
-            ) from error
-        at, self._end = self._end, self._end + len(whole)
-        return at
-
-    def read(self, at: int) -> list[str | None]:
-        """Return the question, answer and response of a row; None for a response that was never written."""
-        self._file.seek(at)
-        return [*marshal.load(self._file)]  # noqa: S302 - of what was written above
+def _frame(rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
 
 
-def slimmed(rows: Iterable[Recorded], texts: Texts) -> Iterator[Row]:
-    """Yield rows without their texts, which are stored in `texts`.
-
-    Raises:
-        InputError: a row names no question.
-    """
-    for row in rows:
-        blank = not row.question or row.question.isspace()
-        if blank and not row.id:
-            raise InputError("a row names no question: found neither a text nor an id, expected one of them.")
-        asked = row.id if blank else row.question
-        answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
-        words, expected = identify_text(asked, answer)
-        text = words
-        if row.choices or row.contexts or (answer is not row.answer and len(row.answer) > 1):
-            facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
-            _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
-        yield Row(
-            row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.finish_reason == "length",
-            row.error, row.scores, None if blank else words, text, expected, asked[:_BEGINNING],
-            answer[:_BEGINNING], texts.keep(asked, answer, row.response),
-        )  # fmt: skip
+def _row(row: Recorded) -> tuple[Any, ...]:
+    """Return a row of `LogFrames.rows`."""
+    blank = not row.question.strip()
+    asked = row.id if blank else row.question
+    answer = row.answer if isinstance(row.answer, str) else "; ".join(row.answer)
+    words, expected = identify_text(asked, answer)
+    text = words
+    if row.choices or row.contexts or (isinstance(row.answer, list) and len(row.answer) > 1):
+        facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
+        _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
+    return (
+        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.finish_reason == "length",
+        row.error, asked, answer, row.response, None if blank else words, text, expected,
+    )  # fmt: skip
 
 
-def shared_ids(logs: Sequence[Log[Row]], known: Collection[str] = ()) -> set[str]:
+def shared_ids(logs: Iterable[LogFrames], known: Collection[str] = ()) -> set[str]:
     """Return the declared ids that name one question in at least two logs (or in `known`, those of runs).
 
     An id with several texts in one log names none, nor do row numbers if there are texts.
     """
-    seen = Counter(dict.fromkeys(known, 1))
+    seen, shared = {*known}, set[str]()
     for log in logs:
-        texts: dict[str, str | None] = {}
-        several = {row.id for row in log.rows if row.id and texts.setdefault(row.id, row.words) != row.words}
-        if not (_counting(texts) and all(row.id and row.words is not None for row in log.rows)):
-            seen.update(one for one in texts if one not in several)
-    return {one for one, n in seen.items() if n > 1}
+        texts = pl.col("words").n_unique()
+        declared = log.rows.filter(pl.col("id") != "").group_by("id", maintain_order=True).agg(texts)
+        whole = (log.rows["id"] != "").all() and not log.rows["words"].null_count()
+        if not (whole and _counting(declared["id"].to_list())):
+            own = {*declared.filter(pl.col("words") == 1)["id"]}
+            shared |= seen & own
+            seen |= own
+    return shared
 
 
-def _counting(ids: Collection[str]) -> bool:
+def _counting(ids: Sequence[str]) -> bool:
     """Return whether ids only count rows, from 0 or 1 on."""
     return any(all(one == str(n) for n, one in enumerate(ids, first)) for first in (0, 1))
 
 
-def _refuse_twofold(log: Log[Row], *, by_id: bool) -> None:
+def _refuse_twofold(rows: pl.DataFrame, *, by_id: bool) -> None:
     """Reject ids with several texts in one suite; row numbers need not be ids if there are texts."""
-    texts: dict[tuple[str, str, str], Row] = {}
-    twice: dict[str, tuple[str, str]] = {}
-    for row in log.rows:
-        first = texts.setdefault((row.suite, row.target, row.id), row)
-        if row.id and first.words != row.words:
-            twice[row.id] = first.prompt, row.prompt
-    if twice and (by_id or not _counting({row.id: None for row in log.rows})):
-        (one, (text, other)), n = next(iter(twice.items())), len(twice)
+    named = rows.filter(pl.col("id") != "").with_columns(
+        pl.col("words", "prompt").first().over("suite", "model", "id").name.prefix("first_")
+    )
+    twice = named.filter(pl.col("words").ne_missing(pl.col("first_words")))
+    if twice.height and (by_id or not _counting(rows["id"].unique(maintain_order=True).to_list())):
+        one, text, other = twice.select("id", "first_prompt", "prompt").row(0)
         raise InputError(
-            f"found {n} ids with several texts in one suite, such as {one!r} for {text[:_SHOWN]!r} and for "
-            f"{other[:_SHOWN]!r}; expected one text for each id. Correct them, or name a table's column of "
-            "suites: --columns suite=…"
+            f"found {twice['id'].n_unique()} ids with more than one text in a suite, such as {one!r} for "
+            f"{text[:_SHOWN]!r} and for {other[:_SHOWN]!r}; expected one text for each id. Correct them, or name "
+            "the column of suites: --columns suite=…"
         )
 
 
 def tabulate(
-    log: Log[Row],
-    *,
-    ids: Collection[str] = (),
-    by_id: bool = False,
-    scales: Scales | None = None,
-    apart: Collection[str] = (),
+    log: LogFrames, *, ids: Collection[str], by_id: bool, scales: Scales, apart: Collection[str]
 ) -> LogTables:
     """Return a log's tables.
 
@@ -180,107 +152,99 @@ def tabulate(
     Raises:
         InputError: no score lies in [0, 1], or an id names two texts.
     """
-    _refuse_twofold(log, by_id=by_id)
-    kept, kinds, remarks = _scaled(log, scales or {}, apart)
-    items: dict[str, tuple[str, ...]] = {}
-    scores: list[tuple[Any, ...]] = []
-    replies: list[tuple[Any, ...]] = []
-    turns = Counter[tuple[str, str]]()
+    _refuse_twofold(log.rows, by_id=by_id)
+    kept, kinds, remarks = _scaled(log, scales, apart)
     # Rows without a known order count in the file's order.
-    for row in sorted(log.rows, key=attrgetter("repeat")):
-        text, expected = row.text_digest, row.answer_digest
-        if by_id and row.id and row.words is not None:
-            text, _ = identify_text(row.id, "")
-        named = row.id if row.id in ids else text
-        item_id = content_id("recorded", row.suite, named, text, expected)
-        items.setdefault(item_id, (item_id, row.suite, row.template, row.prompt, row.answer, named, text, expected))
-        turn = turns[item_id, row.target]
-        turns[item_id, row.target] += 1
-        key = (item_id, row.target, turn)
-        replies.append((*key, row.at, row.error or None))
-        scores += ((*key, name, *_cell(row, one, kept[name])) for name, one in row.scores.items() if name in kept)
-    said = _frame(replies, {**_KEY, "at": pl.Int64(), "error": pl.String()})
-    made = _frame(scores, {name: SCORES.columns[name] for name in (*_KEY, "metric", "value", "status", "reason")})
-    made = made.with_columns(version=pl.lit(0, SCORES.columns["version"]), details=pl.lit("{}"))
-    checked = SCORES.check(made.select([*SCORES.columns]))
-    return LogTables(_items(items), checked, said, tuple(kept), kinds, tuple(remarks))
-
-
-def _frame(rows: list[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Make a frame of rows, and release them: there may be many."""
-    columns = [*zip(*rows, strict=True)] or [()] * len(schema)
-    rows.clear()
-    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=dict(schema))
-
-
-def _items(rows: dict[str, tuple[str, ...]]) -> pl.DataFrame:
-    names = ("item_id", "suite", "template", "prompt", "answer", "question_id", "text_digest", "answer_digest")
+    rows = log.rows.with_row_index("row").sort("repeat", maintain_order=True)
+    if by_id:
+        digests = [
+            identify_text(one, "")[0] if one and words is not None else text
+            for one, words, text in rows.select("id", "words", "text_digest").iter_rows()
+        ]
+        rows = rows.with_columns(text_digest=pl.Series(digests, dtype=pl.String))
+    named = pl.when(pl.col("id").is_in([*ids])).then("id").otherwise("text_digest")
+    rows = rows.with_columns(question_id=named)
+    identity = rows.select("suite", "question_id", "text_digest", "answer_digest").iter_rows()
+    rows = rows.with_columns(
+        item_id=pl.Series([content_id("recorded", *one) for one in identity], dtype=pl.String),
+        error=pl.when(pl.col("error") != "").then("error"),
+    ).with_columns(repeat=pl.int_range(pl.len()).over("item_id", "model"))
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
-    nothing = {name: pl.lit(None, kind) for name, kind in ITEMS.columns.items() if name not in {*names, *blank}}
-    found = _frame([*rows.values()], {name: ITEMS.columns[name] for name in names})
-    return found.with_columns(**blank, **nothing).select([*ITEMS.columns])
+    nothing = {name: pl.lit(None, ITEMS.columns[name]) for name in ("version", "seed", "index")}
+    items = rows.unique("item_id", keep="first", maintain_order=True).with_columns(**blank, **nothing)
+    return LogTables(
+        items.select([*ITEMS.columns]),
+        _scores(rows, log.stated, kept),
+        rows.select("item_id", "model", "repeat", "text", "error"),
+        tuple(kept),
+        kinds,
+        tuple(remarks),
+    )
 
 
-def _cell(row: Row, one: Stated, scale: tuple[float, float]) -> tuple[float | None, str, str]:
-    """Return a score's value, status and reason; a cut reply that is not fully right is `truncated`."""
-    if one.value is None or row.error:
-        return None, "model_error" if row.error else one.status, one.reason or row.error[:200]
-    low, high = scale
-    value = min(max((one.value - low) / (high - low), 0.0), 1.0)
-    return value, "truncated" if row.cut and value < 1 else "scored", one.reason
+def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFrame:
+    """Return the scores table; a score of a truncated reply that is not fully right is `truncated`."""
+    ends = pl.DataFrame([(name, *scale) for name, scale in kept.items()], ["metric", "low", "high"], orient="row")
+    keys = rows.select("row", "item_id", "model", "repeat", "cut", "error")
+    found = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
+    failed, valued = pl.col("error").is_not_null(), pl.col("value").is_not_null()
+    scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1)
+    told = found.with_columns(
+        value=pl.when(~failed).then(scaled),
+        status=pl.when(failed)
+        .then(pl.lit("model_error"))
+        .when(valued & pl.col("cut") & (scaled < 1))
+        .then(pl.lit("truncated"))
+        .when(valued)
+        .then(pl.lit("scored"))
+        .otherwise("status"),
+        reason=pl.when(pl.col("reason") != "")
+        .then("reason")
+        .otherwise(pl.col("error").str.head(200).fill_null("")),
+        version=pl.lit(0, SCORES.columns["version"]),
+        details=pl.lit("{}"),
+    )
+    return SCORES.check(told.select([*SCORES.columns]))
 
 
-def _values(log: Log[Row]) -> dict[str, list[float | None]]:
-    return {
-        name: [row.scores[name].value if name in row.scores else None for row in log.rows] for name in log.metrics
-    }
-
-
-def differing(logs: Iterable[Log[Row]]) -> set[str]:
+def differing(logs: Iterable[LogFrames]) -> set[str]:
     """Return the metrics that equal an earlier one in every row in some logs, but not in others."""
     alike, apart = set[str](), set[str]()
     for log in logs:
-        values = [*_values(log).items()]
+        values = [*log.values().items()]
         for n, (name, own) in enumerate(values):
-            (alike if any(own == other for _, other in values[:n]) else apart).add(name)
+            (alike if any(own.equals(other) for _, other in values[:n]) else apart).add(name)
     return alike & apart
 
 
 def _scaled(
-    log: Log[Row], scales: Scales, apart: Collection[str]
+    log: LogFrames, scales: Scales, apart: Collection[str]
 ) -> tuple[dict[str, tuple[float, float]], dict[str, str], list[str]]:
     """Return the metrics with a scale, their scales and kinds; and why others are left out."""
-    values = _values(log)
+    values = log.values()
     kept: dict[str, tuple[float, float]] = {}
     kinds, remarks = {}, list(log.remarks)
     for name, own in values.items():
-        known = [one for one in own if one is not None]
+        known = own["value"].to_list()
         low, high = scales.get(name, (0.0, 1.0))
         least, most = min(known, default=low), max(known, default=high)
         if least < low or most > high:
-            what = f"{name}: found values from {least:g} to {most:g}, expected {low:g} to {high:g}; it is left out."
-            remarks.append(f"{what} Say the least and the most that it can be: --scale {name}={least:g}..{most:g}")
-        elif name not in apart and (same := next((other for other in kept if known and values[other] == own), "")):
-            remarks.append(f"{name} is the same as {same} in every row, so it is not compared beside it.")
+            remarks.append(
+                f"{name}: found values from {least:g} to {most:g}, expected {low:g} to {high:g}; left out. Give "
+                f"its minimum and maximum: --scale {name}={least:g}..{most:g}"
+            )
+        elif name not in apart and (same := next((one for one in kept if known and values[one].equals(own)), "")):
+            remarks.append(f"{name} is the same as {same} in every row, so it is not compared separately.")
         elif known or not kept:
             kept[name] = (low, high)
             plain = {*known} <= {low, high}
             kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
     if not kept:
-        failed = [row.error for row in log.rows if row.error]
-        why = f"{len(failed)} of {len(log.rows)} rows failed ({failed[0]}). " if failed else ""
+        failed = log.rows.filter(pl.col("error") != "")["error"]
+        why = f"{len(failed)} of {log.rows.height} rows failed ({failed[0]}). " if len(failed) else ""
         raise InputError(f"found no score in [0, 1]. {why}{' '.join(remarks)}".rstrip())
-    if not any(one is not None for name in kept for one in values[name]):
-        unread = next((one.reason for row in log.rows for one in row.scores.values() if UNREAD in one.reason), "")
-        if unread:
-            raise InputError(f"found {unread}; expected 0 to 1, true or false, pass or fail, C or I, yes or no.")
+    if not any(values[name].height for name in kept):
+        unread = log.stated.filter(pl.col("reason").str.contains(UNREAD, literal=True))["reason"]
+        if len(unread):
+            raise InputError(f"found {unread[0]}; expected 0 to 1, true or false, pass or fail, C or I, yes or no.")
     return kept, kinds, remarks
-
-
-def judges_of(log: Log[Row]) -> dict[str, str]:
-    """Return the judges' names by the metrics that they scored."""
-    given = ((metric, one.judge) for row in log.rows for metric, one in row.scores.items() if one.judge)
-    named: dict[str, dict[str, None]] = {}
-    for metric, judge in given:
-        named.setdefault(metric, {})[judge] = None
-    return {metric: ", ".join(judges) for metric, judges in named.items()}

@@ -1,22 +1,22 @@
 """Score recorded replies again by a metric of ours that needs no judge."""
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import replace
 
 from data.errors import InputError
 from data.options import options_of
 from data.plugins import metric, metrics
 from data.records import Found, Sample
 from data.truncation import CUT
-from tasks.exchange.records import Recorded, Stated, name_of
+from tasks.exchange.records import Log, Recorded, Stated, name_of
+from tasks.sandbox import run_programs
 
 
-def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
-    """Return a function that adds our score to rows, under `name_of(name)`.
+def verified(log: Log, name: str) -> Log:
+    """Return a log with our score of each reply beside the tool's own, under `name_of(name)`.
 
     Raises:
-        InputError: the metric does not exist, or needs a judge.
+        InputError: the metric does not exist, needs a judge, or applies to no row.
     """
     unit = metric(name)
     if unit.steps or unit.verifies or unit.opponent:
@@ -24,9 +24,11 @@ def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
             one for one, found in metrics().items() if not (found.steps or found.verifies or found.opponent)
         )
         raise InputError(
-            f"--verify {name}: it needs more than a reply and what is expected; expected one of {able}."
+            f"--verify {name}: it needs more than a reply and an expected answer; expected one of {able}."
         )
     options = options_of(unit, {})
+    samples = [*map(_sample, log.rows)]
+    found = run_programs(unit, samples, options)
 
     def scored(row: Recorded, sample: Sample | None, found: Found) -> Recorded:
         if sample is None or (score := unit.score(sample, found, options)).status == "not_applicable":
@@ -34,15 +36,10 @@ def verifier(name: str) -> Callable[[Sequence[Recorded]], list[Recorded]]:
         one = Stated(score.value, score.status if score.value is None else "scored", reason=score.reason)
         return row._replace(scores={**row.scores, name_of(unit.name): one})
 
-    def verified(rows: Sequence[Recorded]) -> list[Recorded]:
-        samples, found = [*map(_sample, rows)], [dict[str, Any]()] * len(rows)
-        if unit.programs is not None:
-            from tasks.sandbox import run_programs
-
-            found = run_programs(unit, samples, options)
-        return [*map(scored, rows, samples, found)]
-
-    return verified
+    again = replace(log, rows=tuple(map(scored, log.rows, samples, found)))
+    if name_of(unit.name) not in again.metrics:
+        raise InputError(f"--verify {name}: no row has both a reply and the expected answer that it needs.")
+    return again
 
 
 def _sample(row: Recorded) -> Sample | None:

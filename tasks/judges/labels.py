@@ -12,7 +12,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -33,7 +33,8 @@ from tasks.store.runs import FinishedRun, load, replies
 from tasks.store.tables import write_json
 
 By = Literal["random", "uncertainty"]
-KEY = ("suite", "model", "metric", "item_id", "repeat")
+GROUP = ("suite", "model", "metric")
+KEY = (*GROUP, "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
 _log = logging.getLogger("tasks.store.runs")
@@ -64,15 +65,15 @@ class Labelled:
     agreement: Agreement | None = None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GroupLabels:
     """The labels of one suite, model and metric; `drawn` replies were to be labelled.
 
     `labelled` has each reply's position among all that were judged, each labeller's label, and its probability.
     """
 
-    drawn: int = 0
-    labelled: list[tuple[int, list[float | None], float]] = field(default_factory=list)
+    drawn: int
+    labelled: Sequence[tuple[int, list[float | None], float]]
 
 
 def _together(details: str) -> float | None:
@@ -92,7 +93,7 @@ def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
     texts = replies(run, root).rename({"text": "response"}).drop("error")
     found = joined(load(run, "scores", "scores", root), items, texts)
     if found.is_empty():
-        raise InputError(f"run {run.name}: found no reply that a judge has scored; there is nothing to label.")
+        raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return found
 
 
@@ -182,37 +183,26 @@ def _chances(values: Any, n: int, by: By) -> Any:
 
 def _systematic(chances: Any, rng: Random) -> list[int]:
     """Draw positions with exactly these probabilities by systematic sampling in random order."""
-    order = list(range(len(chances)))
+    order = [*range(len(chances))]
     rng.shuffle(order)
-    start, passed, drawn = rng.random(), 0.0, []
-    for place in order:
-        before, passed = passed, passed + float(chances[place])
-        if int(passed - start + 1 + 1e-9) > int(before - start + 1 + 1e-9):
-            drawn.append(place)
-    return sorted(drawn)
+    passed = np.concatenate(([0.0], np.cumsum(chances[order]))) - rng.random() + 1 + 1e-9
+    return sorted(place for place, step in zip(order, np.diff(passed.astype(int)), strict=True) if step)
 
 
-@dataclass(frozen=True, slots=True)
-class FilledRow:
-    """A row of filled sheets: the reply, its probability, and each labeller's label, if any."""
-
-    key: tuple[str, ...]
-    probability: float
-    labels: Mapping[str, float | None]
-    where: str
-
-
-def read_labels(*paths: Path) -> list[FilledRow]:
+def read_labels(*paths: Path) -> pl.DataFrame:
     """Read filled sheets, of one labeller each or with several columns: a row for each reply.
+
+    Columns: the key as text, `label` (a list with each labeller's, null if empty), `probability`, and `where` (file
+    and line).
 
     Raises:
         InputError: one is no CSV file with the sheet's columns, a label is invalid, or they are of different draws.
     """
-    found: dict[tuple[str, ...], FilledRow] = {}
+    found = []
     for number, path in enumerate(paths, 1):
         for line, row in enumerate(_rows(path), 2):
             # The sheet is guarded against formulas: a name may have an apostrophe before it.
-            key = tuple((row[name] or "").removeprefix("'") for name in KEY)
+            key = [(row[name] or "").removeprefix("'") for name in KEY]
             where = f"{path}, line {line}"
             try:
                 chance = float(row["probability"] or 1)
@@ -220,19 +210,22 @@ def read_labels(*paths: Path) -> list[FilledRow]:
                 chance = 0.0
             if not 0 < chance <= 1:
                 raise InputError(
-                    f"{where}: found the probability {row['probability']!r}, expected it as it was drawn."
+                    f"{where}: found the probability {row['probability']!r}, expected the one in the drawn sheet."
                 )
-            said = {f"{number} {name}": _value(row[name], f"{where}, column {name}") for name in _labellers(row)}
-            if other := found.get(key):
-                twice = not said.keys().isdisjoint(other.labels)
-                if twice or other.probability != chance:
-                    why = "twice in a sheet" if twice else f"with another probability in {other.where}"
-                    raise InputError(
-                        f"{where}: the reply {' '.join(key)} stands {why}; expected sheets of one draw."
-                    )
-                said = {**other.labels, **said}
-            found[key] = FilledRow(key, chance, said, where)
-    return [*found.values()]
+            for name in _labellers(row):
+                label = _value(row[name], f"{where}, column {name}")
+                found.append((*key, f"{number} {name}", label, chance, where))
+    kinds = {"labeller": pl.String, "label": pl.Float64, "probability": pl.Float64, "where": pl.String}
+    labels = pl.DataFrame(found, dict.fromkeys(KEY, pl.String) | kinds, orient="row")
+    twice = pl.struct(*KEY, "labeller").is_duplicated()
+    wrong = labels.filter(twice | (pl.col("probability").n_unique().over(KEY) > 1))
+    if wrong.height:
+        *key, where = wrong.select(*KEY, "where").row(-1)
+        raise InputError(
+            f"{where}: the reply {' '.join(key)} is listed twice, or with another probability in another sheet; "
+            "expected sheets of one draw."
+        )
+    return labels.group_by(KEY, maintain_order=True).agg("label", pl.col("probability", "where").first())
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -264,39 +257,43 @@ def _value(text: str | None, where: str) -> float | None:
         found = -1.0
     if 0 <= found <= 1:
         return found
-    raise InputError(f"{where}: found the label {text!r}, expected a number from 0 to 1, yes or no, or nothing.")
+    raise InputError(
+        f"{where}: found the label {text!r}, expected a number from 0 to 1, yes, no, or an empty cell."
+    )
 
 
-def estimates(found: pl.DataFrame, rows: Sequence[FilledRow]) -> list[Labelled]:
-    """Join the judges' scores of all replies with the labels of some.
+def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
+    """Join the judges' scores of all replies with the labels of some, as `read_labels` returns them.
 
     Raises:
         InputError: a label is of a reply that the run does not have, or there are no labels.
     """
-    return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows).items()]
+    return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows)]
 
 
-def _grouped(found: pl.DataFrame, rows: Sequence[FilledRow]) -> dict[Group, GroupLabels]:
-    places: dict[tuple[str, ...], int] = {}
-    seen: Counter[Group] = Counter()
-    for key in found.select(KEY).iter_rows():
-        places[tuple(map(str, key))] = seen[key[:3]]
-        seen[key[:3]] += 1
-    groups: dict[Group, GroupLabels] = {}
-    for row in rows:
-        if row.key not in places:
-            raise InputError(
-                f"{row.where}: the run has no judged reply {' '.join(row.key)}; expected its own sheet."
-            )
-        own = groups.setdefault((row.key[0], row.key[1], row.key[2]), GroupLabels())
-        own.drawn += 1
-        if any(one is not None for one in row.labels.values()):
-            own.labelled.append((places[row.key], [*row.labels.values()], row.probability))
-    if not any(own.labelled for own in groups.values()):
+def _grouped(found: pl.DataFrame, rows: pl.DataFrame) -> list[tuple[Group, GroupLabels]]:
+    """Return the labels of each suite, model and metric that has any, in order."""
+    places = found.select(*KEY, at=pl.int_range(pl.len()).over(GROUP)).with_columns(
+        pl.col("repeat").cast(pl.String)
+    )
+    drawn = rows.join(places, on=KEY, how="left", maintain_order="left")
+    strange = drawn.filter(pl.col("at").is_null())
+    if strange.height:
+        *key, where = strange.select(*KEY, "where").row(0)
+        raise InputError(f"{where}: the run has no judged reply {' '.join(key)}; expected this run's own sheet.")
+    labelled = drawn.filter(pl.col("label").list.drop_nulls().list.len() > 0)
+    if labelled.is_empty():
         raise InputError(
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
-    return {group: own for group, own in sorted(groups.items()) if own.labelled}
+    groups = labelled.select(GROUP).unique().sort(GROUP).rows()
+    return [
+        (
+            group,
+            GroupLabels(_of(drawn, group).height, _of(labelled, group).select("at", "label", "probability").rows()),
+        )
+        for group in groups
+    ]
 
 
 def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labelled:
@@ -314,18 +311,18 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
     return Labelled(*group, found, agreement(frame) if len(ratings) > len(labels.labelled) else None)
 
 
-def keep(found: pl.DataFrame, rows: Sequence[FilledRow], criteria: Criteria, folder: Path) -> list[Path]:
+def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Path) -> list[Path]:
     """Store the labels of filled sheets for later runs; return the files.
 
     Raises:
         InputError: as `estimates`.
     """
     paths = []
-    for group, labels in _grouped(found, rows).items():
+    for group, labels in _grouped(found, rows):
         criterion = criteria.get((group[0], group[2]), "")
         names = _replies(_of(found, group), criterion)
         said = [{"reply": names[at], "labels": each, "probability": chance} for at, each, chance in labels.labelled]
-        stored = {**dict(zip(KEY, group, strict=False)), "drawn": labels.drawn, "of": names, "labelled": said}
+        stored = {**dict(zip(GROUP, group, strict=True)), "drawn": labels.drawn, "of": names, "labelled": said}
         paths.append(_file(folder, group, criterion))
         write_json(paths[-1], stored)
     return paths
@@ -356,8 +353,9 @@ def kept_labels(
         try:
             labels = _kept(json.loads(path.read_text(encoding="utf-8")), _replies(own, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            why = f"cannot be read ({type(error).__name__}); expected what `label --labels` wrote. Do it again."
-            raise InputError(f"{path}: {why}") from error
+            raise InputError(
+                f"{path}: cannot be read ({type(error).__name__}). Run `label` again with the filled sheets."
+            ) from error
         if labels is None:
             _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
         else:
@@ -379,4 +377,4 @@ def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None
 
 
 def _of(found: pl.DataFrame, group: Group) -> pl.DataFrame:
-    return found.filter(**dict(zip(KEY, group, strict=False)))
+    return found.filter(**dict(zip(GROUP, group, strict=True)))

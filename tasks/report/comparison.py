@@ -154,14 +154,15 @@ def groups(found: RunComparison) -> Iterator[str]:
 def verified(found: RunComparison, most: int) -> Iterator[str]:
     """Yield our metric's results on replies from files, compared with their own scores, and the differences."""
     for side in found.runs:
+        prompts = dict(side.items.select("item_id", "prompt").iter_rows()) if side.verified else {}
         for one in side.verified:
             told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
             ends = {"ours": percent(one.ours), "stated": percent(one.stated)}
             yield phrase("compare.verified", found.language, **told, **ends)
             for each in one.differing[:most]:
-                reply = side.said(side.replies.filter(item_id=each.item_id, repeat=each.repeat)).row(0, named=True)
-                said = {"question": shorten(reply["asked"] or ""), "stated": percent(each.stated)}
-                text = shorten(reply["text"] or "")
+                reply = side.replies.filter(item_id=each.item_id, model=one.model, repeat=each.repeat)["text"][0]
+                said = {"question": shorten(prompts[each.item_id]), "stated": percent(each.stated)}
+                text = shorten(reply or "")
                 yield phrase("compare.unlike", found.language, **said, ours=percent(each.ours), reply=text)
 
 
@@ -295,7 +296,7 @@ def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iter
     """Yield each pair whose changes can be listed: number, pair, number of changes, and the changes."""
     for number, (pair, frame) in enumerate(zip(found.pairs, found.changed, strict=True)):
         if found.listed(pair):
-            yield number + 1, pair, frame.height, found.rows(number)
+            yield number + 1, pair, frame.height, frame.iter_rows(named=True)
 
 
 def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:
@@ -323,8 +324,8 @@ def document(found: RunComparison) -> str:
         "differing": [{"key": key, "values": values} for key, values in found.differences],
         "pairs": [
             {**pair.as_dict(), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
-             "changed": [*found.rows(number)]}
-            for number, pair in enumerate(found.pairs)
+             "changed": [*frame.iter_rows(named=True)]}
+            for pair, frame in zip(found.pairs, found.changed, strict=True)
         ],
         "groups": [asdict(one) for one in found.groups],
     }  # fmt: skip

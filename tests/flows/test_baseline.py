@@ -149,11 +149,11 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     )
     plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
-    found = rescore(plan, lost, provenance)
-    assert {*found.units} == {*provenance.units}
+    again, units = rescore(plan, lost, provenance)
+    assert {*units} == {*provenance.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]
-    assert_frame_equal(found.baseline.scores.select(columns).sort(order), known.scores.select(columns).sort(order))
+    assert_frame_equal(again.scores.select(columns).sort(order), known.scores.select(columns).sort(order))
     assert known.scores["value"].max() == 1.0
     assert len(undisturbed.server.requests) == asked
 

@@ -59,7 +59,7 @@ BAD = [
     (["run", "--data", "x.csv"], "expected the name of the suite before it"),
     (["run", "--only-failed"], "expected --run RUN as well"),
     (["run", "--run", "a", "--resume", "b"], "found two runs"),
-    (["compare"], "found no run, expected one"),
+    (["compare"], "found no run; expected several"),
     (["store"], "expected a command after it"),
     (["fetch"], "found no data set's name"),
     (["serve", "--port", "none"], 'unable to convert "none" into int'),

@@ -183,7 +183,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
     broken.mkdir()
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     return {
-        "one": (["r1"], "has one model, expected several, or a second run"),
+        "one": (["r1"], "has one model; expected several, or a second run"),
         "twice": (["r1", "r1"], "named twice"),
         "unknown": (["r1", "r9"], "no such run"),
         "stopped": (["r1", "stopped"], "contains no finished run"),

@@ -131,7 +131,7 @@ def test_two_labellers_each_fill_a_sheet_of_the_same_draw(tmp_path: Path) -> Non
     other = filled(tmp_path, sheet(found(SCORES), n=400), lambda n: {"label": TRUTH[n]})
     with pytest.raises(InputError, match="expected sheets of one draw"):
         read_labels(first, other)
-    with pytest.raises(InputError, match="expected it as it was drawn"):
+    with pytest.raises(InputError, match="expected the one in the drawn sheet"):
         read_labels(filled(tmp_path, drawn, lambda _: {"label": 1, "probability": "often"}))
 
 
@@ -183,7 +183,7 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
     assert "rag, =m, rubric: replies have changed since they were labelled." in caplog.text
     (path,) = folder.iterdir()
     path.write_text("[{}]", encoding="utf-8")
-    with pytest.raises(InputError, match="Do it again"):
+    with pytest.raises(InputError, match="again with the filled sheets"):
         known()
 
 

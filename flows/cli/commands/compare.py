@@ -97,7 +97,7 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     queues = []
     for pair, frame in listed:
         heads = (frame.filter(sign * frame["gain"] > 0).head(most) for sign in (-1, 1))
-        sides = (found.with_texts(head, pair).iter_rows(named=True) for head in heads)
+        sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     for pair, row in islice((one for turn in zip_longest(*queues) for one in turn if one), most):
         yield _change(pair, row, found.language)

@@ -6,6 +6,7 @@ Source: deepeval 4, its `TestRun` model.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from data.errors import plural
 from tasks.exchange.records import Found, Recorded, Stated, mapped, objects, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
@@ -58,6 +59,6 @@ def read(source: Source) -> Iterator[Found]:
             contexts=tuple(map(text_of, case.get("context") or ())),
         )
     if talks := len(run.get("conversationalTestCases") or ()):
-        yield f"{talks} test cases are conversations of several turns; they are left out."
+        yield f"{plural(talks, 'test case')} left out: multi-turn conversations."
     prompts = ", ".join(text_of(one.get("alias")) for one in objects(run.get("prompts")))
     yield stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})

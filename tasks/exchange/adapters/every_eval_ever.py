@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import Found, Recorded, counted, mapped, stated, stated_facts, text_of, within
 from tasks.exchange.source import Source, open_source
@@ -39,12 +39,12 @@ def _instances(source: Source) -> Path:
     path, named = source.path, within(source.head, "detailed_evaluation_results", "file_path")
     if not isinstance(named, str):
         raise InputError(
-            f"{path}: it holds aggregates alone: found no detailed_evaluation_results.file_path; only records with "
-            "their instances hold replies."
+            f"{path}: found aggregates alone: no detailed_evaluation_results.file_path. Only a record that names "
+            "its instances has replies."
         )
     found = path.parent / Path(named).name
     if not found.is_file():
-        raise InputError(f"{path}: its instances {found.name} are not beside it; put the file there.")
+        raise InputError(f"{path}: its instances file {found.name} is not in the same folder; put it there.")
     return found
 
 
@@ -86,11 +86,11 @@ def read(source: Source) -> Iterator[Found]:
             continue
         traces += bool(within(row, "output", "reasoning_trace"))
         yield _recorded(row, error)
-    yield "The record does not say why replies ended: none can be identified as cut at the token limit."
+    yield "The record does not say why replies ended, so truncated replies cannot be identified."
     if turns:
-        yield f"{turns} instances are conversations of several turns or of agents; they are left out."
+        yield f"{plural(turns, 'instance')} left out: multi-turn conversations or agent runs."
     if traces:
-        yield f"The reasoning traces of {traces} instances are left out: only answers are verified."
+        yield f"The reasoning traces of {plural(traces, 'instance')} are left out; only answers are verified."
     version = within(source.head, "eval_library", "version") if aggregate else None
     yield stated_facts(tool=TOOL, tool_version=version, schema=source.head.get("schema_version"))
 

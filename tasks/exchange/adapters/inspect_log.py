@@ -55,22 +55,17 @@ def fits(source: Source) -> bool:
 
 
 def _member(packed: zipfile.ZipFile, member: zipfile.ZipInfo) -> Any:
-    """Return a member's content; Inspect compresses with Zstandard, which Python's reader supports from 3.14.
-
-    That reader also takes more time to open a member than to unpack it.
-    """
+    """Return a member's content; Inspect compresses with Zstandard, which Python's reader supports from 3.14."""
     opened = packed.fp
     if opened is None or member.file_size > LARGEST:
         raise ValueError(f"{member.filename} cannot be unpacked")
-    opened.seek(member.header_offset + _LOCAL - _LENGTHS.size)
-    opened.seek(sum(_LENGTHS.unpack(opened.read(_LENGTHS.size))), 1)
-    data = opened.read(member.compress_size)
-    if member.compress_type == zipfile.ZIP_DEFLATED:
-        return json.loads(zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, member.file_size or 1))
     if member.compress_type != _ZSTD:
         return json.loads(packed.read(member))
     import pyarrow as pa
 
+    opened.seek(member.header_offset + _LOCAL - _LENGTHS.size)
+    opened.seek(sum(_LENGTHS.unpack(opened.read(_LENGTHS.size))), 1)
+    data = opened.read(member.compress_size)
     return json.loads(pa.decompress(data, member.file_size, codec="zstd").to_pybytes())
 
 
@@ -91,7 +86,7 @@ def _parts(source: Source) -> Iterator[Mapping[str, Any]]:
                 yield mapped(_member(packed, by_name[name]))
     except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error, zlib.error) as error:
         raise InputError(
-            f"{source.path}: it cannot be read as a log of Inspect ({type(error).__name__}: {error})."
+            f"{source.path}: cannot be read as a log of Inspect ({type(error).__name__}: {error})."
         ) from error
 
 
@@ -168,25 +163,20 @@ def read(source: Source) -> Iterator[Found]:
     header = next(samples)
     epochs = counted(within(header, "eval", "config", "epochs")) or 1
     facts = _facts(header)
-    names: dict[str, None] = {}
-    lacking: list[Recorded] = []
+    rows: list[Recorded] = []
     turns = 0
     for sample in samples:
         turns = max(turns, sum(one.get("role") == "assistant" for one in objects(sample.get("messages"))))
-        one = _recorded(sample, facts, epochs)
-        names |= dict.fromkeys(one.scores)
-        if len(one.scores) < len(names) or not names:
-            lacking.append(one)  # until it is known which scores it lacks
-        else:
-            yield one
-    for one in lacking:
+        rows.append(_recorded(sample, facts, epochs))
+    names = dict.fromkeys(name for one in rows for name in one.scores)
+    for one in rows:
         lost = stated(None, error=one.error or UNSTATED)
         yield one._replace(scores={**dict.fromkeys(names, lost), **one.scores})
     yield facts
     if header.get("status") != "success":
-        yield f"The log's status is {header.get('status')}: it may not hold the whole evaluation."
+        yield f"The log's status is {header.get('status')}: it may be incomplete."
     if turns > 1:
-        yield "Some samples are conversations of several turns: only the last reply is verified."
+        yield "Some samples are multi-turn conversations; only the last reply is verified."
 
 
 def _sample(row: ScoredReply, target: str) -> "EvalSample":
@@ -229,9 +219,7 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
         evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
     path = folder / f"{named}.eval"
     if importlib.util.find_spec("inspect_ai") is None:
-        raise InputError(
-            f"{path}: logs of Inspect need its package, which is not installed. Run: {installing('inspect')}"
-        )
+        raise InputError(f"{path}: to write logs of Inspect, install its package: {installing('inspect')}")
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,

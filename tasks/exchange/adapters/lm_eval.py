@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from tasks.exchange.records import (
     Found,
     Recorded,
@@ -91,7 +91,7 @@ def read(source: Source) -> Iterator[Found]:
     """
     if _aggregates(source):
         raise InputError(
-            f"{source.path}: it holds aggregates alone, which have no rows to pair. Run {TOOL} with --log_samples, "
+            f"{source.path}: found aggregates alone, which have no rows to pair. Run {TOOL} with --log_samples, "
             "and give its samples_*.jsonl."
         )
     results = _results(source.path)
@@ -114,9 +114,9 @@ def read(source: Source) -> Iterator[Found]:
         reply = replies[0] if replies else None
         scores[doc] = _scores(row)
         yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
-    yield "The log does not say why replies ended: none can be identified as cut at the token limit."
+    yield "The log does not say why replies ended, so truncated replies cannot be identified."
     if several:
-        yield f"{several} samples hold several replies; the first of each is taken."
+        yield f"{plural(several, 'sample')} with several replies; the first of each is used."
     own = mapped(within(results, "configs", task))
     yield stated_facts(
         tool=TOOL,

@@ -89,5 +89,5 @@ def read(source: Source) -> Iterator[Found]:
                         options[name][str(value)] = None
                 yield _recorded(item)
     if more:
-        yield f"The service has more pages than the file: {more} of those that it holds say that others follow."
+        yield f"The file may be incomplete: {more} of its pages say that more follow."
     yield stated_facts(tool=TOOL, **{name: ", ".join(there) for name, there in options.items()})

@@ -123,9 +123,7 @@ def read(source: Source) -> Iterator[Found]:
     inner = mapped(within(source.whole, "results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
     prompts = objects(inner.get("prompts"))
-    columns = [text_of(one.get("provider")) for one in prompts]
-    # Rows are scanned for their prompts only if a provider may have been asked with several.
-    targets = {} if columns and len({*columns}) == len(columns) else _targets(rows)
+    targets = _targets(rows)
     models: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
@@ -158,8 +156,8 @@ def _table(source: Source) -> Iterator[Found]:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
     yield stated_facts(tool=TOOL)
     yield (
-        "promptfoo's CSV has no ids, repeats its column names and rounds scores to two digits: rows are paired by "
-        "their variables. Its JSON (-o results.json) says more."
+        "promptfoo's CSV has no ids, repeats column names and rounds scores to two digits; rows are paired by "
+        "their variables. Its JSON (-o results.json) is more complete."
     )
 
 

@@ -38,7 +38,7 @@ def _named(source: Source) -> dict[str, str]:
         if theirs not in source.head:
             listed = ", ".join(map(str, source.head))
             raise InputError(
-                f"{source.path}: found no column {theirs!r}, which --columns names; there are {listed}."
+                f"{source.path}: found no column {theirs!r}, given by --columns; expected one of {listed}."
             )
     taken = {*source.columns.values()}
     return {**{ours: one for ours, one in found.items() if one not in taken}, **source.columns}
@@ -74,9 +74,7 @@ def read(source: Source) -> Iterator[Found]:
             f"{lacking}. Name it: --columns {lacking}=COLUMN"
         )
     if twice := [one for one in named.values() if one in source.repeated]:
-        raise InputError(
-            f"{source.path}: found the column {twice[0]!r} twice, expected it once; rename one of them."
-        )
+        raise InputError(f"{source.path}: the column {twice[0]!r} is there twice; rename one of them.")
     metrics, unnamed = {named["score"]: named["score"]}, source.path.name.partition(".")[0]
     if "score" not in source.columns:
         metrics |= {str(name): str(name) for name in source.head if str(name).strip().lower() in NAMES["score"]}
@@ -96,4 +94,4 @@ def read(source: Source) -> Iterator[Found]:
         )
     shares = {str(name): number(source.head[name]) for name in more}
     if passed := [name for name, one in shares.items() if one is not None and 0 <= one <= 1]:
-        yield f"Not read as scores: {', '.join(passed)}. To read one: --columns score={passed[0]}"
+        yield f"Possible scores that are not read: {', '.join(passed)}. To read one: --columns score={passed[0]}"

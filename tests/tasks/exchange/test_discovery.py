@@ -12,7 +12,8 @@ from tasks.exchange.reading import read
 ADAPTER = """
 from tasks.exchange.records import Recorded, Stated
 
-TOOL, FORM = "Another Tool", "another"
+TOOL = "Another Tool"
+FORM = "another"
 WRITES = "a file"
 
 
@@ -45,7 +46,7 @@ def test_a_file_in_the_folder_reads_and_writes_its_form(tmp_path: Path) -> None:
     assert [*discovery.forms()] == ["another", "every-eval-ever", "inspect"]
     for form in discovery.forms():
         assert form == discovery.writer(form).FORM, "help and command know the same forms"
-    with pytest.raises(InputError, match="no such form; expected one of another, every-eval-ever, inspect"):
+    with pytest.raises(InputError, match="unknown form; expected one of another, every-eval-ever, inspect"):
         discovery.writer("table")
 
 
@@ -54,6 +55,7 @@ def test_a_file_that_two_forms_fit_is_asked_about(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(reader, "fits", lambda *_: True)
     (tmp_path / "log.jsonl").write_text("{}\n", encoding="utf-8")
     with pytest.raises(
-        Exception, match="it may be of DeepEval or of Every Eval Ever or of Inspect or of lm-evaluation-harness"
+        Exception,
+        match="it looks like a file of DeepEval and of Every Eval Ever and of Inspect and of lm-evaluation-harness",
     ):
         read(tmp_path / "log.jsonl")

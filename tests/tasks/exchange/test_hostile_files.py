@@ -129,17 +129,20 @@ def test_a_form_whose_parts_are_of_another_kind_is_one_message(
     (tmp_path / "odd.json").write_text(json.dumps(ODD[tool]), encoding="utf-8")
     assert main(["gate", str(tmp_path / "odd.json"), "--threshold", "0.5"]) == 2
     said = capsys.readouterr().err
-    assert "odd.json: it has the form of " + tool in said
+    assert "odd.json: it looks like a file of " + tool in said
     assert "defect" not in said
 
 
 BAD = {
-    "twice.csv": (b"id,question,score,score\nq1,1?,1,0\n", "found the column 'score' twice"),
+    "twice.csv": (b"id,question,score,score\nq1,1?,1,0\n", "the column 'score' is there twice"),
     "words.csv": (b"id,question,score\nq1,1?,good\nq2,2?,bad\n", "found no score: 'good'; expected 0 to 1"),
     "digits.jsonl": (b'{"id":"q","score":1' + b"0" * 400 + b"}\n", "found no score: 10000"),
     "wide.csv": ("id,question,score\nq1,1?,1\n".encode("utf-16"), "not UTF-8"),
-    "empty.csv": (b"id,question,score\n", "it is empty: found no row"),
-    "blank.jsonl": (b'{"id": "", "question": " ", "score": 1}\n', "blank.jsonl: a row names no question"),
+    "empty.csv": (b"id,question,score\n", "the file is empty"),
+    "blank.jsonl": (
+        b'{"id": "", "question": " ", "score": 1}\n',
+        "blank.jsonl, row 1: found neither a question nor an id",
+    ),
     "short.parquet": (b"PAR1xxxxPAR1", "cannot be read as Parquet"),
     "none.json": (b'{"testCases": [], "metricsScores": []}', "aggregates alone"),
     "none.jsonl": (b'{"spec": {"eval_name": "a"}}\n{"final_report": {}}\n', "aggregates alone"),

@@ -78,7 +78,7 @@ def test_programs_of_another_tools_replies_run_in_the_sandbox_alone(tmp_path: Pa
 def test_a_metric_that_asks_a_judge_cannot_verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = promptfoo(tmp_path, "one", [Line("a", "Is it?", right=True)])
     assert main(["compare", str(file), "--verify", "rubric"]) == 2
-    assert "it needs more than a reply and what is expected; expected one of" in capsys.readouterr().err
+    assert "it needs more than a reply and an expected answer; expected one of" in capsys.readouterr().err
 
 
 def test_needed_questions_are_those_that_show_the_drop() -> None:

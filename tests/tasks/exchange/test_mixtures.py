@@ -73,7 +73,7 @@ def test_scores_outside_0_and_1_need_a_scale(tmp_path: Path, capsys: pytest.Capt
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     files = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
     assert main(["compare", *files]) == 2
-    assert "can be: --scale score=1..5" in capsys.readouterr().err
+    assert "maximum: --scale score=1..5" in capsys.readouterr().err
     found = said(tmp_path, *files, "--scale", "score=1..5")
     (pair,) = found["pairs"]
     assert (pair["mean_a"], pair["mean_b"], pair["yes_no"]) == (0.5, 0.5, False)
@@ -91,7 +91,7 @@ def test_a_folder_is_all_its_files(tmp_path: Path) -> None:
     found = said(tmp_path, str(tmp_path / "a"), str(tmp_path / "b"))
     (pair,) = found["pairs"]
     assert (pair["n"], pair["only_b"]) == (80, 40)
-    assert any("of several files about sums m, 2026-01-02.json is read" in note for note in found["notes"])
+    assert any("several files cover sums m; 2026-01-02.json is used" in note for note in found["notes"])
 
 
 def test_missing_and_cut_replies_bound_the_difference(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_what_one_file_does_not_expect_is_not_relabelled(tmp_path: Path) -> None
     found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
     assert "b.jsonl does not state: expected answers." in found["notes"]
     assert not any("different answer" in note for note in found["notes"])
-    assert "a.jsonl: Not read as scores: extra. To read one: --columns score=extra" in found["notes"]
+    assert "a.jsonl: Possible scores that are not read: extra. To read one: --columns score=extra" in found["notes"]
 
 
 def test_a_gate_says_who_judged_and_refuses_what_nobody_scored(
@@ -178,4 +178,4 @@ def test_a_gate_says_who_judged_and_refuses_what_nobody_scored(
     assert main(["gate", new, "--baseline", old]) == 0
     assert "score is given by a judge (gpt)" in capsys.readouterr().out
     assert main(["gate", none, "--baseline", old]) == 2
-    assert "none.jsonl: found no reply with a score by score" in capsys.readouterr().err
+    assert "none.jsonl: no reply has a score by score" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import pytest
 
 from data.errors import InputError
 from tasks.exchange.reading import read
-from tasks.exchange.records import Log, Recorded
+from tasks.exchange.records import Log
 from tests.tasks.exchange.forms import FORMS, Line
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "exchange"
@@ -15,7 +15,7 @@ WRONG = {"What is 5 + 6?", "What is 7 + 8?"}
 """What the scripted server gets wrong."""
 
 
-def right(log: Log[Recorded], metric: str) -> dict[str, float | None]:
+def right(log: Log, metric: str) -> dict[str, float | None]:
     return {row.question: row.scores[metric].value for row in log.rows}
 
 
@@ -71,7 +71,7 @@ def test_inspect_says_which_replies_were_cut_and_how_often_it_asked() -> None:
 
 
 def test_aggregates_have_no_rows_to_pair() -> None:
-    with pytest.raises(InputError, match=r"it holds aggregates alone.*--log_samples"):
+    with pytest.raises(InputError, match=r"found aggregates alone.*--log_samples"):
         read(SAMPLES / "lm_eval" / "results_2026-11-23T15-03-31.314082.json")
 
 
