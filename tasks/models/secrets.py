@@ -193,12 +193,13 @@ def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
     )
 
 
-def placed(model: Model, key: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return (headers, query) that carry the key as configured; empty if not configured."""
-    return (
-        {model.api_key_header: key} if model.api_key_header else {},
-        {model.api_key_query: key} if model.api_key_query else {},
-    )
+def carriers(model: Model, key: str, headers: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return (headers, query) that carry the key, where configured or as a bearer token; without one, `headers`."""
+    if not key:
+        return headers, {}
+    if model.api_key_query:
+        return {}, {model.api_key_query: key}
+    return {model.api_key_header: key} if model.api_key_header else {"Authorization": f"Bearer {key}"}, {}
 
 
 def bare(url: str) -> str:
@@ -246,9 +247,6 @@ class Secrets:
         ways = (str, quote, quote_plus, partial(quote, safe=""), partial(quote, safe="!$'()*,:;@/?"))
         spelt = {form for one in hidden for form in (*(way(one) for way in ways), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
-
-    def __repr__(self) -> str:
-        return f"Secrets({len(self._spelt)} hidden)"
 
     def clean(self, text: str) -> str:
         """Return an error's text without secrets and control characters, as one line of bounded length."""

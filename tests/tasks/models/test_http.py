@@ -158,7 +158,7 @@ def test_an_optional_path_and_the_end_of_a_list() -> None:
     ("status", "headers", "kind", "said"),
     [
         (429, {"Retry-After": "7"}, "rate_limit", "HTTP 429: too much"),
-        (401, {}, "auth", "name its key's variable in `api_key_env`"),
+        (401, {}, "auth", "name its variable in `api_key_env`"),
         (404, {}, "unknown_model", "check the address http://127.0.0.1"),
         (500, {}, "server", "HTTP 500: too much"),
         (503, {}, "server", "HTTP 503"),
