@@ -18,7 +18,7 @@ import stamina
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
-from tasks.models.protocol import RETRIED, BatchState, CallError
+from tasks.models.protocol import RETRIED, BatchState, CallError, worth_another
 from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
@@ -69,7 +69,7 @@ class BatchQueue:
     endpoint: str
     writer: Writer
     known: Callable[[Sequence[str]], Awaitable[Known]]
-    ended: Callable[[str, Remembered | CallError], None]
+    ended: Callable[[Remembered | FailedCall], None]
     awaiting: Callable[[int, Sequence[str]], None]
     lasting: Callable[[], AbstractContextManager[None]]
     _lost: set[str] = field(default_factory=set)  # requests whose batch is lost, and the tokens of such batches
@@ -109,7 +109,7 @@ class BatchQueue:
         why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
         said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
-            self.ended(request_id, CallError("submitted", said))
+            self.ended(FailedCall(request_id, "submitted", said))
 
     async def _settle(self, left: dict[str, Call]) -> None:
         """Remove requests that have ended elsewhere."""
@@ -236,16 +236,16 @@ class BatchQueue:
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))
         for entry in kept:
             left.pop(entry.request_id, None)
-            self.ended(entry.request_id, entry)
+            self.ended(entry)
         return await self._refuse(refused, left)
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
         """End requests with errors, for everyone waiting for them in this run."""
         failures = [FailedCall(one, error.kind, error.message) for one, error in refused.items()]
         await asyncio.to_thread(self.writer.fail, failures)
-        for request_id, error in refused.items():
-            left.pop(request_id, None)
-            self.ended(request_id, error)
+        for failure in failures:
+            left.pop(failure.request_id, None)
+            self.ended(failure)
 
     async def _unsaid(self, batch: Submitted, batch_id: str, error: CallError, left: dict[str, Call]) -> None:
         """Handle a server that does not report a batch's state: it is unreachable, lost the batch, or refuses."""
@@ -270,12 +270,12 @@ class BatchQueue:
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run an operation at the server, retrying while the server is unreachable."""
-
-        def passing(error: Exception) -> bool | float:
-            return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
-
         async for attempt in stamina.retry_context(
-            on=passing, attempts=None, timeout=min(RETRY_S, self.model.deadline_s), wait_initial=0.25, wait_max=20.0
+            on=worth_another,
+            attempts=None,
+            timeout=min(RETRY_S, self.model.deadline_s),
+            wait_initial=0.25,
+            wait_max=20.0,
         ):
             with attempt:
                 return await work()

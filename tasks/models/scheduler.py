@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from concurrent.futures import wait
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import stamina
 import stamina.instrumentation
@@ -25,8 +25,8 @@ from data.draw import canonical
 from data.errors import InputError, Stopped
 from data.records import Call, Reply
 from tasks.models.batches import BatchQueue, Known
-from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
-from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
+from tasks.models.protocol import CallError, Client, worth_another
+from tasks.models.rate_limits import Endpoint, endpoint_of
 from tasks.models.readiness import connections_allowed
 from tasks.models.secrets import masked
 from tasks.models.writer import Writer
@@ -52,13 +52,10 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """The outcome of a request: a reply, fresh or cached, or an error."""
+    """The outcome of a request, and whether it is a `cached` reply."""
 
-    request_id: str
-    reply: Reply | None
-    latency_s: float
-    cached: bool
-    error: CallError | None = None
+    end: Remembered | FailedCall
+    cached: bool = False
 
 
 @dataclass(slots=True)
@@ -217,52 +214,46 @@ class _Batch:
 
         All remaining calls end so too. If the server does not answer, nothing changes.
         """
-        since, self.doubtful = self.doubtful, []
+        doubtful = list(self.doubtful)
         if self.changed is None:
             try:
                 async with asyncio.timeout(ANSWER_S):
                     now = (await self.client.identity()).get("digest", "")
             except (CallError, TimeoutError):
-                self.doubtful = since + self.doubtful
                 return
             if now == self.digest:
+                del self.doubtful[: len(doubtful)]
                 return
+            doubtful = list(self.doubtful)
             self.changed = CallError(
                 "unknown_model",
                 f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {now[:12]}"
-                "); replies that may be the new one's are not kept. Run it again to ask the new one",
+                "); replies that may come from the new one are not kept. Run again to ask the new one",
             )
-        both, self.doubtful = since + self.doubtful, []
-        self.endpoint.broken.setdefault(self._asker, self.changed)
-        await asyncio.to_thread(self.cache.forget, both)
-        for request_id in both:
-            reply = self.answers[request_id].reply
-            self.tally.answered -= 1
-            if reply:
-                self.tally.tokens_in -= reply.tokens_in or 0
-                self.tally.tokens_out -= reply.tokens_out or 0
-            self._count_failed(request_id, self.changed)
+            self.endpoint.broken.setdefault(self._asker, self.changed)
+        await asyncio.to_thread(self.cache.forget, doubtful)
+        del self.doubtful[: len(doubtful)]  # only now: if this is cancelled, the next look does it
+        for request_id in doubtful:
+            if isinstance(entry := self.answers[request_id].end, Remembered):
+                self.tally.answered -= 1
+                self.tally.tokens_in -= entry.reply.tokens_in or 0
+                self.tally.tokens_out -= entry.reply.tokens_out or 0
+            self._count(FailedCall(request_id, self.changed.kind, self.changed.message))
 
     @asynccontextmanager
     async def monitored(self) -> AsyncIterator[None]:
         """Check periodically while the block runs that the model is the same, and once more at its end."""
-        over = asyncio.Event()
 
         async def keep_looking() -> None:
-            while self.changed is None and not over.is_set():
-                try:
-                    await asyncio.wait_for(over.wait(), EVERY_S)
-                except TimeoutError:
-                    await self._look()
+            while self.changed is None:
+                await asyncio.sleep(EVERY_S)
+                await self._look()
 
         task = asyncio.create_task(keep_looking())
         try:
             yield
-        except BaseException:
+        finally:
             task.cancel()
-            raise
-        over.set()
-        await task
         if self.doubtful:
             await self._look()
 
@@ -293,7 +284,7 @@ class _Batch:
                     return await once()
                 # Only where needed: the retry context creates many reference cycles.
                 async for attempt in stamina.retry_context(
-                    on=self._worth_another,
+                    on=lambda error: not self.stopping and worth_another(error),
                     attempts=None,
                     timeout=None,
                     wait_initial=0.25,
@@ -309,44 +300,22 @@ class _Batch:
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
         raise AssertionError("unreachable: the loop ends by return or raise")
 
-    def _worth_another(self, error: Exception) -> bool | float:
-        """Return whether to retry after a failed attempt; a number: after so many seconds."""
-        if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
-            return False
-        return error.retry_after_s or True
-
     @property
     def _asker(self) -> tuple[str, str]:
         """The key of calls that all fail if one of them fails fatally."""
         return self.model.served, self.writer.way
 
-    def _refuse(self) -> None:
-        """Raise the error that every further call of this endpoint would end with."""
-        endpoint, deadline_s, now = self.endpoint, self.model.deadline_s, time.monotonic()
-        if broken := endpoint.broken.get(self._asker):
-            raise broken
-        if endpoint.closed and now < endpoint.closed_until:
-            raise endpoint.closed
-        if endpoint.down_since and now - endpoint.down_since > deadline_s:
-            raise CallError("timeout", f"the server has been down for more than {deadline_s:g} s (deadline_s)")
-
     async def _attempt(self, call: Call) -> tuple[Reply, float]:
         """Ask once and record the outcome."""
-        endpoint, deadline_s, started = self.endpoint, self.model.deadline_s, time.monotonic()
-        self._refuse()
-        task = _this_task()
+        started, task = time.monotonic(), _this_task()
+        self.endpoint.check(self._asker, self.model.deadline_s)
         self.flying.add(task)
         try:
             reply = masked(await self.client.ask(call))
         except CallError as error:
             self.flying.discard(task)
-            endpoint.failed(error, started, self.model.name, deadline_s)
-            if error.kind in FATAL:
-                endpoint.broken.setdefault(self._asker, error)
-            if (wait_s := error.retry_after_s or 0.0) > deadline_s:
-                raise CallError("timeout", f"{error.message}{too_long(wait_s, deadline_s)}") from None
-            raise
-        endpoint.succeeded()
+            raise self.endpoint.failed(error, started, self._asker, self.model) from None
+        self.endpoint.succeeded()
         return reply, time.monotonic() - started
 
     async def _bring(self, request_id: str, call: Call) -> None:
@@ -360,15 +329,17 @@ class _Batch:
         self.tally.last_s = time.monotonic()
         if self.changed:
             return await self._fail(request_id, self.changed)
-        await self.writer.keep(Remembered(request_id, reply, latency_s, self.model.name))
-        self._count(CallResult(request_id, reply, latency_s, cached=False))
+        entry = Remembered(request_id, reply, latency_s, self.model.name)
+        await self.writer.keep(entry)
+        self._count(entry)
         if self.digest:
             self.doubtful.append(request_id)
         return None
 
     async def _fail(self, request_id: str, error: CallError) -> None:
-        await self.writer.keep(FailedCall(request_id, error.kind, error.message))
-        self._count_failed(request_id, error)
+        failure = FailedCall(request_id, error.kind, error.message)
+        await self.writer.keep(failure)
+        self._count(failure)
 
     def known(self, request_ids: Sequence[str]) -> Known:
         """Return the outcomes of requests so far; for a worker thread."""
@@ -378,29 +349,21 @@ class _Batch:
 
     def _recall(self, known: Known) -> None:
         """Count the outcomes of requests so far."""
-        for request_id, end in known.items():
-            if isinstance(end, Remembered):
-                self._count(CallResult(request_id, end.reply, end.latency_s, cached=True))
-            else:
-                self._count_failed(request_id, CallError(cast("ErrorKind", end.kind), end.message))
+        for end in known.values():
+            self._count(end, cached=isinstance(end, Remembered))
 
-    def _count_failed(self, request_id: str, error: CallError) -> None:
-        self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
-
-    def _count(self, answer: CallResult) -> None:
-        self.answers[answer.request_id] = answer
+    def _count(self, end: Remembered | FailedCall, *, cached: bool = False) -> None:
+        self.answers[end.request_id] = CallResult(end, cached)
         tally = self.tally
-        if answer.cached:
-            tally.cached += 1
-        elif answer.error and answer.error.kind == "submitted":
+        if isinstance(end, Remembered):
+            tally.cached += cached
+            tally.answered += not cached
+            tally.tokens_in += end.reply.tokens_in or 0
+            tally.tokens_out += end.reply.tokens_out or 0
+        elif end.kind == "submitted":
             tally.submitted += 1
-        elif answer.error:
-            tally.failed += 1
         else:
-            tally.answered += 1
-        if answer.reply:
-            tally.tokens_in += answer.reply.tokens_in or 0
-            tally.tokens_out += answer.reply.tokens_out or 0
+            tally.failed += 1
         tally.limit = int(self.endpoint.limit)
         self.progress(tally)
 
@@ -410,12 +373,6 @@ class _Batch:
         if make is None:
             raise InputError(f"model {self.model.name}: provider {self.model.provider} has no batch endpoint.")
 
-        def ended(request_id: str, found: Remembered | CallError) -> None:
-            if isinstance(found, CallError):
-                self._count_failed(request_id, found)
-            else:
-                self._count(CallResult(request_id, found.reply, found.latency_s, cached=False))
-
         queue = BatchQueue(
             model=self.model,
             server=make(self.client),
@@ -423,7 +380,7 @@ class _Batch:
             endpoint=f"{endpoint_of(self.model)} {self.model.served}",
             writer=self.writer,
             known=self.settled,
-            ended=ended,
+            ended=self._count,
             awaiting=self._await,
             lasting=self._lasting,
         )

@@ -72,7 +72,7 @@ def test_a_few_such_answers_in_a_row_close_the_endpoint_with_the_reason_and_the_
         assert 13 <= len(server.requests) <= 15, "three, and what was in flight beside them"
     assert tally.answered == 10
     assert tally.failed == len(NUMBERS) - 10
-    assert sum("not asked: 3 answers in a row said" in error for error in responses["error"].drop_nulls()) >= 25
+    assert sum("not sent: the last 3 responses said" in error for error in responses["error"].drop_nulls()) >= 25
     said = [record.getMessage() for record in caplog.records if "closed" in record.getMessage()]
     assert len(said) == 1
     assert "come back tomorrow" in said[0]
