@@ -10,8 +10,6 @@ from tasks.models.replies import read_reply
 
 Body = dict[str, Any]
 
-_LACKS = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
-
 
 class Chat:
     """Chat completions: how a call is written and its response read. `path` follows the base address.
@@ -82,7 +80,7 @@ class Responses:
     holds = "output of a response"
     structured = "text.format"
     names: Mapping[str, str] = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
-    lacks: Sequence[str] = _LACKS
+    lacks: Sequence[str] = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
         """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""

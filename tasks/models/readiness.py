@@ -66,6 +66,6 @@ def connections_allowed(wanted: int) -> int:
         return wanted
     more = needed if most == resource.RLIM_INFINITY else min(needed, most)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, more), most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (more, most))
     now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(wanted, max(1, now - SPARE))

@@ -38,11 +38,7 @@ def read_reply(
 
 def _storable(text: str) -> str:
     """Return text that UTF-8 and databases can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = characters.storable(text)
-    return text.replace("\x00", "\ufffd")
+    return characters.storable(text).replace("\x00", "\ufffd")
 
 
 def offered(call: Call) -> dict[str, Any]:

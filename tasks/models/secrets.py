@@ -143,15 +143,13 @@ def _within(value: Any) -> tuple[Any, int]:
 
 def masked(reply: Reply) -> Reply:
     """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
-    text, n = hide(reply.text)
-    reasoning, m = hide(reply.reasoning)
-    reason, k = hide(reply.finish_reason)
-    extra, j = _within(dict(reply.extra)) if reply.extra else (reply.extra, 0)
-    total = n + m + k + j
-    if not total:
+    texts, n = _within([reply.text, reply.reasoning, reply.finish_reason])
+    extra, m = _within(dict(reply.extra))
+    if not n + m:
         return reply
-    extra = {**extra, HIDDEN_KEYS: total}
-    return replace(reply, text=text, reasoning=reasoning, finish_reason=reason, extra=extra)
+    text, reasoning, finish_reason = texts
+    extra = {**extra, HIDDEN_KEYS: n + m}
+    return replace(reply, text=text, reasoning=reasoning, finish_reason=finish_reason, extra=extra)
 
 
 def _shorten(record: logging.LogRecord) -> bool:
