@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
+import stamina.instrumentation
 
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
-from tasks.models.protocol import RETRIED, BatchState, CallError, worth_another
+from tasks.models.protocol import RETRIED, BatchState, CallError
 from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
@@ -27,6 +28,9 @@ from tasks.store.submissions import Submissions, Submitted
 
 if TYPE_CHECKING:
     from tasks.models.openai_batches import OpenAIBatches
+
+# The arguments of a call do not belong in a log.
+stamina.instrumentation.set_on_retry_hooks([])
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -47,7 +51,7 @@ SOUGHT_S = 300.0
 """How long a batch may be missing from the server's list after its creation before it is created again."""
 LOOK_S = 5.0
 """Interval between two polls of that list."""
-SOUGHT = "their batch may be there, and is looked for in the server's list"
+SOUGHT = "a search for their batch in the server's list"
 HELD_S = 0.5
 """Interval between two checks of what others are asking or submitting."""
 
@@ -106,8 +110,8 @@ class BatchQueue:
                     break
                 self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
                 await asyncio.sleep(self.model.batch_poll_s)
-        why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
-        said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
+        why = next((f" (no status from the server: {said})" for _, said in self._silent.values()), "")
+        said = f"pending in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
             self.ended(FailedCall(request_id, "submitted", said))
 
@@ -180,7 +184,7 @@ class BatchQueue:
         except CallError as error:
             if not maybe or error.kind not in RETRIED:  # else it may exist, which the next run finds out
                 await asyncio.to_thread(self.submissions.end, names)
-            none = CallError(error.kind, f"no batch was made: {error.message}")
+            none = CallError(error.kind, f"no batch was created: {error.message}")
             return await self._refuse(dict.fromkeys(names, none), left)
         await asyncio.to_thread(self.submissions.submitted, token, batch_id)
         event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
@@ -255,7 +259,9 @@ class BatchQueue:
             return
         self._silent.pop(batch_id, None)
         if error.kind == "missing" and not batch.again:
-            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost again."
+            said = (
+                "model %s: batch %s is lost: %s. Its %d requests are submitted once more, and may be charged again."
+            )
             told = map(visible, (self.model.name, batch_id, error.message))
             _log.warning(said, *told, len(batch.request_ids))
             event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
@@ -264,18 +270,18 @@ class BatchQueue:
             return
         if error.kind == "missing":
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
-            said = f"batch {batch_id}, in which it was submitted once more, is lost as well: {error.message}"
-            error = CallError("missing", f"{said}; run again to resubmit it, or with batch: off to ask directly")
+            said = f"batch {batch_id}, its second, is lost as well: {error.message}"
+            error = CallError("missing", f"{said}; run again to resubmit it, or set batch: off to ask directly")
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run an operation at the server, retrying while the server is unreachable."""
+
+        def passing(error: Exception) -> bool | float:
+            return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
+
         async for attempt in stamina.retry_context(
-            on=worth_another,
-            attempts=None,
-            timeout=min(RETRY_S, self.model.deadline_s),
-            wait_initial=0.25,
-            wait_max=20.0,
+            on=passing, attempts=None, timeout=min(RETRY_S, self.model.deadline_s), wait_initial=0.25, wait_max=20.0
         ):
             with attempt:
                 return await work()
@@ -285,11 +291,11 @@ class BatchQueue:
 def _unanswered(batch_id: str, state: BatchState) -> CallError:
     """Return the error of a request that the results of its finished batch do not include."""
     said = f"batch {batch_id} is {state.status}{f' ({state.message})' if state.message else ''}"
-    todo = "run again to submit it once more, or with batch: off to ask directly"
+    todo = "run again to resubmit it, or set batch: off to ask directly"
     if state.status in {"expired", "cancelled"}:
         return CallError("expired" if state.status == "expired" else "cancelled", f"{said}; {todo}")
     if state.status == "failed":
-        return CallError("invalid", f"{said}; fix that, or ask directly with batch: off")
+        return CallError("invalid", f"{said}; fix that, or set batch: off to ask directly")
     return CallError("missing", f"{said}, and this request is in none of its files; {todo}")
 
 

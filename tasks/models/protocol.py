@@ -46,11 +46,6 @@ class CallError(Exception):
         self.retry_after_s = retry_after_s
 
 
-def worth_another(error: Exception) -> bool | float:
-    """Return whether to retry after an error; a number: after so many seconds."""
-    return isinstance(error, CallError) and error.kind in RETRIED and (error.retry_after_s or True)
-
-
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 

@@ -1,6 +1,6 @@
 """Ask models: one event loop in one thread for the whole process, so that every endpoint has one set of limits.
 
-Retries (one layer, stamina), deadlines, bounded concurrency, claims so that no two batches or workers ask the same
+Retries (in one layer), deadlines, bounded concurrency, claims so that no two batches or workers ask the same
 request, durable replies as they arrive, and a stop that keeps everything answered. A claim always ends with its
 call, so that waiting for a claim cannot deadlock.
 """
@@ -8,6 +8,7 @@ call, so that waiting for a claim cannot deadlock.
 import asyncio
 import gc
 import hashlib
+import random
 import threading
 import time
 import uuid
@@ -17,15 +18,12 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext, suppres
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import stamina
-import stamina.instrumentation
-
 from config.settings import Model
 from data.draw import canonical
 from data.errors import InputError, Stopped
 from data.records import Call, Reply
 from tasks.models.batches import BatchQueue, Known
-from tasks.models.protocol import CallError, Client, worth_another
+from tasks.models.protocol import RETRIED, CallError, Client
 from tasks.models.rate_limits import Endpoint, endpoint_of
 from tasks.models.readiness import connections_allowed
 from tasks.models.secrets import masked
@@ -42,12 +40,11 @@ NOTED_S = 0.2
 """How long it may take all threads to notice a signal."""
 EVERY_S = 5.0
 """Interval between two checks of the server's model digest; the last is made when a batch has ended."""
+FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
+"""The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
 ANSWER_S = 10.0
 """How long the server has to report its digest; being busy or unreachable does not count as a change."""
 T = TypeVar("T")
-
-# Retries are shown in the progress bar; the arguments of a call do not belong in a log.
-stamina.instrumentation.set_on_retry_hooks([])
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,42 +260,27 @@ class _Batch:
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
         """
         last: CallError | None = None
+        wait_s = FIRST_WAIT_S
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
         try:
             async with asyncio.timeout(deadline_s) as limit:
-
-                async def once() -> tuple[Reply, float]:
-                    nonlocal last
+                while True:
                     # Waiting for a slot is our own doing, and does not count against the call.
-                    left = (limit.when() or 0.0) - loop.time()
+                    left_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
                     async with self.endpoint.slot(deadline_s):
-                        limit.reschedule(loop.time() + left)
+                        limit.reschedule(loop.time() + left_s)
                         try:
                             return await self._attempt(call)
                         except CallError as error:
+                            if self.stopping or error.kind not in RETRIED:
+                                raise
                             last = error
-                            raise
-
-                with suppress(CallError):
-                    return await once()
-                # Only where needed: the retry context creates many reference cycles.
-                async for attempt in stamina.retry_context(
-                    on=lambda error: not self.stopping and worth_another(error),
-                    attempts=None,
-                    timeout=None,
-                    wait_initial=0.25,
-                    wait_max=20.0,
-                    wait_jitter=0.5,
-                ):
-                    with attempt:
-                        if attempt.num == 1 and last:
-                            raise last  # the attempt above
-                        return await once()
+                    await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))
+                    wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         except TimeoutError as error:
             said = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
-        raise AssertionError("unreachable: the loop ends by return or raise")
 
     @property
     def _asker(self) -> tuple[str, str]:
