@@ -125,7 +125,7 @@ class ServerErrors:
 
     def silent(self) -> CallError:
         """Return the error of a call without an answer."""
-        return CallError("timeout", f"{self.where} sent nothing for {self._deadline_s:g} s")
+        return CallError("timeout", f"no data from {self.where} for {self._deadline_s:g} s")
 
     def broken(self, error: BaseException) -> CallError:
         """Return the error of a connection that failed or broke."""

@@ -98,7 +98,7 @@ class HttpClient:
         try:
             body = fill(self._options["body"], {**offered(call), "schema": call.schema, "item_id": call.item_id})
         except BodyError as error:
-            said = self._errors.clean(f"body cannot be filled for this item: {error}")
+            said = self._errors.clean(f"`body` cannot be filled for this item: {error}")
             raise CallError("invalid", said) from None
         if self._options["method"] == "GET":
             query = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
@@ -127,10 +127,8 @@ class HttpClient:
     def _refusal(self, answer: httpx.Response, text: str) -> CallError:
         if answer.is_redirect:
             target = bare(str(answer.headers.get("location", "")))
-            said = self._errors.clean(f"it redirects to {target}, which is not followed")
-            return CallError(
-                "invalid", f"HTTP {answer.status_code}: {said}; set `base_url` to the address that answers"
-            )
+            said = self._errors.clean(f"redirects to {target}, and redirects are not followed")
+            return CallError("invalid", f"HTTP {answer.status_code}: {said}; set `base_url` to the final address")
         return self._errors.refusal(answer.status_code, answer.headers, text)
 
 

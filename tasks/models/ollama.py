@@ -89,7 +89,7 @@ class OllamaClient:
         self._model = model
         pull = f"; get it with `ollama pull {model.served}`"
         if "/" in model.served and "." not in model.served.split("/", 1)[0]:
-            pull += f" (a model of Hugging Face is `hf.co/{model.served}`)"
+            pull += f" (from Hugging Face: `ollama pull hf.co/{model.served}`)"
         self._errors = ServerErrors(
             model,
             self._where,
@@ -108,7 +108,7 @@ class OllamaClient:
             version = answer.raise_for_status().json()["version"]
         except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
             raise CallError(
-                "server", f"{self._where} does not answer /api/version as Ollama does; check `base_url`"
+                "server", f"{self._where}/api/version does not answer as Ollama does; check `base_url`"
             ) from None
         listed = await self._reach(self._client.list())
         digests = {str(m.model): str(m.digest) for m in listed.models if m.model}
@@ -137,7 +137,7 @@ class OllamaClient:
             )
         )
         if not answer.done:
-            raise CallError("server", f"{self._where} sent half a reply (done is not true)")
+            raise CallError("server", f"{self._where} sent an incomplete reply (`done` is not true)")
         return read_reply(
             answer.message.content or "",
             answer.message.thinking or "",
@@ -162,7 +162,7 @@ class OllamaClient:
             if error.kind != "unknown_model":
                 raise
             near = get_close_matches(self._model.served, names, n=5, cutoff=0.5) or names[:10]
-            there = f"; it has {', '.join(near)}" if near else "; it has no models yet"
+            there = f"; available: {', '.join(near)}" if near else "; it has no models"
             raise CallError("unknown_model", self._errors.clean(error.message + there)) from None
         told = shown.model_dump(mode="json", exclude={"modified_at"})
         return "shown-" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
@@ -180,13 +180,13 @@ class OllamaClient:
             raise self._errors.broken(error) from None
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             said = self._errors.clean(str(error))
-            raise CallError("server", f"{self._where} sent a body that is not Ollama's: {said}") from None
+            raise CallError("server", f"{self._where} sent a body that is not in Ollama's format: {said}") from None
 
     def _refusal(self, error: ollama.ResponseError) -> CallError:
         told = error.error if isinstance(error.error, str) else json.dumps({"error": error.error})
         found = self._errors.refusal(error.status_code, _REFUSED.get(), told)
         if found.kind == "invalid" and "does not support thinking" in told:
-            return CallError("parameter", f"{found.message}; take `think` out of the entry's `extra`")
+            return CallError("parameter", f"{found.message}; remove `think` from the entry's `extra`")
         return found
 
 

@@ -176,7 +176,7 @@ class OpenAIClient:
         self._renamed |= told["renamed"]
         self._structured = max(self._structured, told["structured"], key=_STRENGTHS.index)
         if told["left_out"]:
-            self._warn(f"has refused {', '.join(told['left_out'])} before; going on without")
+            self._warn(f"has refused {', '.join(told['left_out'])} before; continuing without")
 
     def heed(self, told: Any, call: Call) -> None:
         """Learn from a refusal in a batch's results, for a call in the current request form.
@@ -221,7 +221,7 @@ class OpenAIClient:
             given.pop("max_tokens", None)  # set under its other name; servers refuse both together
         for name in sorted({*self.form.lacks} & {*given} - self._left_out):
             self._left_out.add(name)
-            self._warn(f"is asked through responses, which have no parameter {name!r}; going on without it")
+            self._warn(f"uses the responses API, which has no parameter {name!r}; continuing without it")
         request = self.form.body(
             self._model.served,
             call.messages,
@@ -243,7 +243,7 @@ class OpenAIClient:
         if refused and any(mark in said for mark in _STRUCTURED):
             # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
             self._structured = "off" if self._structured == "off" or refused == "json_object" else "json"
-            self._warn(f"refuses {self.form.structured} {refused}; going on with {self._structured!r}")
+            self._warn(f"refuses {self.form.structured} {refused}; continuing with {self._structured!r}")
             return True
         if "max_tokens" in request and (param == "max_tokens" or "max_completion_tokens" in said):
             if "max_completion_tokens" not in said and "unsupported" not in f"{code} {said}".lower():
@@ -254,7 +254,7 @@ class OpenAIClient:
         for name in _OPTIONAL:
             if name in request and unsupported and _names(name, param, said):
                 self._left_out.add(name)
-                self._warn(f"refuses the parameter {name!r}; going on without it")
+                self._warn(f"refuses the parameter {name!r}; continuing without it")
                 return True
         for name in self._model.extra:
             if _names(name, param, said if unsupported else ""):
@@ -262,7 +262,7 @@ class OpenAIClient:
                 raise CallError(
                     "parameter",
                     f"HTTP {status}: {told}; the entry's `extra` sets {name}, which the server "
-                    "does not take: change it, or take it out",
+                    "does not accept: change or remove it",
                 )
         return False
 

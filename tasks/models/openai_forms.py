@@ -49,7 +49,7 @@ class Chat:
         choice = body["choices"][0]
         answer, thought = _contents(choice["message"])
         if (finish := str(choice.get("finish_reason") or "")) == "error":
-            raise CallError("server", "it broke off the reply with an error")
+            raise CallError("server", "it ended the reply with an error")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
         read, kept = _count(timings, "prompt_n"), _count(timings, "cache_n")
         tokens_in = _count(usage, "prompt_tokens")
@@ -110,7 +110,7 @@ class Responses:
             CallError: it says that no reply was made.
         """
         if body["status"] in {"failed", "cancelled"}:
-            raise CallError("server", f"the response is {body['status']}")
+            raise CallError("server", f"the response has the status {body['status']!r}")
         texts, thoughts, refusals = [], [], []
         for item in body["output"]:
             for part in (*(item.get("summary") or ()), *(item.get("content") or ())):

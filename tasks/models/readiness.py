@@ -26,7 +26,7 @@ def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) ->
         return str(error)
     if url and _refused(url):
         named = "provider" in model.model_fields_set
-        assumed = "" if named else f", or name its `provider`: without one it is {model.provider}"
+        assumed = "" if named else f", or set its `provider` (default: {model.provider})"
         return (
             f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
             f"correct its address (`base_url` or `url`){assumed}."

@@ -176,18 +176,18 @@ def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
     key = os.environ.get(variable, "").strip() if variable else ""
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(
-            f"model {model.name!r}: the key in {variable} holds characters that no header can carry; set it again, "
-            "without line breaks or quotation marks of a text editor"
+            f"model {model.name!r}: the key in {variable} contains characters not allowed in a header; "
+            "set it again, without line breaks or typographic quotation marks"
         )
     know(key)
     if key or not variable:
         return key
-    named, other = f"provider {model.provider} reads its key from", ", or name another one with `api_key_env`"
+    named, other = f"provider {model.provider} reads its key from", ", or name another variable in `api_key_env`"
     if model.api_key_env:
         named, other = "api_key_env names", ""
     raise InputError(
         f"model {model.name!r}: {named} the environment variable {variable}, which is not set; set it "
-        f"(export {variable}=…){other}; the key itself is never written in the configuration"
+        f"(export {variable}=…){other}; never write the key itself in the configuration"
     )
 
 

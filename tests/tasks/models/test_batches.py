@@ -172,7 +172,7 @@ def test_a_404_within_a_day_is_an_outage_and_the_batch_is_collected_after_it(
         assert tally.submitted == 12
         first = answers[f"{0:064d}"].end
         assert isinstance(first, FailedCall)
-        assert "which does not report on it now" in first.message
+        assert "no status from the server" in first.message
         server.away = ""
         assert bring(model, tmp_path, 12)[1].answered == 12
     assert set(server.charged.values()) == {1}
@@ -277,7 +277,7 @@ def test_a_parameter_of_the_entrys_own_that_is_refused_is_said_and_not_submitted
         assert set(errors(answers).values()) == {"parameter"}
         first = answers[f"{0:064d}"].end
         assert isinstance(first, FailedCall)
-        assert "sets top_k, which the server does not take" in first.message
+        assert "sets top_k, which the server does not accept" in first.message
     assert len(server.made) == 1
 
 

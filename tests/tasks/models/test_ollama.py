@@ -96,7 +96,10 @@ def test_an_unreachable_server_is_one_clear_message() -> None:
 
 
 def test_a_server_that_is_not_ollama_is_told_as_such() -> None:
-    with serve_ollama("hi") as server, pytest.raises(CallError, match="as Ollama does; check `base_url`"):
+    with (
+        serve_ollama("hi") as server,
+        pytest.raises(CallError, match="does not answer as Ollama does; check `base_url`"),
+    ):
         using(model(server, base_url=server.url + "/elsewhere"), lambda c: c.identity())
 
 

@@ -79,7 +79,7 @@ def test_a_seed_is_left_out_with_one_warning(caplog: pytest.LogCaptureFixture) -
     with serve_openai("hi") as server, caplog.at_level(logging.WARNING):
         ask(model(server), *(call(p, parameters={"seed": 0}) for p in "abc"))
         assert [r.path for r in server.requests] == ["/v1/responses"] * 3, "none was refused"
-    assert caplog.text.count("no parameter 'seed'; going on without it") == 1
+    assert caplog.text.count("no parameter 'seed'; continuing without it") == 1
 
 
 def test_an_extra_that_responses_do_not_have_is_refused_with_the_configuration() -> None:
