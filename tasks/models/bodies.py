@@ -1,7 +1,6 @@
 """Limit the size of response bodies, whichever HTTP package reads them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import timedelta
 from typing import Any
 
 from tasks.models.protocol import CallError
@@ -26,11 +25,6 @@ class BoundedBody:
         self._most = min(most, MOST_OF_ERROR) if refused else most
         self._where = where
         self._refused = refused
-
-    @property
-    def elapsed(self) -> timedelta | None:
-        """The time measured by the package's own stream."""
-        return getattr(self._stream, "elapsed", None)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """Yield the decoded body in one piece; nothing if it is an error's body that cannot be read.

@@ -69,7 +69,6 @@ class BatchProgress:
     submitted: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    limit: int = 0
     first_s: float = 0.0
     last_s: float = 0.0
     elsewhere: int = 0
@@ -346,7 +345,6 @@ class _Batch:
             tally.submitted += 1
         else:
             tally.failed += 1
-        tally.limit = int(self.endpoint.limit)
         self.progress(tally)
 
     async def submit(self, pending: list[tuple[str, Call]], submissions: Submissions) -> None:
@@ -503,7 +501,7 @@ async def ask_all(
     if not (endpoint := shared.endpoints.get(endpoint_of(model))):
         most = connections_allowed(model.concurrency)
         endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
-    tally = BatchProgress(total=len(distinct), limit=int(endpoint.limit))
+    tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     batch = _Batch(model, client, cache, endpoint, writer, tally, progress)

@@ -37,7 +37,7 @@ def _open(model: Any) -> Any:
 def _batches(client: Any) -> Any:
     from tasks.models.openai_batches import OpenAIBatches
 
-    return OpenAIBatches(getattr(client, "opened", client))
+    return OpenAIBatches(client)
 
 
 def _unready(model: Any) -> str:
