@@ -54,7 +54,7 @@ class ListingClient:
             InputError: the address is invalid, or the key is not set.
         """
         model = self._model
-        key = find_key(model, "OPENAI_API_KEY", needed=not model.base_url)
+        key = find_key(model)
         url, headers, query = read_address(model, model.base_url)
         carrying, asking = carriers(model, key, headers)
         return url, carrying, query | asking

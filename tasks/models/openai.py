@@ -22,7 +22,7 @@ from tasks.models.bodies import ACCEPTED, BoundedBody, bound
 from tasks.models.errors import ServerErrors, read_error
 from tasks.models.openai_forms import Chat, Form, Responses, identified
 from tasks.models.protocol import CallError
-from tasks.models.secrets import Secrets, bare, carriers, find_key, read_address
+from tasks.models.secrets import Secrets, bare, carriers, find_key, key_variable, read_address
 
 _log = logging.getLogger(__name__)
 
@@ -57,8 +57,7 @@ class OpenAIClient:
 
     def __init__(self, model: Model, *, key: str = "") -> None:
         azure, local = model.provider == "azure", bool(key)
-        usual = "AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY"
-        key = key or find_key(model, usual, needed=azure or not model.base_url)
+        key = key or find_key(model)
         timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
         # The endpoint limits concurrency (`rate_limits`). 0: no limit here; None would be aiohttp's own, 100.
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=60.0)
@@ -98,7 +97,7 @@ class OpenAIClient:
             model,
             self._where,
             Secrets(key, model.base_url or str(self.api.base_url)),
-            variable=model.api_key_env or (usual if key else ""),
+            variable=key_variable(model),
             advice={
                 "connection": "; check that the server runs there",
                 "quota": "; the account is exhausted: top it up, or use another key",

@@ -18,10 +18,10 @@ SPARE = 256
 """Files that a process has open besides its connections to models."""
 
 
-def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) -> str:
+def lacking(model: Model, url: str) -> str:
     """Return why a model cannot be called at an address; '' if no problem is known."""
     try:
-        find_key(model, usual, needed=needed)
+        find_key(model)
     except InputError as error:
         return str(error)
     if url and _refused(url):

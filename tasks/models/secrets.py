@@ -164,15 +164,23 @@ for _name in ("httpx", "httpx2"):
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
+_USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
 
 
-def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
-    """Return the model's key from the environment: its `api_key_env`, else the provider's usual variable.
+def key_variable(model: Model) -> str:
+    """Return the environment variable of a model's key; '' if it needs none."""
+    # OpenAI's own key is not for other servers.
+    usual = "" if model.provider == "openai" and model.base_url else _USUAL.get(model.provider, "")
+    return model.api_key_env or usual
+
+
+def find_key(model: Model) -> str:
+    """Return the model's key from the environment; '' if it needs none.
 
     Raises:
-        InputError: the configured variable is not set, or a key is needed and the usual one is not set.
+        InputError: its variable is not set.
     """
-    variable = model.api_key_env or (usual if needed else "")
+    variable = key_variable(model)
     key = os.environ.get(variable, "").strip() if variable else ""
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(

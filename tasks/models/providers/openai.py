@@ -40,12 +40,13 @@ def _batches(client: Any) -> Any:
     return OpenAIBatches(client)
 
 
-def _unready(model: Any) -> str:
+def unready(model: Any) -> str:
+    """Return why a model cannot be called now."""
     from tasks.models.readiness import lacking
 
-    return lacking(model, model.base_url, "OPENAI_API_KEY", needed=not model.base_url)
+    return lacking(model, model.base_url)
 
 
 UNIT = Provider(
-    name="openai", version=1, open=_open, unready=_unready, options=Options, check=check, batches=_batches
+    name="openai", version=1, open=_open, unready=unready, options=Options, check=check, batches=_batches
 )
