@@ -9,8 +9,6 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
@@ -20,8 +18,8 @@ from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, BatchState, CallError
+from tasks.models.running import LEASE_S, RunningBatch
 from tasks.models.secrets import masked
-from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 from tasks.store.replies import FailedCall, Remembered
 from tasks.store.submissions import Submissions, Submitted
@@ -34,7 +32,6 @@ stamina.instrumentation.set_on_retry_hooks([])
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-LEASE_S = 60.0
 CHUNK = 1_000
 """Replies written at once."""
 MOST = 50_000
@@ -55,30 +52,22 @@ SOUGHT = "a search for their batch in the server's list"
 HELD_S = 0.5
 """Interval between two checks of what others are asking or submitting."""
 
-Known = Mapping[str, Remembered | FailedCall]
-"""Outcomes of requests so far: replies of any run, and failures of this one."""
 
-
-@dataclass
 class BatchQueue:
-    """Submits requests as batches and collects them; `endpoint` is the server and model.
+    """Submits the requests of `running` as batches and collects them; `endpoint` is the server and model."""
 
-    `known` counts and returns the outcomes of requests so far; `ended` is called with each outcome; `awaiting` with
-    how many are pending, and on what. `lasting` wraps work that a stop must let finish.
-    """
-
-    model: Model
-    server: "OpenAIBatches"
-    submissions: Submissions
-    endpoint: str
-    writer: Writer
-    known: Callable[[Sequence[str]], Awaitable[Known]]
-    ended: Callable[[Remembered | FailedCall], None]
-    awaiting: Callable[[int, Sequence[str]], None]
-    lasting: Callable[[], AbstractContextManager[None]]
-    _lost: set[str] = field(default_factory=set)  # requests whose batch is lost, and the tokens of such batches
-    _dead: set[str] = field(default_factory=set)
-    _silent: dict[str, tuple[float, str]] = field(default_factory=dict)
+    def __init__(self, running: RunningBatch, submissions: Submissions, endpoint: str) -> None:
+        make = running.model.unit.batches
+        assert make is not None  # noqa: S101 - the configuration has been checked
+        self.running = running
+        self.model = running.model
+        self.writer = running.writer
+        self.server: OpenAIBatches = make(running.client)
+        self.submissions = submissions
+        self.endpoint = endpoint
+        self._lost: set[str] = set()  # requests whose batch is lost, and the tokens of such batches
+        self._dead: set[str] = set()
+        self._silent: dict[str, tuple[float, str]] = {}
 
     async def bring(self, calls: Mapping[str, Call]) -> None:
         """Submit unsubmitted requests and collect results; wait for the rest if the model's entry says so.
@@ -88,11 +77,11 @@ class BatchQueue:
         left = dict(calls)
         self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
         while left:
-            with self.lasting():
+            with self.running.lasting():
                 held = await self._submit(left)
             for batch in await self._waiting(left):
                 if batch.batch_id is not None:
-                    with self.lasting():
+                    with self.running.lasting():
                         await self._collect(batch, batch.batch_id, left)
             await self._settle(left)
             waiting = await self._waiting(left)
@@ -100,7 +89,7 @@ class BatchQueue:
             if any(one not in there and one not in held for one in left):
                 continue  # requests that were lost, or refused for their form, are submitted again
             if held:
-                self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
+                self.running.report_waiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
             elif left:
                 # Do not wait for a server that is unreachable or never finishes.
@@ -108,16 +97,16 @@ class BatchQueue:
                 endless = any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
                 if self.model.batch != "wait" or away or endless:
                     break
-                self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
+                self.running.report_waiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
                 await asyncio.sleep(self.model.batch_poll_s)
         why = next((f" (no status from the server: {said})" for _, said in self._silent.values()), "")
         said = f"pending in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
-            self.ended(FailedCall(request_id, "submitted", said))
+            self.running.count(FailedCall(request_id, "submitted", said))
 
     async def _settle(self, left: dict[str, Call]) -> None:
         """Remove requests that have ended elsewhere."""
-        known = await self.known(list(left))
+        known = await self.running.settled(list(left))
         for request_id in [one for one in left if one in known]:
             left.pop(request_id)
 
@@ -167,7 +156,7 @@ class BatchQueue:
         while not (batch_id := await self._trying(lambda: self.server.find(token))):
             if (rest := until - time.monotonic()) <= 0:
                 return None
-            self.awaiting(n, [SOUGHT])
+            self.running.report_waiting(n, [SOUGHT])
             await asyncio.sleep(min(rest, LOOK_S, self.model.batch_poll_s))
         return batch_id
 
@@ -240,7 +229,7 @@ class BatchQueue:
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))
         for entry in kept:
             left.pop(entry.request_id, None)
-            self.ended(entry)
+            self.running.count(entry)
         return await self._refuse(refused, left)
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
@@ -249,7 +238,7 @@ class BatchQueue:
         await asyncio.to_thread(self.writer.fail, failures)
         for failure in failures:
             left.pop(failure.request_id, None)
-            self.ended(failure)
+            self.running.count(failure)
 
     async def _unsaid(self, batch: Submitted, batch_id: str, error: CallError, left: dict[str, Call]) -> None:
         """Handle a server that does not report a batch's state: it is unreachable, lost the batch, or refuses."""

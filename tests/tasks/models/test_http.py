@@ -260,8 +260,8 @@ def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tm
 
         (first, _), (second, tally) = event_loop_thread().call(bring()), event_loop_thread().call(bring())
         assert len(service.seen) == 3
-    assert first[row["request_id"]].reply == second[row["request_id"]].reply
-    assert second[row["request_id"]].reply.extra["citations"] == [7, 9]
+    assert first[row["request_id"]].end.reply == second[row["request_id"]].end.reply
+    assert second[row["request_id"]].end.reply.extra["citations"] == [7, 9]
     assert tally.cached == 1
 
 
@@ -312,7 +312,7 @@ def test_the_item_is_part_of_a_request_where_the_template_names_it() -> None:
         ("url: 'http://x', text: a..b", "models.0.text: expected a dotted path"),
         ("url: 'http://x', contexts: a.b", "`contexts` is a path into a JSON answer, so `text` must be a path"),
         ("url: 'http://x', headers: {Authorization: Bearer abc}", "Authorization would hold a secret"),
-        ("url: 'http://x', headers: {Host: y}", "'Host' is no header that can be set here"),
+        ("url: 'http://x', headers: {Host: y}", "'Host' is not a header that can be set here"),
         ("url: 'http://x', headers: {X-A: \"b\\nc\"}", "X-A contains characters not allowed in a header"),
         ("url: 'http://x', method: GET, body: [1]", "a GET has no body"),
         ("url: 'http://x', method: DELETE", "models.0.method"),

@@ -134,7 +134,7 @@ def test_a_model_of_ollama_that_cannot_think_is_said_once_with_what_to_do() -> N
     with serve_ollama("hi", refuse={"think": '"m" does not support thinking'}) as server:
         error = error_of(model(server, extra={"think": True}))
     assert error.kind == "parameter"
-    assert error.message.endswith("take `think` out of the entry's `extra`")
+    assert error.message.endswith("remove `think` from the entry's `extra`")
 
 
 @pytest.mark.parametrize(
