@@ -248,9 +248,7 @@ class BatchQueue:
             return
         self._silent.pop(batch_id, None)
         if error.kind == "missing" and not batch.again:
-            said = (
-                "model %s: batch %s is lost: %s. Its %d requests are submitted once more, and may be charged again."
-            )
+            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost extra."
             told = map(visible, (self.model.name, batch_id, error.message))
             _log.warning(said, *told, len(batch.request_ids))
             event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))

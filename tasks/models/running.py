@@ -16,7 +16,7 @@ from tasks.models.rate_limits import Endpoint
 from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
-from tasks.store.replies import FailedCall, Remembered, ReplyCache, batched
+from tasks.store.replies import FailedCall, Remembered, batched
 
 LEASE_S = 60.0
 POLL_S = 0.5
@@ -81,7 +81,6 @@ class RunningBatch:
 
     model: Model
     client: Client
-    cache: ReplyCache
     endpoint: Endpoint
     writer: Writer
     tally: BatchProgress
@@ -135,7 +134,7 @@ class RunningBatch:
                 "); replies that may come from the new one are not kept. Run again to ask the new one",
             )
             self.endpoint.broken.setdefault(self._asker, self.changed)
-        await asyncio.to_thread(self.cache.forget, doubtful)
+        await asyncio.to_thread(self.writer.cache.forget, doubtful)
         del self.doubtful[: len(doubtful)]  # only now: if this is cancelled, the next look does it
         for request_id in doubtful:
             if isinstance(entry := self.answers[request_id].end, Remembered):
@@ -232,9 +231,9 @@ class RunningBatch:
 
     def known(self, request_ids: Sequence[str]) -> Known:
         """Return the outcomes of requests so far; for a worker thread."""
-        replies = self.cache.lookup(request_ids)
+        replies = self.writer.cache.lookup(request_ids)
         left = [one for one in request_ids if one not in replies]
-        return {**replies, **self.cache.failures(left, run=self.writer.run, way=self.writer.way)}
+        return {**replies, **self.writer.cache.failures(left, run=self.writer.run, way=self.writer.way)}
 
     def _recall(self, known: Known) -> None:
         """Count the outcomes of requests so far."""
@@ -301,7 +300,7 @@ class RunningBatch:
             if self.stopping:
                 raise Stopped
             todo = elsewhere
-            holders = await asyncio.to_thread(self.cache.holders, todo) if todo else []
+            holders = await asyncio.to_thread(self.writer.cache.holders, todo) if todo else []
             self.report_waiting(len(todo), holders)
             if todo:
                 await asyncio.sleep(POLL_S)
@@ -331,11 +330,11 @@ class RunningBatch:
 
     def _take(self, window: list[str]) -> tuple[set[str], Known]:
         """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
-        granted = self.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
+        granted = self.writer.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
         # Outcomes that another worker finished between our last look and the claim.
         known = self.known(window)
         if needless := [one for one in window if one in granted and one in known]:
-            self.cache.release(needless, holder=self.writer.holder)
+            self.writer.cache.release(needless, holder=self.writer.holder)
         return granted.difference(needless), known
 
     async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:

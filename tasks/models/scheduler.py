@@ -160,7 +160,7 @@ async def ask_all(
     tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
-    batch = RunningBatch(model, client, cache, endpoint, writer, tally, progress)
+    batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
