@@ -80,7 +80,11 @@ def test_an_unknown_model_is_told_with_what_to_do_and_what_is_there() -> None:
             using(settings, lambda c: c.identity())
         asked = error_of(settings)
     assert caught.value.kind == asked.kind == "unknown_model"
-    for part in ("`ollama pull janhq/Jan-v1-4B-GGUF`", "`hf.co/janhq/Jan-v1-4B-GGUF`", "llama3:8b, phi3:latest"):
+    for part in (
+        "`ollama pull janhq/Jan-v1-4B-GGUF`",
+        "`ollama pull hf.co/janhq/Jan-v1-4B-GGUF`",
+        "llama3:8b, phi3:latest",
+    ):
         assert part in caught.value.message
     assert "`ollama pull janhq/Jan-v1-4B-GGUF`" in asked.message
 
