@@ -24,6 +24,7 @@ from tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loo
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache, open_store, open_submissions
 from tasks.stage import current_ledger, stage
+from tasks.store.replies import Remembered
 
 IDENTITY_S = 60.0
 """Seconds that a server has to identify itself."""
@@ -82,15 +83,16 @@ def identify(model: Model) -> dict[str, str]:
 
 
 def _response(answer: CallResult) -> dict[str, Any]:
-    error, reply = answer.error, answer.reply
+    end = answer.end
+    reply, error = (end.reply, None) if isinstance(end, Remembered) else (None, end)
     return {
-        "request_id": answer.request_id,
+        "request_id": end.request_id,
         **stop_tokens.reply(reply.text if reply else None),
         **{name: getattr(reply, name, None) for name in ("reasoning", "finish_reason", "tokens_in", "tokens_out")},
         "error": error.message if error else None,
         "error_kind": error.kind if error else None,
         "extra": canonical(reply.extra) if reply and reply.extra else None,
-        "latency_s": answer.latency_s if reply else None,
+        "latency_s": end.latency_s if isinstance(end, Remembered) else None,
         "cached": answer.cached,
     }
 

@@ -9,18 +9,17 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
+import stamina.instrumentation
 
 from config.settings import Model
 from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, BatchState, CallError
+from tasks.models.running import LEASE_S, RunningBatch
 from tasks.models.secrets import masked
-from tasks.models.writer import Writer
 from tasks.runtime.logs import event
 from tasks.store.replies import FailedCall, Remembered
 from tasks.store.submissions import Submissions, Submitted
@@ -28,9 +27,11 @@ from tasks.store.submissions import Submissions, Submitted
 if TYPE_CHECKING:
     from tasks.models.openai_batches import OpenAIBatches
 
+# The arguments of a call do not belong in a log.
+stamina.instrumentation.set_on_retry_hooks([])
+
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-LEASE_S = 60.0
 CHUNK = 1_000
 """Replies written at once."""
 MOST = 50_000
@@ -47,34 +48,26 @@ SOUGHT_S = 300.0
 """How long a batch may be missing from the server's list after its creation before it is created again."""
 LOOK_S = 5.0
 """Interval between two polls of that list."""
-SOUGHT = "their batch may be there, and is looked for in the server's list"
+SOUGHT = "a search for their batch in the server's list"
 HELD_S = 0.5
 """Interval between two checks of what others are asking or submitting."""
 
-Known = Mapping[str, Remembered | FailedCall]
-"""Outcomes of requests so far: replies of any run, and failures of this one."""
 
-
-@dataclass
 class BatchQueue:
-    """Submits requests as batches and collects them; `endpoint` is the server and model.
+    """Submits the requests of `running` as batches and collects them; `endpoint` is the server and model."""
 
-    `known` counts and returns the outcomes of requests so far; `ended` is called with each outcome; `awaiting` with
-    how many are pending, and on what. `lasting` wraps work that a stop must let finish.
-    """
-
-    model: Model
-    server: "OpenAIBatches"
-    submissions: Submissions
-    endpoint: str
-    writer: Writer
-    known: Callable[[Sequence[str]], Awaitable[Known]]
-    ended: Callable[[str, Remembered | CallError], None]
-    awaiting: Callable[[int, Sequence[str]], None]
-    lasting: Callable[[], AbstractContextManager[None]]
-    _lost: set[str] = field(default_factory=set)  # requests whose batch is lost, and the tokens of such batches
-    _dead: set[str] = field(default_factory=set)
-    _silent: dict[str, tuple[float, str]] = field(default_factory=dict)
+    def __init__(self, running: RunningBatch, submissions: Submissions, endpoint: str) -> None:
+        make = running.model.unit.batches
+        assert make is not None  # noqa: S101 - the configuration has been checked
+        self.running = running
+        self.model = running.model
+        self.writer = running.writer
+        self.server: OpenAIBatches = make(running.client)
+        self.submissions = submissions
+        self.endpoint = endpoint
+        self._lost: set[str] = set()  # requests whose batch is lost, and the tokens of such batches
+        self._dead: set[str] = set()
+        self._silent: dict[str, tuple[float, str]] = {}
 
     async def bring(self, calls: Mapping[str, Call]) -> None:
         """Submit unsubmitted requests and collect results; wait for the rest if the model's entry says so.
@@ -84,11 +77,11 @@ class BatchQueue:
         left = dict(calls)
         self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
         while left:
-            with self.lasting():
+            with self.running.lasting():
                 held = await self._submit(left)
             for batch in await self._waiting(left):
                 if batch.batch_id is not None:
-                    with self.lasting():
+                    with self.running.lasting():
                         await self._collect(batch, batch.batch_id, left)
             await self._settle(left)
             waiting = await self._waiting(left)
@@ -96,7 +89,7 @@ class BatchQueue:
             if any(one not in there and one not in held for one in left):
                 continue  # requests that were lost, or refused for their form, are submitted again
             if held:
-                self.awaiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
+                self.running.report_waiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
             elif left:
                 # Do not wait for a server that is unreachable or never finishes.
@@ -104,16 +97,16 @@ class BatchQueue:
                 endless = any(time.time() - batch.submitted_at > 2 * WITHIN_S for batch in waiting)
                 if self.model.batch != "wait" or away or endless:
                     break
-                self.awaiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
+                self.running.report_waiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
                 await asyncio.sleep(self.model.batch_poll_s)
-        why = next((f" (which does not report on it now: {said})" for _, said in self._silent.values()), "")
-        said = f"it waits in a batch at the server{why}; run the same command again later, or with --wait"
+        why = next((f" (no status from the server: {said})" for _, said in self._silent.values()), "")
+        said = f"pending in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
-            self.ended(request_id, CallError("submitted", said))
+            self.running.count(FailedCall(request_id, "submitted", said))
 
     async def _settle(self, left: dict[str, Call]) -> None:
         """Remove requests that have ended elsewhere."""
-        known = await self.known(list(left))
+        known = await self.running.settled(list(left))
         for request_id in [one for one in left if one in known]:
             left.pop(request_id)
 
@@ -163,7 +156,7 @@ class BatchQueue:
         while not (batch_id := await self._trying(lambda: self.server.find(token))):
             if (rest := until - time.monotonic()) <= 0:
                 return None
-            self.awaiting(n, [SOUGHT])
+            self.running.report_waiting(n, [SOUGHT])
             await asyncio.sleep(min(rest, LOOK_S, self.model.batch_poll_s))
         return batch_id
 
@@ -180,7 +173,7 @@ class BatchQueue:
         except CallError as error:
             if not maybe or error.kind not in RETRIED:  # else it may exist, which the next run finds out
                 await asyncio.to_thread(self.submissions.end, names)
-            none = CallError(error.kind, f"no batch was made: {error.message}")
+            none = CallError(error.kind, f"no batch was created: {error.message}")
             return await self._refuse(dict.fromkeys(names, none), left)
         await asyncio.to_thread(self.submissions.submitted, token, batch_id)
         event("batch_submitted", model=self.model.name, batch=batch_id, requests=len(portion))
@@ -236,16 +229,16 @@ class BatchQueue:
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))
         for entry in kept:
             left.pop(entry.request_id, None)
-            self.ended(entry.request_id, entry)
+            self.running.count(entry)
         return await self._refuse(refused, left)
 
     async def _refuse(self, refused: Mapping[str, CallError], left: dict[str, Call]) -> None:
         """End requests with errors, for everyone waiting for them in this run."""
         failures = [FailedCall(one, error.kind, error.message) for one, error in refused.items()]
         await asyncio.to_thread(self.writer.fail, failures)
-        for request_id, error in refused.items():
-            left.pop(request_id, None)
-            self.ended(request_id, error)
+        for failure in failures:
+            left.pop(failure.request_id, None)
+            self.running.count(failure)
 
     async def _unsaid(self, batch: Submitted, batch_id: str, error: CallError, left: dict[str, Call]) -> None:
         """Handle a server that does not report a batch's state: it is unreachable, lost the batch, or refuses."""
@@ -255,7 +248,7 @@ class BatchQueue:
             return
         self._silent.pop(batch_id, None)
         if error.kind == "missing" and not batch.again:
-            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost again."
+            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost extra."
             told = map(visible, (self.model.name, batch_id, error.message))
             _log.warning(said, *told, len(batch.request_ids))
             event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
@@ -264,8 +257,8 @@ class BatchQueue:
             return
         if error.kind == "missing":
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
-            said = f"batch {batch_id}, in which it was submitted once more, is lost as well: {error.message}"
-            error = CallError("missing", f"{said}; run again to resubmit it, or with batch: off to ask directly")
+            said = f"batch {batch_id}, its second, is lost as well: {error.message}"
+            error = CallError("missing", f"{said}; run again to resubmit it, or set batch: off to ask directly")
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -285,11 +278,11 @@ class BatchQueue:
 def _unanswered(batch_id: str, state: BatchState) -> CallError:
     """Return the error of a request that the results of its finished batch do not include."""
     said = f"batch {batch_id} is {state.status}{f' ({state.message})' if state.message else ''}"
-    todo = "run again to submit it once more, or with batch: off to ask directly"
+    todo = "run again to resubmit it, or set batch: off to ask directly"
     if state.status in {"expired", "cancelled"}:
         return CallError("expired" if state.status == "expired" else "cancelled", f"{said}; {todo}")
     if state.status == "failed":
-        return CallError("invalid", f"{said}; fix that, or ask directly with batch: off")
+        return CallError("invalid", f"{said}; fix that, or set batch: off to ask directly")
     return CallError("missing", f"{said}, and this request is in none of its files; {todo}")
 
 

@@ -57,15 +57,15 @@ def find_weights(model: Model) -> tuple[Path, str]:
     else:
         spec = find_spec(BUNDLED)
         if spec is None or not spec.submodule_search_locations:
-            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is not here: {_missing_extra()}")
+            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is missing: {_missing_extra()}")
         path, digest = Path(spec.submodule_search_locations[0]) / BUNDLED_FILE, model.sha256 or BUNDLED_SHA256
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
     except OSError as error:
         raise InputError(
-            f"model {model.name!r}: {path} cannot be read: {error.strerror}; expected in `file` the path of a GGUF "
-            "file, or nothing for the bundled model"
+            f"model {model.name!r}: {path} cannot be read: {error.strerror}; expected the path of a GGUF file in "
+            "`file`, or no `file` for the bundled model"
         ) from None
     if magic != _MAGIC:
         raise InputError(
@@ -121,7 +121,7 @@ def check_digest(model: Model, path: Path, expected: str) -> str:
     if expected and digest != expected.lower():
         raise InputError(
             f"model {model.name!r}: {path} has the SHA-256 {digest}, expected {expected.lower()}; it is damaged or "
-            "another file: delete it and get it again, or correct `sha256`"
+            "a different file: download it again, or correct `sha256`"
         )
     return digest
 
@@ -148,7 +148,6 @@ class EmbeddedClient:
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
-        self._turns = asyncio.Semaphore(1)
         self._clients: dict[_Engine, OpenAIClient] = {}
 
     async def identity(self) -> Mapping[str, str]:
@@ -175,16 +174,14 @@ class EmbeddedClient:
             if (loaded := self._loaded) is None:
                 await in_thread(lambda: check_digest(self._model, *self._weights))
                 loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
-                self._turns = asyncio.Semaphore(len(loaded.engines))
-        async with self._turns:
-            tokens = await self._tokens(loaded.engines[0], call)
-            engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
-            engine.calls += 1
-            try:
-                async with engine.turn():
-                    return await self._ask(engine, call, tokens)
-            finally:
-                engine.calls -= 1
+        tokens = await self._tokens(loaded.engines[0], call)
+        engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
+        engine.calls += 1
+        try:
+            async with engine.turn():
+                return await self._ask(engine, call, tokens)
+        finally:
+            engine.calls -= 1
 
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
@@ -298,7 +295,7 @@ def _start(model: Model, path: Path, threads: int) -> _Engine:
         said = f"xllamacpp cannot be imported: {error}"
         if "libgomp" in str(error):
             advice = "install it (Debian, Ubuntu: apt-get install libgomp1; Fedora: dnf install libgomp)"
-            said = f"llama.cpp needs libgomp.so.1, which is not here; {advice}"
+            said = f"llama.cpp needs libgomp.so.1, which is missing; {advice}"
         raise InputError(f"model {model.name!r}: {said}") from None
     key = secrets.token_urlsafe(24)
     parameters = xllamacpp.CommonParams()

@@ -4,11 +4,12 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
+from config.settings import Model
 from tasks.models.protocol import CallError, ErrorKind
 from tasks.models.secrets import Secrets
 
@@ -79,7 +80,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     return float(found[1]) if found else None
 
 
-def tls_error(error: BaseException, where: str) -> CallError | None:
+def _tls_error(error: BaseException, where: str) -> CallError | None:
     """Return the error of a failed TLS handshake; None for a connection that failed otherwise.
 
     An untrusted certificate is permanent: it fails the endpoint at once.
@@ -91,20 +92,59 @@ def tls_error(error: BaseException, where: str) -> CallError | None:
     if not text:
         return None
     kind: ErrorKind = "connection"
-    told, what = r"\[SSL: ?([A-Z0-9_]{1,80})\]", "no connection came about"
+    told, what = r"\[SSL: ?([A-Z0-9_]{1,80})\]", "the handshake failed"
     advice = "a server without TLS has an address that begins with http://"
     if "CERTIFICATE_VERIFY_FAILED" in text:
         kind, told, what = "auth", r"verify failed: ([^('\"]{1,200})", "its certificate is not trusted"
         advice = "if your own certificate authority signed it, name its certificate's file in SSL_CERT_FILE"
-    reason = found[1].strip() if (found := re.search(told, text)) else "for no told reason"
+    reason = found[1].strip() if (found := re.search(told, text)) else "no reason given"
     return CallError(kind, f"TLS with {where} failed: {what} ({reason}); {advice}")
 
 
-def refusal(
-    status: int, headers: Mapping[str, str], body: str, secrets: Secrets, advise: Callable[[ErrorKind], str]
-) -> CallError:
-    """Return the error for an HTTP status and body, with the advice of `advise` for its kind."""
-    message, code, _ = read_error(body)
-    kind = classify_error(status, message, code)
-    said = f"HTTP {status}: {secrets.clean(message) or 'no message'}{advise(kind)}"
-    return CallError(kind, said, retry_after(headers, body))
+class ServerErrors:
+    """The errors of one server, with its address (`where`) and without its secrets.
+
+    `variable` is the one that the key comes from, if any; `advice` ends the messages of a kind.
+    """
+
+    def __init__(
+        self, model: Model, where: str, secrets: Secrets, *, variable: str, advice: Mapping[ErrorKind, str]
+    ) -> None:
+        no_key = "; the server requires a key: name its variable in `api_key_env`"
+        self.where = where
+        self.clean = secrets.clean
+        self._deadline_s = model.deadline_s
+        self._advice = {"auth": f"; check the key in {variable}" if variable else no_key, **advice}
+
+    def refusal(self, status: int, headers: Mapping[str, str], body: str) -> CallError:
+        """Return the error for an HTTP status and body."""
+        message, code, _ = read_error(body)
+        kind = classify_error(status, message, code)
+        said = f"HTTP {status}: {self.clean(message) or 'no message'}{self._advice.get(kind, '')}"
+        return CallError(kind, said, retry_after(headers, body))
+
+    def silent(self) -> CallError:
+        """Return the error of a call without an answer."""
+        return CallError("timeout", f"no data from {self.where} for {self._deadline_s:g} s")
+
+    def broken(self, error: BaseException) -> CallError:
+        """Return the error of a connection that failed or broke."""
+        said = self.clean(str(error)) or type(error).__name__
+        failed = CallError("connection", f"no answer from {self.where}: {said}{self._advice.get('connection', '')}")
+        return _tls_error(error, self.where) or failed
+
+    def quoted(self, body: str | bytes) -> str:
+        """Return the start of a body, for messages."""
+        start = body[:20_000]
+        return self.clean(start if isinstance(start, str) else start.decode("utf-8", "replace")) or "nothing"
+
+    def parsed(self, body: str | bytes) -> Any:
+        """Return the JSON of a body.
+
+        Raises:
+            CallError: it is not JSON.
+        """
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError):
+            raise CallError("server", f"{self.where} sent a body that is not JSON: {self.quoted(body)}") from None

@@ -14,15 +14,14 @@ from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, bound
-from tasks.models.errors import refusal, tls_error
+from tasks.models.errors import ServerErrors
 from tasks.models.ollama import UNBOUNDED, BoundedStream, Spread
-from tasks.models.protocol import CallError, ErrorKind
+from tasks.models.protocol import CallError
 from tasks.models.replies import FIELDS, offered, read_answer, read_reply
-from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
+from tasks.models.secrets import Secrets, bare, carriers, find_key, read_address
 from tasks.models.templates import BodyError, PathError, fill, find
 
 _CONNECT_S = 30.0
-_QUOTED = 300
 
 
 class HttpClient:
@@ -34,9 +33,7 @@ class HttpClient:
     def __init__(self, model: Model) -> None:
         key = find_key(model)
         url, headers, query = read_address(model, model.base_url)
-        carrying, asking = placed(model, key)
-        if key and not (carrying or asking):
-            carrying = {"Authorization": f"Bearer {key}"}
+        carrying, asking = carriers(model, key, headers)
         self._model = model
         self._options = model.options
         parts = urlsplit(model.base_url)  # unlike `url`, its path as it was written
@@ -45,9 +42,18 @@ class HttpClient:
         self._where = bare(url)
         said = {name: value for name, value in self._options.items() if value}
         self._asks = hashlib.sha256(canonical([said, query]).encode()).hexdigest()
-        self._secrets = Secrets(key, model.base_url)
+        self._errors = ServerErrors(
+            model,
+            self._where,
+            Secrets(key, model.base_url),
+            variable=model.api_key_env,
+            advice={
+                "connection": "; check that the application runs there",
+                "unknown_model": f"; check the address {self._where}",
+            },
+        )
         self._http = httpx.AsyncClient(
-            headers={"Accept-Encoding": ACCEPTED, **self._options["headers"], **headers, **carrying},
+            headers={"Accept-Encoding": ACCEPTED, **self._options["headers"], **carrying},
             follow_redirects=False,
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # If the environment names a proxy, httpx's own pool uses it.
@@ -65,7 +71,7 @@ class HttpClient:
                 async with asyncio.timeout(_CONNECT_S):
                     _, writer = await asyncio.open_connection(parts.hostname, parts.port or port, ssl=context)
             except (OSError, TimeoutError) as error:
-                raise self._unreached(error) from None
+                raise self._errors.broken(error) from None
             writer.close()
         return {"provider": "http", "model": self._model.served, "base_url": self._where, "asks": self._asks}
 
@@ -75,9 +81,9 @@ class HttpClient:
         try:
             answer = await self._http.request(self._options["method"], self._url, **sent)
         except (httpx.ReadTimeout, httpx.WriteTimeout):
-            raise CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s") from None
+            raise self._errors.silent() from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            raise self._unreached(error) from None
+            raise self._errors.broken(error) from None
         text = _decoded(answer.content, answer.charset_encoding)
         if not answer.is_success:
             raise self._refusal(answer, text)
@@ -92,9 +98,8 @@ class HttpClient:
         try:
             body = fill(self._options["body"], {**offered(call), "schema": call.schema, "item_id": call.item_id})
         except BodyError as error:
-            raise CallError(
-                "invalid", self._secrets.clean(f"body cannot be filled for this item: {error}")
-            ) from None
+            said = self._errors.clean(f"`body` cannot be filled for this item: {error}")
+            raise CallError("invalid", said) from None
         if self._options["method"] == "GET":
             query = {name: value if isinstance(value, str) else json.dumps(value) for name, value in body.items()}
             return {"params": self._query | query}
@@ -108,42 +113,23 @@ class HttpClient:
         """Read the application's answer."""
         if not self._options["text"]:
             return read_reply(text)
-        try:
-            body = json.loads(text)
-        except (ValueError, RecursionError):
-            raise CallError("server", f"{self._where} sent a body that is not JSON: {self._quoted(text)}") from None
+        body = self._errors.parsed(text)
         given = {}
         places = {name: f"{self._where}: {name} ({self._options[name]})" for name in FIELDS}
         for name, path in ((name, self._options[name]) for name in FIELDS if self._options[name]):
             try:
                 given[name] = find(body, path)
             except PathError as error:
-                said = self._secrets.clean(str(error))
-                raise CallError("invalid", f"{places[name]}: {said}: {self._quoted(text)}") from None
+                said = self._errors.clean(str(error))
+                raise CallError("invalid", f"{places[name]}: {said}: {self._errors.quoted(text)}") from None
         return read_answer(given, places)
 
     def _refusal(self, answer: httpx.Response, text: str) -> CallError:
         if answer.is_redirect:
             target = bare(str(answer.headers.get("location", "")))
-            said = self._secrets.clean(f"it redirects to {target}, which is not followed")
-            return CallError(
-                "invalid", f"HTTP {answer.status_code}: {said}; set `base_url` to the address that answers"
-            )
-        variable = self._model.api_key_env
-        key = f"; check the key in {variable}" if variable else "; name its key's variable in `api_key_env`"
-        advice: dict[ErrorKind, str] = {"auth": key, "unknown_model": f"; check the address {self._where}"}
-        return refusal(answer.status_code, answer.headers, text, self._secrets, lambda kind: advice.get(kind, ""))
-
-    def _quoted(self, text: str) -> str:
-        return self._secrets.clean(text[:20_000])[:_QUOTED] or "nothing"
-
-    def _unreached(self, error: Exception) -> CallError:
-        if failed := tls_error(error, self._where):
-            return failed
-        said = self._secrets.clean(str(error)) or type(error).__name__
-        return CallError(
-            "connection", f"no answer from {self._where}: {said}; check that the application runs there"
-        )
+            said = self._errors.clean(f"redirects to {target}, and redirects are not followed")
+            return CallError("invalid", f"HTTP {answer.status_code}: {said}; set `base_url` to the final address")
+        return self._errors.refusal(answer.status_code, answer.headers, text)
 
 
 def _decoded(body: bytes, charset: str | None) -> str:

@@ -12,7 +12,7 @@ import httpx
 from config.settings import Model
 from data.records import Call, Reply
 from tasks.models.openai_forms import identified
-from tasks.models.secrets import bare, find_key, placed, read_address
+from tasks.models.secrets import bare, carriers, find_key, read_address
 
 if TYPE_CHECKING:
     from tasks.models.openai import OpenAIClient
@@ -54,11 +54,10 @@ class ListingClient:
             InputError: the address is invalid, or the key is not set.
         """
         model = self._model
-        key = find_key(model, "OPENAI_API_KEY", needed=not model.base_url)
+        key = find_key(model)
         url, headers, query = read_address(model, model.base_url)
-        carrying, asking = placed(model, key)
-        usual = {"Authorization": f"Bearer {key}"} if key else headers
-        return url, carrying if carrying or asking else usual, query | asking
+        carrying, asking = carriers(model, key, headers)
+        return url, carrying, query | asking
 
     async def _listed(self) -> str:
         """Return the address of a server that lists its models or does not refuse the key; '' otherwise."""

@@ -15,10 +15,10 @@ import ollama
 from config.settings import Model
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
-from tasks.models.errors import refusal, tls_error
-from tasks.models.protocol import CallError, ErrorKind
+from tasks.models.errors import ServerErrors
+from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
-from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
+from tasks.models.secrets import Secrets, bare, carriers, find_key, read_address
 
 T = TypeVar("T")
 
@@ -71,26 +71,35 @@ class OllamaClient:
         key = find_key(model)
         host = host if "://" in host else f"//{host}"  # without a scheme Ollama's own port is meant, not 80
         url, headers, query = read_address(model, host)
-        carrying, asking = placed(model, key)
-        elsewhere = bool(carrying or asking)
-        if key:
-            headers = carrying if elsewhere else {"Authorization": f"Bearer {key}"}
+        carrying, asking = carriers(model, key, headers)
         self._client = ollama.AsyncClient(
             # /v1 is the address of its OpenAI-compatible API, often copied.
             host=url.removeprefix("//").removesuffix("/v1"),
-            headers={"Accept-Encoding": ACCEPTED, **headers},
+            headers={"Accept-Encoding": ACCEPTED, **carrying},
             params=query | asking,
-            follow_redirects=not elsewhere,  # a redirect would send our headers to another host
+            follow_redirects=not model.key_place,  # a redirect would send our headers to another host
             timeout=httpx.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s)),
             # If the environment names a proxy, httpx's own pool uses it.
             transport=None if getproxies() else Spread(),
             limits=UNBOUNDED,
         )
-        self._secrets = Secrets(key or os.environ.get("OLLAMA_API_KEY", ""), host)
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version
         self._where = bare(str(self._http.base_url))
         self._http.event_hooks = {"response": [_note, bound(BoundedStream, model.max_response_bytes, self._where)]}
         self._model = model
+        pull = f"; get it with `ollama pull {model.served}`"
+        if "/" in model.served and "." not in model.served.split("/", 1)[0]:
+            pull += f" (from Hugging Face: `ollama pull hf.co/{model.served}`)"
+        self._errors = ServerErrors(
+            model,
+            self._where,
+            Secrets(key or os.environ.get("OLLAMA_API_KEY", ""), host),
+            variable=model.api_key_env or "OLLAMA_API_KEY",
+            advice={
+                "unknown_model": pull,
+                "connection": "; check that Ollama runs there (`ollama serve`), or set `base_url`",
+            },
+        )
 
     async def identity(self) -> Mapping[str, str]:
         """Return provider, model, its digest on the server, and the server's version."""
@@ -99,7 +108,7 @@ class OllamaClient:
             version = answer.raise_for_status().json()["version"]
         except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
             raise CallError(
-                "server", f"{self._where} does not answer /api/version as Ollama does; check `base_url`"
+                "server", f"{self._where}/api/version does not answer as Ollama does; check `base_url`"
             ) from None
         listed = await self._reach(self._client.list())
         digests = {str(m.model): str(m.digest) for m in listed.models if m.model}
@@ -128,7 +137,7 @@ class OllamaClient:
             )
         )
         if not answer.done:
-            raise CallError("server", f"{self._where} sent half a reply (done is not true)")
+            raise CallError("server", f"{self._where} sent an incomplete reply (`done` is not true)")
         return read_reply(
             answer.message.content or "",
             answer.message.thinking or "",
@@ -153,8 +162,8 @@ class OllamaClient:
             if error.kind != "unknown_model":
                 raise
             near = get_close_matches(self._model.served, names, n=5, cutoff=0.5) or names[:10]
-            there = f"; it has {', '.join(near)}" if near else "; it has no models yet"
-            raise CallError("unknown_model", self._secrets.clean(error.message + there)) from None
+            there = f"; available: {', '.join(near)}" if near else "; it has no models"
+            raise CallError("unknown_model", self._errors.clean(error.message + there)) from None
         told = shown.model_dump(mode="json", exclude={"modified_at"})
         return "shown-" + hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
@@ -166,31 +175,18 @@ class OllamaClient:
         except ollama.ResponseError as error:
             raise self._refusal(error) from None
         except httpx.ReadTimeout:
-            raise CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s") from None
-        except (ConnectionError, httpx.ConnectError, httpx.ConnectTimeout) as error:
-            if failed := tls_error(error, self._where):
-                raise failed from None
-            raise CallError(
-                "connection", f"no Ollama server at {self._where}: start it with `ollama serve`, or set `base_url`"
-            ) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = self._secrets.clean(str(error)) or type(error).__name__
-            raise CallError("connection", f"the connection to {self._where} broke: {said}") from None
+            raise self._errors.silent() from None
+        except (ConnectionError, httpx.HTTPError, httpx.InvalidURL) as error:
+            raise self._errors.broken(error) from None
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
-            said = self._secrets.clean(str(error))
-            raise CallError("server", f"{self._where} sent a body that is not Ollama's: {said}") from None
+            said = self._errors.clean(str(error))
+            raise CallError("server", f"{self._where} sent a body that is not in Ollama's format: {said}") from None
 
     def _refusal(self, error: ollama.ResponseError) -> CallError:
         told = error.error if isinstance(error.error, str) else json.dumps({"error": error.error})
-        name = self._model.served
-        pull = f"; get it with `ollama pull {name}`"
-        if "/" in name and "." not in name.split("/", 1)[0]:
-            pull += f" (a model of Hugging Face is `hf.co/{name}`)"
-        key = f"; check the key in {self._model.api_key_env or 'OLLAMA_API_KEY'}"
-        advice: dict[ErrorKind, str] = {"auth": key, "unknown_model": pull}
-        found = refusal(error.status_code, _REFUSED.get(), told, self._secrets, lambda kind: advice.get(kind, ""))
+        found = self._errors.refusal(error.status_code, _REFUSED.get(), told)
         if found.kind == "invalid" and "does not support thinking" in told:
-            return CallError("parameter", f"{found.message}; take `think` out of the entry's `extra`")
+            return CallError("parameter", f"{found.message}; remove `think` from the entry's `extra`")
         return found
 
 

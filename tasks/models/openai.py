@@ -19,10 +19,10 @@ from data.characters import visible
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
-from tasks.models.errors import read_error, refusal, tls_error
+from tasks.models.errors import ServerErrors, read_error
 from tasks.models.openai_forms import Chat, Form, Responses, identified
-from tasks.models.protocol import CallError, ErrorKind
-from tasks.models.secrets import Secrets, bare, find_key, placed, read_address
+from tasks.models.protocol import CallError
+from tasks.models.secrets import Secrets, bare, carriers, find_key, key_variable, read_address
 
 _log = logging.getLogger(__name__)
 
@@ -57,20 +57,20 @@ class OpenAIClient:
 
     def __init__(self, model: Model, *, key: str = "") -> None:
         azure, local = model.provider == "azure", bool(key)
-        usual = "AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY"
-        key = key or find_key(model, usual, needed=azure or not model.base_url)
+        key = key or find_key(model)
         timeout = httpx2.Timeout(model.deadline_s, connect=min(_CONNECT_S, model.deadline_s))
         # The endpoint limits concurrency (`rate_limits`). 0: no limit here; None would be aiohttp's own, 100.
         limits = httpx2.Limits(max_connections=0, keepalive_expiry=60.0)
         url, headers, query = read_address(model, model.base_url)
-        carrying, asking = placed(model, key)
-        elsewhere = bool(carrying or asking)
+        elsewhere = bool(model.key_place)
+        # The package itself sends a key that has no place of its own.
+        carrying, asking = carriers(model, key, headers) if elsewhere or not key else ({}, {})
         without = [_leaving_out(_KEYS - {name.lower() for name in carrying})] if elsewhere else []
         held = bound(_Stream, model.max_response_bytes, bare(url) or "the server")
         common: dict[str, Any] = {
             # The package requires one; servers without keys ignore it.
             "api_key": "none" if elsewhere else key or "none",
-            "default_headers": {"Accept-Encoding": ACCEPTED, **(carrying if key else headers)},
+            "default_headers": {"Accept-Encoding": ACCEPTED, **carrying},
             "default_query": query | asking,
             "max_retries": 0,
             "timeout": timeout,
@@ -92,9 +92,19 @@ class OpenAIClient:
         base = "" if azure else str(self.api.base_url).rstrip("/")
         self.form: Form = Responses() if model.options.get("api") == "responses" else Chat()
         self._address = f"{base}{self.form.path}"
-        self._variable = model.api_key_env or (usual if key else "")
-        self._secrets = Secrets(key, model.base_url or str(self.api.base_url))
         self._where = bare(str(self.api.base_url))
+        self._errors = ServerErrors(
+            model,
+            self._where,
+            Secrets(key, model.base_url or str(self.api.base_url)),
+            variable=key_variable(model),
+            advice={
+                "connection": "; check that the server runs there",
+                "quota": "; the account is exhausted: top it up, or use another key",
+                "unknown_model": f"; check the model name {model.served!r} and the address {self._where} "
+                "(many end in /v1)",
+            },
+        )
         self._model = model
         self._renamed = dict(self.form.names)
         self._left_out: set[str] = set()
@@ -165,7 +175,7 @@ class OpenAIClient:
         self._renamed |= told["renamed"]
         self._structured = max(self._structured, told["structured"], key=_STRENGTHS.index)
         if told["left_out"]:
-            self._warn(f"has refused {', '.join(told['left_out'])} before; going on without")
+            self._warn(f"has refused {', '.join(told['left_out'])} before; continuing without")
 
     def heed(self, told: Any, call: Call) -> None:
         """Learn from a refusal in a batch's results, for a call in the current request form.
@@ -188,8 +198,8 @@ class OpenAIClient:
         told = json.dumps(body or {"error": error})
         message, code, _ = read_error(told)
         if "expired" in code:
-            raise CallError("expired", f"{self._where}: {self._secrets.clean(message)}")
-        raise refusal(status if isinstance(status, int) else 500, {}, told, self._secrets, self._advise)
+            raise CallError("expired", f"{self._where}: {self._errors.clean(message)}")
+        raise self._errors.refusal(status if isinstance(status, int) else 500, {}, told)
 
     @contextmanager
     def raising_call_errors(self, *, passing: tuple[type[openai.APIStatusError], ...] = ()) -> Iterator[None]:
@@ -210,7 +220,7 @@ class OpenAIClient:
             given.pop("max_tokens", None)  # set under its other name; servers refuse both together
         for name in sorted({*self.form.lacks} & {*given} - self._left_out):
             self._left_out.add(name)
-            self._warn(f"is asked through responses, which have no parameter {name!r}; going on without it")
+            self._warn(f"uses the responses API, which has no parameter {name!r}; continuing without it")
         request = self.form.body(
             self._model.served,
             call.messages,
@@ -232,7 +242,7 @@ class OpenAIClient:
         if refused and any(mark in said for mark in _STRUCTURED):
             # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
             self._structured = "off" if self._structured == "off" or refused == "json_object" else "json"
-            self._warn(f"refuses {self.form.structured} {refused}; going on with {self._structured!r}")
+            self._warn(f"refuses {self.form.structured} {refused}; continuing with {self._structured!r}")
             return True
         if "max_tokens" in request and (param == "max_tokens" or "max_completion_tokens" in said):
             if "max_completion_tokens" not in said and "unsupported" not in f"{code} {said}".lower():
@@ -243,15 +253,15 @@ class OpenAIClient:
         for name in _OPTIONAL:
             if name in request and unsupported and _names(name, param, said):
                 self._left_out.add(name)
-                self._warn(f"refuses the parameter {name!r}; going on without it")
+                self._warn(f"refuses the parameter {name!r}; continuing without it")
                 return True
         for name in self._model.extra:
             if _names(name, param, said if unsupported else ""):
-                told = self._secrets.clean(message)
+                told = self._errors.clean(message)
                 raise CallError(
                     "parameter",
                     f"HTTP {status}: {told}; the entry's `extra` sets {name}, which the server "
-                    "does not take: change it, or take it out",
+                    "does not accept: change or remove it",
                 )
         return False
 
@@ -260,53 +270,29 @@ class OpenAIClient:
 
     def _read(self, content: bytes) -> Reply:
         """Parse a chat completion's body."""
-        try:
-            body = json.loads(content)
-        except (ValueError, RecursionError):
-            raise CallError(
-                "server", f"{self._where} sent a body that is not JSON: {self._quoted(content)}"
-            ) from None
+        body = self._errors.parsed(content)
         if isinstance(body, dict) and body.get("error"):
             told = json.dumps(body)
-            raise refusal(_status_of(read_error(told)[1]), {}, told, self._secrets, self._advise)
+            raise self._errors.refusal(_status_of(read_error(told)[1]), {}, told)
         try:
             return self.form.read(body)
         except CallError as error:
-            said = f"{self._where}: {error.message}: {self._quoted(content)}"
+            said = f"{self._where}: {error.message}: {self._errors.quoted(content)}"
             raise CallError(error.kind, said) from None
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise CallError("server", f"{self._where} sent no {self.form.holds}: {self._quoted(content)}") from None
-
-    def _quoted(self, content: bytes) -> str:
-        return self._secrets.clean(content[:20_000].decode("utf-8", "replace")) or "nothing"
+            said = f"{self._where} sent no {self.form.holds}: {self._errors.quoted(content)}"
+            raise CallError("server", said) from None
 
     def _status(self, error: openai.APIStatusError) -> CallError:
         answer = error.response
-        return refusal(answer.status_code, answer.headers, answer.text, self._secrets, self._advise)
-
-    def _advise(self, kind: ErrorKind) -> str:
-        """Return advice about an error for the end of its message; empty if only a retry helps."""
-        if kind == "auth":
-            none = "; the server requires a key: name its variable in `api_key_env`"
-            return f"; check the key in {self._variable}" if self._variable else none
-        if kind == "quota":
-            return "; the account is exhausted: top it up, or use another key"
-        if kind == "unknown_model":
-            name = self._model.served
-            return f"; check the model's name {name!r} and the address {self._where} (many end in /v1)"
-        return ""
+        return self._errors.refusal(answer.status_code, answer.headers, answer.text)
 
     def _broken(self, error: Exception) -> CallError:
         """Return the error of a connection that failed or broke."""
         cause = error.__cause__ or error
         if isinstance(cause, CallError):  # ours, of a body that is too large
             return cause
-        if isinstance(cause, httpx2.ReadTimeout):
-            return CallError("timeout", f"{self._where} sent nothing for {self._model.deadline_s:g} s")
-        if failed := tls_error(cause, self._where):
-            return failed
-        said = self._secrets.clean(str(cause)) or type(cause).__name__
-        return CallError("connection", f"no answer from {self._where}: {said}; check that the server runs there")
+        return self._errors.silent() if isinstance(cause, httpx2.ReadTimeout) else self._errors.broken(cause)
 
 
 def _leaving_out(names: frozenset[str]) -> Callable[[httpx2.Request], Awaitable[None]]:

@@ -90,8 +90,8 @@ class OpenAIBatches:
                 yield
         except openai.NotFoundError as error:
             if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is starting up
-                raise CallError("server", f"HTTP 404 for {what}, and not in the server's own words") from None
-            raise CallError("missing", f"the server does not know {what} any more") from None
+                raise CallError("server", f"HTTP 404 for {what}, but not from the API itself") from None
+            raise CallError("missing", f"the server no longer has {what}") from None
 
     async def results(
         self, state: BatchState, calls: Mapping[str, Call], form: str
@@ -104,7 +104,7 @@ class OpenAIBatches:
         for fault in state.faults if calls else ():  # a whole file is refused for what all of its calls have
             self._heed({"error": fault}, next(iter(calls.values())), form)
         if state.done and not state.files:
-            raise CallError("missing", "the server has kept none of the batch's files")
+            raise CallError("missing", "the server kept none of the batch's files")
         for name in state.files:
             with self._missing(f"file {name} of the batch"):
                 content = await self.client.api.files.content(name)

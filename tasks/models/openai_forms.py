@@ -10,8 +10,6 @@ from tasks.models.replies import read_reply
 
 Body = dict[str, Any]
 
-_LACKS = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
-
 
 class Chat:
     """Chat completions: how a call is written and its response read. `path` follows the base address.
@@ -51,7 +49,7 @@ class Chat:
         choice = body["choices"][0]
         answer, thought = _contents(choice["message"])
         if (finish := str(choice.get("finish_reason") or "")) == "error":
-            raise CallError("server", "it broke off the reply with an error")
+            raise CallError("server", "it ended the reply with an error")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
         read, kept = _count(timings, "prompt_n"), _count(timings, "cache_n")
         tokens_in = _count(usage, "prompt_tokens")
@@ -82,7 +80,7 @@ class Responses:
     holds = "output of a response"
     structured = "text.format"
     names: Mapping[str, str] = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
-    lacks: Sequence[str] = _LACKS
+    lacks: Sequence[str] = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
         """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""
@@ -112,7 +110,7 @@ class Responses:
             CallError: it says that no reply was made.
         """
         if body["status"] in {"failed", "cancelled"}:
-            raise CallError("server", f"the response is {body['status']}")
+            raise CallError("server", f"the response has the status {body['status']!r}")
         texts, thoughts, refusals = [], [], []
         for item in body["output"]:
             for part in (*(item.get("summary") or ()), *(item.get("content") or ())):

@@ -97,20 +97,21 @@ class Process:
         thread.start()
         return thread
 
-    def ask(self, **message: Any) -> tuple[int, "Future[Message]"]:
-        """Send a message; return its number and a future of its answer, which may fail with `ProcessEnded`."""
+    def ask(self, **message: Any) -> "Future[Message]":
+        """Send a message; return a future of its answer, which may fail with `ProcessEnded`, or be cancelled."""
         number, answer = next(self._numbers), Future[Message]()
         with self._lock:
             if self.ended:
                 answer.set_exception(ProcessEnded(self.ended))
-                return number, answer
+                return answer
             self._waiting[number] = answer
         self._lines.put(json.dumps({"id": number, **message}).encode() + b"\n")
-        return number, answer
+        answer.add_done_callback(partial(self._stop, number))
+        return answer
 
-    def stop(self, number: int) -> None:
-        """Cancel a call; a function that runs in a thread continues, and its result is ignored."""
-        if self._waiting.pop(number, None):
+    def _stop(self, number: int, answer: "Future[Message]") -> None:
+        """Cancel an abandoned call; a function that runs in a thread continues, and its result is ignored."""
+        if answer.cancelled() and self._waiting.pop(number, None):
             self._lines.put(json.dumps({"id": number, "stop": True}).encode() + b"\n")
 
     def close(self) -> None:
@@ -188,8 +189,8 @@ class Application:
                 raise InputError(f"{where}: {interpreter} cannot be started ({error.strerror}).") from error
             except ProcessEnded as error:
                 raise InputError(
-                    f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected a Python "
-                    "from 3.8 on, and a module that does not end it). Fix it first."
+                    f"{where}: cannot be loaded (the process of {interpreter} ended {error}; expected Python "
+                    "3.8 or later, and a module that does not exit). Fix it first."
                 ) from error
             if "raised" in said:
                 raise InputError(f"{where}: cannot be loaded ({_raised(said)}). Fix it first.")
@@ -205,7 +206,7 @@ class Application:
         """
         if name not in self._functions:
             try:
-                found = self.process(where).ask(function=name)[1].result()
+                found = self.process(where).ask(function=name).result()
             except ProcessEnded as error:
                 raise InputError(f"{where}: its process ended {error}. Fix it first.") from error
             if "refused" in found:
@@ -321,12 +322,8 @@ class PythonClient:
                 process = await in_thread(partial(home.process, _where(self._model)), "python")
             except InputError as error:
                 raise CallError("invalid", str(error)) from None
-        number, answer = process.ask(function=self._reference.rpartition(":")[2], offered=offered(call))
-        try:
-            return await asyncio.wrap_future(answer)
-        except asyncio.CancelledError:
-            process.stop(number)
-            raise
+        answer = process.ask(function=self._reference.rpartition(":")[2], offered=offered(call))
+        return await asyncio.wrap_future(answer)
 
     def _read(self, said: Message) -> Reply:
         if "raised" in said:
@@ -334,11 +331,12 @@ class PythonClient:
         if "returned" in said:
             raise CallError(
                 "invalid",
-                f"{self._reference} returned a {said['returned']}, expected a text or a mapping with text",
+                f"{self._reference} returned {said['returned']}, expected a string or a mapping with `text`",
             )
         answer = said["answer"]
         if unknown := [key[:40] for key in answer if key not in FIELDS]:
             raise CallError(
-                "invalid", f"{self._reference} returned the key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
+                "invalid",
+                f"{self._reference} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}",
             )
         return read_answer(answer, {name: f"{self._reference} returned {name}" for name in FIELDS})

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,18 +11,16 @@ import anyio
 from config.settings import Model
 from data.characters import visible
 from data.draw import canonical
-from tasks.models.protocol import CallError
+from tasks.models.protocol import FATAL, CallError
 
-LEAST = 1
 PUT_OFF = 3
 """This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
 
 _log = logging.getLogger(__name__)
 
 
-def too_long(wait_s: float, patience_s: float) -> str:
-    """Return the message for a requested wait that exceeds a call's patience."""
-    return f"; the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
+def _too_long(wait_s: float, patience_s: float) -> str:
+    return f"the server asks to wait {wait_s:.0f} s, longer than {patience_s:g} s (deadline_s)"
 
 
 def endpoint_of(model: Model) -> str:
@@ -52,10 +49,10 @@ class Endpoint:
         self.put_off = 0
         self.closed: CallError | None = None
         self.closed_until = 0.0
-        self._slots = anyio.CapacityLimiter(max(LEAST, max_concurrency))
+        self._slots = anyio.CapacityLimiter(max_concurrency)
 
     @asynccontextmanager
-    async def slot(self, patience_s: float = math.inf) -> AsyncIterator[None]:
+    async def slot(self, patience_s: float) -> AsyncIterator[None]:
         """Hold one of the slots for calls in flight.
 
         Raises:
@@ -63,9 +60,8 @@ class Endpoint:
         """
         async with self._slots:
             now = time.monotonic()
-            if (wait := self.not_before - now) > patience_s:
-                said = f"the server asks to wait {wait:.0f} s more, longer than {patience_s:g} s (deadline_s)"
-                raise CallError("timeout", said)
+            if (wait_s := self.not_before - now) > patience_s:
+                raise CallError("timeout", _too_long(wait_s, patience_s))
             start = max(now, self.not_before, self.next_start)
             if self.interval_s:
                 self.next_start = start + self.interval_s
@@ -80,7 +76,7 @@ class Endpoint:
         self.down_since = None
 
     def _limit_to(self, calls: float) -> None:
-        self.limit = max(float(LEAST), min(self.most, calls))
+        self.limit = max(1.0, min(self.most, calls))
         self._slots.total_tokens = int(self.limit)
 
     def succeeded(self) -> None:
@@ -89,33 +85,45 @@ class Endpoint:
         self.put_off = 0
         self._limit_to(self.limit + 1.0 / self.limit)
 
-    def failed(self, error: CallError, started: float, model: str, patience_s: float = math.inf) -> None:
-        """Record a failed attempt that began at `started` (monotonic s), of a call that waits for `patience_s`."""
-        now = time.monotonic()
-        longer = (error.retry_after_s or 0.0) > patience_s
-        if longer:
-            self._postpone(error, now, model, patience_s)
-        if error.kind == "rate_limit":
-            # Once for all calls that were in flight together: they all hit the same limit.
-            if started > self.last_halved:
-                self._limit_to(self.limit / 2)
-                self.last_halved = now
-            # A wait longer than any call's deadline affects only its own call until several responses request one.
-            if error.retry_after_s and not longer:
-                self.not_before = max(self.not_before, now + error.retry_after_s)
-        elif error.kind == "connection":
-            self.down_since = self.down_since or started
-        else:
-            self.down_since = None
+    def check(self, asker: object, patience_s: float) -> None:
+        """Do nothing if a call of an asker can be made.
 
-    def _postpone(self, error: CallError, now: float, model: str, patience_s: float) -> None:
-        """Count a response that requests too long a wait, and close the endpoint after `PUT_OFF` of them."""
+        Raises:
+            CallError: it would fail, as earlier ones did.
+        """
+        now = time.monotonic()
+        if broken := self.broken.get(asker):
+            raise broken
+        if self.closed and now < self.closed_until:
+            raise self.closed
+        if self.down_since and now - self.down_since > patience_s:
+            raise CallError("timeout", f"the server has been down for more than {patience_s:g} s (deadline_s)")
+
+    def failed(self, error: CallError, started: float, asker: object, model: Model) -> CallError:
+        """Record a failed attempt that began at `started` (monotonic s); return the error that it ends with."""
+        now, wait_s = time.monotonic(), error.retry_after_s or 0.0
+        if error.kind in FATAL:
+            self.broken.setdefault(asker, error)
+        # Once for all calls that were in flight together: they all hit the same limit.
+        if error.kind == "rate_limit" and started > self.last_halved:
+            self._limit_to(self.limit / 2)
+            self.last_halved = now
+        self.down_since = (self.down_since or started) if error.kind == "connection" else None
+        # A wait longer than the call's deadline affects only its own call until several responses request one.
+        if wait_s > model.deadline_s:
+            return self._postponed(error, now + wait_s, model)
+        if error.kind == "rate_limit":
+            self.not_before = max(self.not_before, now + wait_s)
+        return error
+
+    def _postponed(self, error: CallError, until: float, model: Model) -> CallError:
+        """Return the error of a call whose wait is too long, and close the endpoint after `PUT_OFF` of them."""
+        told = _too_long(error.retry_after_s or 0.0, model.deadline_s)
+        found = CallError("timeout", f"{error.message}; {told}")
         self.put_off += 1
-        if self.put_off < PUT_OFF or now < self.closed_until:
-            return
-        wait_s = error.retry_after_s or 0.0
-        self.closed_until = now + wait_s
-        why = f"{error.message}{too_long(wait_s, patience_s)}"
-        self.closed = CallError("timeout", f"not asked: {PUT_OFF} answers in a row said: {why}")
-        said = "model %s: closed: %d answers in a row said: %s. The calls that are left fail with this reason."
-        _log.warning(said, visible(model), PUT_OFF, why)
+        if self.put_off >= PUT_OFF and time.monotonic() >= self.closed_until:
+            self.closed_until = until
+            self.closed = CallError("timeout", f"not sent: the last {PUT_OFF} responses said: {found.message}")
+            said = "model %s: endpoint closed: the last %d responses said: %s. All remaining calls fail."
+            _log.warning(said, visible(model.name), PUT_OFF, found.message)
+        return found

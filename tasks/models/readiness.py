@@ -18,15 +18,15 @@ SPARE = 256
 """Files that a process has open besides its connections to models."""
 
 
-def lacking(model: Model, url: str, usual: str = "", *, needed: bool = False) -> str:
+def lacking(model: Model, url: str) -> str:
     """Return why a model cannot be called at an address; '' if no problem is known."""
     try:
-        find_key(model, usual, needed=needed)
+        find_key(model)
     except InputError as error:
         return str(error)
     if url and _refused(url):
         named = "provider" in model.model_fields_set
-        assumed = "" if named else f", or name its `provider`: without one it is {model.provider}"
+        assumed = "" if named else f", or set its `provider` (default: {model.provider})"
         return (
             f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
             f"correct its address (`base_url` or `url`){assumed}."
@@ -66,6 +66,6 @@ def connections_allowed(wanted: int) -> int:
         return wanted
     more = needed if most == resource.RLIM_INFINITY else min(needed, most)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(now, more), most))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (more, most))
     now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(wanted, max(1, now - SPARE))

@@ -18,7 +18,7 @@ _TEXTS = ("response", "llm_response", "text")
 _MODELS = ("model", "model_name")
 _EXPECTED = (
     "`item_id` or `prompt`, and `response` (or `llm_response`, or `text`); `model`, `repeat`, `reasoning`, "
-    "`finish_reason`, `tokens_in` and `tokens_out` are read where they are"
+    "`finish_reason`, `tokens_in` and `tokens_out` are optional"
 )
 
 
@@ -70,10 +70,10 @@ class ReplayClient:
         if reply := recorded.get(call.repeat):
             return reply
         repeats = ", ".join(map(str, sorted(recorded)))
-        held = f"only repeats {repeats}" if recorded else "neither its prompt nor its item"
+        held = f"only repeats {repeats}" if recorded else "neither its prompt nor its item is there"
         asked = f"item {call.item_id!r}, repeat {call.repeat}"
         raise CallError(
-            "missing", f"{self._model.file} holds no reply to {asked}: {held}; record it, or leave it out"
+            "missing", f"{self._model.file} has no reply to {asked} ({held}); record it, or leave it out"
         )
 
     async def close(self) -> None:
@@ -86,7 +86,7 @@ class ReplayClient:
         wanted = {self._model.served, self._model.name}
         if column and not wanted & names:
             raise InputError(
-                f"model {self._model.name!r}: replay file {self._model.file} holds replies of "
+                f"model {self._model.name!r}: replay file {self._model.file} contains replies of "
                 f"{', '.join(sorted(names))} (column `{column}`), expected {self._model.served!r}; set `model` to "
                 "one of those"
             )
@@ -122,7 +122,9 @@ def _rows(path: Path, where: str) -> list[Mapping[str, Any]]:
     for number, row in enumerate(rows, 1):
         for name in ("repeat", "tokens_in", "tokens_out"):
             if row.get(name) is not None and not _is_count(row[name]):
-                raise InputError(f"{where}, row {number}: found {name} {row[name]!r}, expected a number from 0")
+                raise InputError(
+                    f"{where}, row {number}: found {name} {row[name]!r}, expected a whole number from 0"
+                )
     return rows
 
 

@@ -12,7 +12,7 @@ from tasks.models.protocol import CallError
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 """Fields that an application may answer with."""
 _MOST = 2**63
-_KINDS = {type(None): "nothing", str: "a text", bool: "true or false", dict: "a mapping", list: "a list"}
+_KINDS = {type(None): "nothing", str: "a string", bool: "a boolean", dict: "a mapping", list: "a list"}
 
 
 def read_reply(
@@ -38,11 +38,7 @@ def read_reply(
 
 def _storable(text: str) -> str:
     """Return text that UTF-8 and databases can hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = characters.storable(text)
-    return text.replace("\x00", "\ufffd")
+    return characters.storable(text).replace("\x00", "\ufffd")
 
 
 def offered(call: Call) -> dict[str, Any]:
@@ -67,20 +63,20 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
     """
     extra: dict[str, Any] = {}
     if given.get("contexts") is not None:
-        contexts = _listed(given["contexts"], where["contexts"], "a list of texts")
+        contexts = _listed(given["contexts"], where["contexts"], "a list of strings")
         if others := [one for one in contexts if not isinstance(one, str)]:
-            raise _wrong(where["contexts"], "a list of texts", others[0])
+            raise _wrong(where["contexts"], "a list of strings", others[0])
         extra["retrieved_contexts"] = [_storable(one) for one in contexts]
     if given.get("citations") is not None:
         citations = _listed(given["citations"], where["citations"], "a list")
         try:
             extra["citations"] = json.loads(_storable(json.dumps(citations, ensure_ascii=False, allow_nan=False)))
         except (TypeError, ValueError, RecursionError) as error:
-            said = f"{where['citations']}: expected what JSON can hold ({error})"
+            said = f"{where['citations']}: expected JSON data ({error})"
             raise CallError("invalid", said) from None
     ended = given.get("finish_reason")
     if ended is not None and not isinstance(ended, str):
-        raise _wrong(where["finish_reason"], "a text", ended)
+        raise _wrong(where["finish_reason"], "a string", ended)
     reply = read_reply(
         _text(given.get("text"), where["text"]),
         finish_reason=_storable(ended or ""),
@@ -98,14 +94,14 @@ def _text(value: Any, where: str) -> str:
         return "".join(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise _wrong(where, "a text", value)
+    raise _wrong(where, "a string", value)
 
 
 def _count(value: Any, where: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
-        raise _wrong(where, "a number of tokens from 0", value)
+        raise _wrong(where, "a number of tokens", value)
     return value
 
 

@@ -112,20 +112,18 @@ def for_items(
     said = (Message("system", model.system),) if model.system else ()
     unit = model.unit
     sees = unit.sees is not None and unit.sees(model)
-    told = sees or prompt is not None
-    rows = items.select("item_id", "prompt", *(["language", "facts"] if told else []))
     return REQUESTS.frame(
         request(
             model,
             identity,
-            (*said, Message("user", text if prompt is None else fill(prompt, more[0], json.loads(more[1])))),
+            (*said, Message("user", text if prompt is None else fill(prompt, language, json.loads(facts)))),
             item_id=item_id,
             target=target,
             repeat=repeat,
-            facts=json.loads(more[1]) if sees else None,
+            facts=json.loads(facts) if sees else None,
             unit=unit,
         )
-        for item_id, text, *more in rows.iter_rows()
+        for item_id, text, language, facts in items.select("item_id", "prompt", "language", "facts").iter_rows()
         for repeat in range(repeats)
     )
 

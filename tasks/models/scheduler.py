@@ -1,6 +1,6 @@
 """Ask models: one event loop in one thread for the whole process, so that every endpoint has one set of limits.
 
-Retries (one layer, stamina), deadlines, bounded concurrency, claims so that no two batches or workers ask the same
+Retries (in one layer), deadlines, bounded concurrency, claims so that no two batches or workers ask the same
 request, durable replies as they arrive, and a stop that keeps everything answered. A claim always ends with its
 call, so that waiting for a claim cannot deadlock.
 """
@@ -9,82 +9,32 @@ import asyncio
 import gc
 import hashlib
 import threading
-import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import wait
-from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
-
-import stamina
-import stamina.instrumentation
+from contextlib import asynccontextmanager, nullcontext, suppress
+from typing import Any, TypeVar
 
 from config.settings import Model
 from data.draw import canonical
 from data.errors import InputError, Stopped
-from data.records import Call, Reply
-from tasks.models.batches import BatchQueue, Known
-from tasks.models.protocol import FATAL, RETRIED, CallError, Client, ErrorKind
-from tasks.models.rate_limits import Endpoint, endpoint_of, too_long
+from data.records import Call
+from tasks.models.batches import BatchQueue
+from tasks.models.protocol import Client
+from tasks.models.rate_limits import Endpoint, endpoint_of
 from tasks.models.readiness import connections_allowed
-from tasks.models.secrets import masked
+from tasks.models.running import LEASE_S, BatchProgress, CallResult, RunningBatch
 from tasks.models.writer import Writer
-from tasks.runtime.logs import event
-from tasks.store.replies import FailedCall, Remembered, ReplyCache, batched, owner
+from tasks.store.replies import ReplyCache, owner
 from tasks.store.submissions import Submissions
 
-LEASE_S = 60.0
-POLL_S = 0.5
+__all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]
+
 GRACE_S = 5.0
 """How long calls in flight, already paid for, have to end when the run is stopped."""
 NOTED_S = 0.2
 """How long it may take all threads to notice a signal."""
-EVERY_S = 5.0
-"""Interval between two checks of the server's model digest; the last is made when a batch has ended."""
-ANSWER_S = 10.0
-"""How long the server has to report its digest; being busy or unreachable does not count as a change."""
 T = TypeVar("T")
-
-# Retries are shown in the progress bar; the arguments of a call do not belong in a log.
-stamina.instrumentation.set_on_retry_hooks([])
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """The outcome of a request: a reply, fresh or cached, or an error."""
-
-    request_id: str
-    reply: Reply | None
-    latency_s: float
-    cached: bool
-    error: CallError | None = None
-
-
-@dataclass(slots=True)
-class BatchProgress:
-    """The progress of a batch; passed to the progress callback after every change.
-
-    `elsewhere` are pending elsewhere: `holders` say who is asking them, or in what they wait.
-    """
-
-    total: int
-    cached: int = 0
-    answered: int = 0
-    failed: int = 0
-    submitted: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    limit: int = 0
-    first_s: float = 0.0
-    last_s: float = 0.0
-    elsewhere: int = 0
-    holders: tuple[str, ...] = ()
-
-    @property
-    def done(self) -> int:
-        """Requests that have ended."""
-        return self.cached + self.answered + self.failed + self.submitted
 
 
 class EventLoopThread:
@@ -95,7 +45,7 @@ class EventLoopThread:
         gc.set_threshold(50_000, 20, 100)
         self.loop = asyncio.new_event_loop()
         self.endpoints: dict[str, Endpoint] = {}
-        self.batches: set[_Batch] = set()
+        self.batches: set[RunningBatch] = set()
         self.stopping = threading.Event()
         threading.Thread(target=self.loop.run_forever, name="asking", daemon=True).start()
 
@@ -152,7 +102,7 @@ def stop() -> int:
     shared.stopping.set()
     batches = list(shared.batches)
     for batch in batches:
-        batch.stop()
+        batch.stop(GRACE_S)
     return sum(len(batch.flying) for batch in batches)
 
 
@@ -161,363 +111,6 @@ def way_of(model: Model) -> str:
     place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
-
-
-def _this_task() -> asyncio.Task[Any]:
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - a coroutine runs in one
-    return task
-
-
-@dataclass(eq=False)
-class _Batch:
-    """One running batch: its shared state and its progress.
-
-    `flying` are the tasks whose call is at the server, or whose reply is being written. `digest`: the model's, if
-    it must stay the same; `doubtful` are the requests whose replies were kept since the server last reported that
-    digest; `changed` is the reason why no more are kept.
-    """
-
-    model: Model
-    client: Client
-    cache: ReplyCache
-    endpoint: Endpoint
-    writer: Writer
-    tally: BatchProgress
-    progress: Callable[[BatchProgress], None]
-    answers: dict[str, CallResult] = field(default_factory=dict)
-    digest: str = ""
-    changed: CallError | None = None
-    doubtful: list[str] = field(default_factory=list)
-    stopping: bool = False
-    flying: set[asyncio.Task[Any]] = field(default_factory=set)
-    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
-    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
-
-    def stop(self) -> None:
-        """Start no more calls; calls in flight may end. From any thread."""
-        self._loop.call_soon_threadsafe(self._wind_down)
-
-    def _wind_down(self) -> None:
-        self.stopping = True
-        self._cancel(self._tasks - self.flying)
-        self._loop.call_later(GRACE_S, self._cancel, self._tasks)
-
-    @staticmethod
-    def _cancel(tasks: set[asyncio.Task[Any]]) -> None:
-        for task in list(tasks):
-            task.cancel()
-
-    def _started(self, task: asyncio.Task[None]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _look(self) -> None:
-        """Ask the server for the model's digest; if it changed, forget the doubtful replies and end them as errors.
-
-        All remaining calls end so too. If the server does not answer, nothing changes.
-        """
-        since, self.doubtful = self.doubtful, []
-        if self.changed is None:
-            try:
-                async with asyncio.timeout(ANSWER_S):
-                    now = (await self.client.identity()).get("digest", "")
-            except (CallError, TimeoutError):
-                self.doubtful = since + self.doubtful
-                return
-            if now == self.digest:
-                return
-            self.changed = CallError(
-                "unknown_model",
-                f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {now[:12]}"
-                "); replies that may be the new one's are not kept. Run it again to ask the new one",
-            )
-        both, self.doubtful = since + self.doubtful, []
-        self.endpoint.broken.setdefault(self._asker, self.changed)
-        await asyncio.to_thread(self.cache.forget, both)
-        for request_id in both:
-            reply = self.answers[request_id].reply
-            self.tally.answered -= 1
-            if reply:
-                self.tally.tokens_in -= reply.tokens_in or 0
-                self.tally.tokens_out -= reply.tokens_out or 0
-            self._count_failed(request_id, self.changed)
-
-    @asynccontextmanager
-    async def monitored(self) -> AsyncIterator[None]:
-        """Check periodically while the block runs that the model is the same, and once more at its end."""
-        over = asyncio.Event()
-
-        async def keep_looking() -> None:
-            while self.changed is None and not over.is_set():
-                try:
-                    await asyncio.wait_for(over.wait(), EVERY_S)
-                except TimeoutError:
-                    await self._look()
-
-        task = asyncio.create_task(keep_looking())
-        try:
-            yield
-        except BaseException:
-            task.cancel()
-            raise
-        over.set()
-        await task
-        if self.doubtful:
-            await self._look()
-
-    async def _attempts(self, call: Call) -> tuple[Reply, float]:
-        """Retry until a reply arrives or retries are pointless; return it with the last attempt's latency.
-
-        The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
-        """
-        last: CallError | None = None
-        loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
-        try:
-            async with asyncio.timeout(deadline_s) as limit:
-
-                async def once() -> tuple[Reply, float]:
-                    nonlocal last
-                    # Waiting for a slot is our own doing, and does not count against the call.
-                    left = (limit.when() or 0.0) - loop.time()
-                    limit.reschedule(None)
-                    async with self.endpoint.slot(deadline_s):
-                        limit.reschedule(loop.time() + left)
-                        try:
-                            return await self._attempt(call)
-                        except CallError as error:
-                            last = error
-                            raise
-
-                with suppress(CallError):
-                    return await once()
-                # Only where needed: the retry context creates many reference cycles.
-                async for attempt in stamina.retry_context(
-                    on=self._worth_another,
-                    attempts=None,
-                    timeout=None,
-                    wait_initial=0.25,
-                    wait_max=20.0,
-                    wait_jitter=0.5,
-                ):
-                    with attempt:
-                        if attempt.num == 1 and last:
-                            raise last  # the attempt above
-                        return await once()
-        except TimeoutError as error:
-            said = f"; the last attempt: {last.message}" if last else ""
-            raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
-        raise AssertionError("unreachable: the loop ends by return or raise")
-
-    def _worth_another(self, error: Exception) -> bool | float:
-        """Return whether to retry after a failed attempt; a number: after so many seconds."""
-        if self.stopping or not isinstance(error, CallError) or error.kind not in RETRIED:
-            return False
-        return error.retry_after_s or True
-
-    @property
-    def _asker(self) -> tuple[str, str]:
-        """The key of calls that all fail if one of them fails fatally."""
-        return self.model.served, self.writer.way
-
-    def _refuse(self) -> None:
-        """Raise the error that every further call of this endpoint would end with."""
-        endpoint, deadline_s, now = self.endpoint, self.model.deadline_s, time.monotonic()
-        if broken := endpoint.broken.get(self._asker):
-            raise broken
-        if endpoint.closed and now < endpoint.closed_until:
-            raise endpoint.closed
-        if endpoint.down_since and now - endpoint.down_since > deadline_s:
-            raise CallError("timeout", f"the server has been down for more than {deadline_s:g} s (deadline_s)")
-
-    async def _attempt(self, call: Call) -> tuple[Reply, float]:
-        """Ask once and record the outcome."""
-        endpoint, deadline_s, started = self.endpoint, self.model.deadline_s, time.monotonic()
-        self._refuse()
-        task = _this_task()
-        self.flying.add(task)
-        try:
-            reply = masked(await self.client.ask(call))
-        except CallError as error:
-            self.flying.discard(task)
-            endpoint.failed(error, started, self.model.name, deadline_s)
-            if error.kind in FATAL:
-                endpoint.broken.setdefault(self._asker, error)
-            if (wait_s := error.retry_after_s or 0.0) > deadline_s:
-                raise CallError("timeout", f"{error.message}{too_long(wait_s, deadline_s)}") from None
-            raise
-        endpoint.succeeded()
-        return reply, time.monotonic() - started
-
-    async def _bring(self, request_id: str, call: Call) -> None:
-        """Process one request: ask it, make its reply durable, release its claim, and count it."""
-        if not self.tally.first_s:
-            self.tally.first_s = time.monotonic()
-        try:
-            reply, latency_s = await self._attempts(call)
-        except CallError as error:
-            return await self._fail(request_id, error)
-        self.tally.last_s = time.monotonic()
-        if self.changed:
-            return await self._fail(request_id, self.changed)
-        await self.writer.keep(Remembered(request_id, reply, latency_s, self.model.name))
-        self._count(CallResult(request_id, reply, latency_s, cached=False))
-        if self.digest:
-            self.doubtful.append(request_id)
-        return None
-
-    async def _fail(self, request_id: str, error: CallError) -> None:
-        await self.writer.keep(FailedCall(request_id, error.kind, error.message))
-        self._count_failed(request_id, error)
-
-    def known(self, request_ids: Sequence[str]) -> Known:
-        """Return the outcomes of requests so far; for a worker thread."""
-        replies = self.cache.lookup(request_ids)
-        left = [one for one in request_ids if one not in replies]
-        return {**replies, **self.cache.failures(left, run=self.writer.run, way=self.writer.way)}
-
-    def _recall(self, known: Known) -> None:
-        """Count the outcomes of requests so far."""
-        for request_id, end in known.items():
-            if isinstance(end, Remembered):
-                self._count(CallResult(request_id, end.reply, end.latency_s, cached=True))
-            else:
-                self._count_failed(request_id, CallError(cast("ErrorKind", end.kind), end.message))
-
-    def _count_failed(self, request_id: str, error: CallError) -> None:
-        self._count(CallResult(request_id, None, 0.0, cached=False, error=error))
-
-    def _count(self, answer: CallResult) -> None:
-        self.answers[answer.request_id] = answer
-        tally = self.tally
-        if answer.cached:
-            tally.cached += 1
-        elif answer.error and answer.error.kind == "submitted":
-            tally.submitted += 1
-        elif answer.error:
-            tally.failed += 1
-        else:
-            tally.answered += 1
-        if answer.reply:
-            tally.tokens_in += answer.reply.tokens_in or 0
-            tally.tokens_out += answer.reply.tokens_out or 0
-        tally.limit = int(self.endpoint.limit)
-        self.progress(tally)
-
-    async def submit(self, pending: list[tuple[str, Call]], submissions: Submissions) -> None:
-        """Ask through the server's batch endpoint."""
-        make = self.model.unit.batches
-        if make is None:
-            raise InputError(f"model {self.model.name}: provider {self.model.provider} has no batch endpoint.")
-
-        def ended(request_id: str, found: Remembered | CallError) -> None:
-            if isinstance(found, CallError):
-                self._count_failed(request_id, found)
-            else:
-                self._count(CallResult(request_id, found.reply, found.latency_s, cached=False))
-
-        queue = BatchQueue(
-            model=self.model,
-            server=make(self.client),
-            submissions=submissions,
-            endpoint=f"{endpoint_of(self.model)} {self.model.served}",
-            writer=self.writer,
-            known=self.settled,
-            ended=ended,
-            awaiting=self._await,
-            lasting=self._lasting,
-        )
-        task = _this_task()
-        self._tasks.add(task)
-        try:
-            await queue.bring(dict(pending))
-        finally:
-            self._tasks.discard(task)
-            self._await(0, [])
-
-    async def settled(self, request_ids: Sequence[str]) -> Known:
-        """Count the outcomes of requests so far, and return them."""
-        known = await asyncio.to_thread(self.known, request_ids)
-        self._recall(known)
-        return known
-
-    @contextmanager
-    def _lasting(self) -> Iterator[None]:
-        """Let the block finish despite a stop."""
-        task = _this_task()
-        self.flying.add(task)
-        try:
-            yield
-        finally:
-            self.flying.discard(task)
-        if self.stopping:
-            raise Stopped
-
-    async def work(self, pending: list[tuple[str, Call]]) -> None:
-        """Claim and ask until nothing is pending; wait for what others hold."""
-        calls = dict(pending)
-        todo = list(calls)
-        while todo:
-            elsewhere: list[str] = []
-            # A queue of claimed requests, filled ahead, so that no call waits for a claim.
-            claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
-            async with asyncio.TaskGroup() as group:
-                # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
-                walkers = min(self.model.concurrency * 9 // 8, len(todo))
-                self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
-                for _ in range(walkers):
-                    self._started(group.create_task(self._walk(claimed, calls)))
-            if self.stopping:
-                raise Stopped
-            todo = elsewhere
-            holders = await asyncio.to_thread(self.cache.holders, todo) if todo else []
-            self._await(len(todo), holders)
-            if todo:
-                await asyncio.sleep(POLL_S)
-
-    def _await(self, n: int, holders: Sequence[str]) -> None:
-        """Report how many requests are pending elsewhere, and who asks them, or in what they wait."""
-        tally = self.tally
-        if holders and not tally.holders:
-            event("waiting", model=self.model.name, calls=n, holders=holders)
-        if (n, tuple(holders)) != (tally.elsewhere, tally.holders):
-            tally.elsewhere, tally.holders = n, tuple(holders)
-            self.progress(tally)
-
-    async def _claim(
-        self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
-    ) -> None:
-        """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
-        for window in batched(todo, 4 * self.model.concurrency):
-            granted, known = await asyncio.to_thread(self._take, window)
-            self._recall(known)
-            elsewhere += [one for one in window if one not in granted and one not in known]
-            for request_id in window:
-                if request_id in granted:
-                    await claimed.put(request_id)
-        for _ in range(walkers):
-            await claimed.put(None)
-
-    def _take(self, window: list[str]) -> tuple[set[str], Known]:
-        """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
-        granted = self.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
-        # Outcomes that another worker finished between our last look and the claim.
-        known = self.known(window)
-        if needless := [one for one in window if one in granted and one in known]:
-            self.cache.release(needless, holder=self.writer.holder)
-        return granted.difference(needless), known
-
-    async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
-        """Ask one request after another.
-
-        The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
-        eighth of that on its way to the disk.
-        """
-        while not self.stopping and (request_id := await claimed.get()) is not None:
-            try:
-                await self._bring(request_id, calls[request_id])
-            finally:
-                self.flying.discard(_this_task())
 
 
 @asynccontextmanager
@@ -564,10 +157,10 @@ async def ask_all(
     if not (endpoint := shared.endpoints.get(endpoint_of(model))):
         most = connections_allowed(model.concurrency)
         endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
-    tally = BatchProgress(total=len(distinct), limit=int(endpoint.limit))
+    tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
-    batch = _Batch(model, client, cache, endpoint, writer, tally, progress)
+    batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
@@ -580,7 +173,8 @@ async def ask_all(
                 if shared.stopping.is_set():
                     raise Stopped
                 if submissions is not None:
-                    await batch.submit(pending, submissions)
+                    queue = BatchQueue(batch, submissions, f"{endpoint_of(model)} {model.served}")
+                    await batch.track(queue.bring(dict(pending)))
                     return batch.answers, tally
                 async with batch.monitored() if batch.digest else nullcontext():
                     await batch.work(pending)

@@ -143,15 +143,13 @@ def _within(value: Any) -> tuple[Any, int]:
 
 def masked(reply: Reply) -> Reply:
     """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
-    text, n = hide(reply.text)
-    reasoning, m = hide(reply.reasoning)
-    reason, k = hide(reply.finish_reason)
-    extra, j = _within(dict(reply.extra)) if reply.extra else (reply.extra, 0)
-    total = n + m + k + j
-    if not total:
+    texts, n = _within([reply.text, reply.reasoning, reply.finish_reason])
+    extra, m = _within(dict(reply.extra))
+    if not n + m:
         return reply
-    extra = {**extra, HIDDEN_KEYS: total}
-    return replace(reply, text=text, reasoning=reasoning, finish_reason=reason, extra=extra)
+    text, reasoning, finish_reason = texts
+    extra = {**extra, HIDDEN_KEYS: n + m}
+    return replace(reply, text=text, reasoning=reasoning, finish_reason=finish_reason, extra=extra)
 
 
 def _shorten(record: logging.LogRecord) -> bool:
@@ -166,39 +164,48 @@ for _name in ("httpx", "httpx2"):
 
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=*-]{4,}", re.IGNORECASE)
 _LONGEST = 400
+_USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
 
 
-def find_key(model: Model, usual: str = "", *, needed: bool = False) -> str:
-    """Return the model's key from the environment: its `api_key_env`, else the provider's usual variable.
+def key_variable(model: Model) -> str:
+    """Return the environment variable of a model's key; '' if it needs none."""
+    # OpenAI's own key is not for other servers.
+    usual = "" if model.provider == "openai" and model.base_url else _USUAL.get(model.provider, "")
+    return model.api_key_env or usual
+
+
+def find_key(model: Model) -> str:
+    """Return the model's key from the environment; '' if it needs none.
 
     Raises:
-        InputError: the configured variable is not set, or a key is needed and the usual one is not set.
+        InputError: its variable is not set.
     """
-    variable = model.api_key_env or (usual if needed else "")
+    variable = key_variable(model)
     key = os.environ.get(variable, "").strip() if variable else ""
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(
-            f"model {model.name!r}: the key in {variable} holds characters that no header can carry; set it again, "
-            "without line breaks or quotation marks of a text editor"
+            f"model {model.name!r}: the key in {variable} contains characters not allowed in a header; "
+            "set it again, without line breaks or typographic quotation marks"
         )
     know(key)
     if key or not variable:
         return key
-    named, other = f"provider {model.provider} reads its key from", ", or name another one with `api_key_env`"
+    named, other = f"provider {model.provider} reads its key from", ", or name another variable in `api_key_env`"
     if model.api_key_env:
         named, other = "api_key_env names", ""
     raise InputError(
         f"model {model.name!r}: {named} the environment variable {variable}, which is not set; set it "
-        f"(export {variable}=…){other}; the key itself is never written in the configuration"
+        f"(export {variable}=…){other}; never write the key itself in the configuration"
     )
 
 
-def placed(model: Model, key: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return (headers, query) that carry the key as configured; empty if not configured."""
-    return (
-        {model.api_key_header: key} if model.api_key_header else {},
-        {model.api_key_query: key} if model.api_key_query else {},
-    )
+def carriers(model: Model, key: str, headers: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return (headers, query) that carry the key, where configured or as a bearer token; without one, `headers`."""
+    if not key:
+        return headers, {}
+    if model.api_key_query:
+        return {}, {model.api_key_query: key}
+    return {model.api_key_header: key} if model.api_key_header else {"Authorization": f"Bearer {key}"}, {}
 
 
 def bare(url: str) -> str:
@@ -246,9 +253,6 @@ class Secrets:
         ways = (str, quote, quote_plus, partial(quote, safe=""), partial(quote, safe="!$'()*,:;@/?"))
         spelt = {form for one in hidden for form in (*(way(one) for way in ways), json.dumps(one)[1:-1])}
         self._spelt = sorted((form for form in spelt if len(form) > 3), key=len, reverse=True)  # noqa: PLR2004 - a shorter one is no secret, and would tear words apart
-
-    def __repr__(self) -> str:
-        return f"Secrets({len(self._spelt)} hidden)"
 
     def clean(self, text: str) -> str:
         """Return an error's text without secrets and control characters, as one line of bounded length."""

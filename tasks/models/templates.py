@@ -39,7 +39,7 @@ _ENVIRONMENT = ImmutableSandboxedEnvironment(undefined=_Missing, keep_trailing_n
 
 _INDEX = re.compile(r"-?[0-9]{1,6}")
 _SHOWN = 8
-_KINDS = {str: "a text", bool: "true or false", type(None): "null"}
+_KINDS = {str: "a string", bool: "a boolean", type(None): "null"}
 
 
 class BodyError(ValueError):
@@ -75,15 +75,15 @@ def check(body: Any) -> None:
     try:
         json.dumps(body, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise BodyError(f"expected what JSON can hold ({error}); quote dates") from error
+        raise BodyError(f"expected JSON data ({error}); quote dates") from error
 
     def checked(source: str, path: Path) -> None:
         try:
             unknown = sorted(_named(source) - set(VALUES))
         except (TemplateError, RecursionError) as error:
-            raise BodyError(f"{_at(path)}not a Jinja2 template: {error}") from error
+            raise BodyError(f"{_at(path)}not a valid Jinja2 template: {error}") from error
         if unknown:
-            raise BodyError(f"{_at(path)}no value {unknown[0]!r}; expected one of {', '.join(VALUES)}")
+            raise BodyError(f"{_at(path)}unknown name {unknown[0]!r}; expected one of {', '.join(VALUES)}")
 
     _mapped(body, checked)
 
@@ -179,5 +179,5 @@ def _describe(value: Any) -> str:
         shown = ", ".join(str(key)[:40] for key in list(value)[:_SHOWN])
         return f"has {shown}{', …' if len(value) > _SHOWN else ''}" if value else "is an empty object"
     if isinstance(value, list):
-        return f"is a list of {len(value)}"
+        return f"is a list of length {len(value)}"
     return f"is {_KINDS.get(type(value), 'a number')}"

@@ -16,37 +16,21 @@ class Writer:
     def __init__(self, cache: ReplyCache, *, holder: str, run: str, way: str) -> None:
         self.cache = cache
         self.holder, self.run, self.way = holder, run, way
-        self._queue: list[tuple[Remembered | FailedCall, asyncio.Future[None]]] = []
-        self._busy = False
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._queue: list[Remembered | FailedCall] = []
+        self._next: asyncio.Task[None] | None = None  # writes what is in the queue when its turn comes
+        self._turn = asyncio.Lock()
 
     async def keep(self, end: Remembered | FailedCall) -> None:
         """Return when a call's outcome is durable."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append((end, done))
-        if not self._busy:
-            self._busy = True
-            task = asyncio.create_task(self._drain())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        await done
+        self._queue.append(end)
+        if self._next is None:
+            self._next = asyncio.create_task(self._write_queue())
+        await asyncio.shield(self._next)
 
-    async def _drain(self) -> None:
-        try:
-            while self._queue:
-                batch, self._queue = self._queue, []
-                try:
-                    await asyncio.to_thread(self._write, [end for end, _ in batch])
-                except Exception as error:  # noqa: BLE001 - handed to every caller that waits for it
-                    for _, done in batch:
-                        if not done.done():
-                            done.set_exception(error)
-                else:
-                    for _, done in batch:
-                        if not done.done():
-                            done.set_result(None)
-        finally:
-            self._busy = False
+    async def _write_queue(self) -> None:
+        async with self._turn:
+            ends, self._queue, self._next = self._queue, [], None
+            await asyncio.to_thread(self._write, ends)
 
     def _write(self, ends: Sequence[Remembered | FailedCall]) -> None:
         self.cache.remember([end for end in ends if isinstance(end, Remembered)])
@@ -58,5 +42,7 @@ class Writer:
 
     async def settle(self) -> None:
         """Wait until everything queued is written."""
-        while self._tasks:
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._next:
+            await asyncio.wait([self._next])
+        async with self._turn:
+            pass

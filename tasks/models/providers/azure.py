@@ -3,7 +3,7 @@
 from typing import Any
 
 from data.records import Provider
-from tasks.models.providers.openai import Options, check
+from tasks.models.providers.openai import Options, check, unready
 
 
 def _open(model: Any) -> Any:
@@ -17,10 +17,4 @@ def _check(model: Any) -> str:
     return check(model) if whole else "provider azure needs `base_url` and `api_version`"
 
 
-def _unready(model: Any) -> str:
-    from tasks.models.readiness import lacking
-
-    return lacking(model, model.base_url, "AZURE_OPENAI_API_KEY", needed=True)
-
-
-UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, options=Options, check=_check)
+UNIT = Provider(name="azure", version=1, open=_open, unready=unready, options=Options, check=_check)

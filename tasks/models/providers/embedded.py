@@ -33,6 +33,6 @@ UNIT = Provider(
     version=1,
     open=_open,
     unready=_unready,
-    check=lambda model: "provider embedded sends no key" if model.key_place else "",
+    check=lambda model: "provider embedded takes no key" if model.key_place else "",
     at_once=_at_once,
 )

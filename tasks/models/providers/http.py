@@ -19,32 +19,34 @@ _PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_re
 class Options(Frozen):
     """How the application is called, and where its response has its values (dotted paths)."""
 
-    method: Literal["POST", "GET", "PUT"] = Field("POST", description="a GET puts the body's keys into the query")
-    headers: dict[str, str] = Field(default_factory=dict, description="more headers; no secrets: see `api_key_env`")
-    body: Any = Field(
-        default_factory=lambda: {"prompt": "{{ prompt }}"}, description="any JSON whose strings are Jinja2"
+    method: Literal["POST", "GET", "PUT"] = Field("POST", description="a GET sends the body's keys as the query")
+    headers: dict[str, str] = Field(
+        default_factory=dict, description="additional headers; no secrets: see `api_key_env`"
     )
-    text: str = Field("", description="the answer's text; default: the whole body")
-    contexts: str = Field("", description="what was retrieved: texts, such as documents.*.text")
-    citations: str = Field("", description="what the answer cites")
-    tokens_in: str = Field("", description="where the tokens read stand")
-    tokens_out: str = Field("", description="where the tokens written stand")
-    finish_reason: str = Field("", description="where it says why the answer ended")
-    version: str = Field("", description="the application's; another one is asked everything again")
+    body: Any = Field(
+        default_factory=lambda: {"prompt": "{{ prompt }}"}, description="any JSON; its strings are Jinja2 templates"
+    )
+    text: str = Field("", description="path to the answer's text; default: the whole body")
+    contexts: str = Field("", description="path to the retrieved texts, such as documents.*.text")
+    citations: str = Field("", description="path to the answer's citations")
+    tokens_in: str = Field("", description="path to the number of input tokens")
+    tokens_out: str = Field("", description="path to the number of output tokens")
+    finish_reason: str = Field("", description="path to the reason why the answer ended")
+    version: str = Field("", description="the application's version; changing it asks everything again")
 
     @field_validator("headers")
     @classmethod
     def _sendable(cls, value: dict[str, str]) -> dict[str, str]:
         for name, content in value.items():
             if not _NAME.fullmatch(name) or name.lower() in _OWN:
-                raise ValueError(f"{name[:80]!r} is no header that can be set here")
+                raise ValueError(f"{name[:80]!r} is not a header that can be set here")
             if _SECRET.search(name):
                 raise ValueError(
-                    f"the header {name} carries a secret, which is never written in the configuration: "
+                    f"the header {name} would hold a secret, which must not be in the configuration: "
                     "name its variable in `api_key_env`, and the header in `api_key_header`"
                 )
             if not (content.isascii() and content.isprintable()):
-                raise ValueError(f"the header {name} holds characters that no header can carry")
+                raise ValueError(f"the header {name} contains characters not allowed in a header")
         return value
 
     @field_validator("body")
@@ -66,9 +68,9 @@ class Options(Frozen):
     def _whole(self) -> Self:
         others = [name for name in _PATHS[1:] if getattr(self, name)]
         if others and not self.text:
-            raise ValueError(f"`{others[0]}` is a path into a JSON answer, and so `text` must be one too")
+            raise ValueError(f"`{others[0]}` is a path into a JSON answer, so `text` must be a path too")
         if self.method == "GET" and not isinstance(self.body, dict):
-            raise ValueError("a GET has no body: expected in `body` the keys of its query")
+            raise ValueError("a GET has no body: expected `body` to be a mapping, sent as its query")
         return self
 
 
@@ -96,7 +98,7 @@ UNIT = Provider(
     open=_open,
     unready=_unready,
     options=Options,
-    check=lambda model: "" if model.base_url else "provider http needs `base_url`: the address that is asked",
+    check=lambda model: "" if model.base_url else "provider http needs `base_url`: the application's address",
     sees=_sees,
     brings=lambda model: [fact for path, fact in BROUGHT.items() if model.options[path]],
 )

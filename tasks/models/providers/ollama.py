@@ -18,11 +18,11 @@ _ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "e
 def _check(model: Any) -> str:
     """Reject what Ollama would silently ignore: names of other servers, and invalid values."""
     if found := [name for name in _ELSEWHERE if name in model.extra]:
-        return f"found `extra.{found[0]}`, which Ollama does not read; its name for it is `think`"
+        return f"found `extra.{found[0]}`, which Ollama ignores; use `think` instead"
     think = model.extra.get("think")
     if think is None or isinstance(think, bool) or (isinstance(think, str) and think):
         return ""
-    return f"found {think!r} in `extra.think`; expected true, false, or a level of the model's: low, medium, high"
+    return f"found {think!r} in `extra.think`; expected true, false, or a level such as low, medium or high"
 
 
 def _unready(model: Any) -> str:

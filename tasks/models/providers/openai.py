@@ -12,7 +12,7 @@ class Options(Frozen):
     """How the server is asked."""
 
     api: Literal["chat", "responses"] = Field(
-        "chat", description="chat completions, which all such servers speak; or OpenAI's responses"
+        "chat", description="chat completions, which all such servers support, or OpenAI's responses API"
     )
 
 
@@ -25,7 +25,7 @@ def check(model: Any) -> str:
     found = [name for name in model.extra if name in Responses.lacks]
     if not found:
         return ""
-    return f"found `extra.{found[0]}`, and responses have no such parameter; take it out, or set `api: chat`"
+    return f"found `extra.{found[0]}`, which the responses API does not have; remove it, or set `api: chat`"
 
 
 def _open(model: Any) -> Any:
@@ -37,15 +37,16 @@ def _open(model: Any) -> Any:
 def _batches(client: Any) -> Any:
     from tasks.models.openai_batches import OpenAIBatches
 
-    return OpenAIBatches(getattr(client, "opened", client))
+    return OpenAIBatches(client)
 
 
-def _unready(model: Any) -> str:
+def unready(model: Any) -> str:
+    """Return why a model cannot be called now."""
     from tasks.models.readiness import lacking
 
-    return lacking(model, model.base_url, "OPENAI_API_KEY", needed=not model.base_url)
+    return lacking(model, model.base_url)
 
 
 UNIT = Provider(
-    name="openai", version=1, open=_open, unready=_unready, options=Options, check=check, batches=_batches
+    name="openai", version=1, open=_open, unready=unready, options=Options, check=check, batches=_batches
 )

@@ -15,7 +15,7 @@ class Options(Frozen):
     """Which function answers."""
 
     function: str = Field(description="my_app.py:answer or package.module:function")
-    version: str = Field("", description="the application's; another one is asked everything again")
+    version: str = Field("", description="the application's version; changing it asks everything again")
     python: str = Field("", description="the interpreter that runs it; default: the one that runs Basic Control")
 
     @field_validator("function")

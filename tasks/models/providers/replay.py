@@ -14,7 +14,7 @@ def _open(model: Any) -> Any:
 def _check(model: Any) -> str:
     if not model.file:
         return "provider replay needs `file`: a Parquet or JSONL file of recorded replies"
-    return "provider replay sends no key" if model.key_place else ""
+    return "provider replay takes no key" if model.key_place else ""
 
 
 UNIT = Provider(name="replay", version=1, open=_open, check=_check, by_item=True)

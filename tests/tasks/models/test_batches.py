@@ -18,7 +18,7 @@ from tasks.models.batches import portions
 from tasks.models.openai_batches import TOKEN
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.scheduler import BatchProgress, CallResult, ask_all
-from tasks.store.replies import ReplyCache
+from tasks.store.replies import FailedCall, Remembered, ReplyCache
 from tasks.store.submissions import Submissions
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
@@ -76,7 +76,7 @@ def said(body: dict[str, Any]) -> str:
 
 
 def errors(answers: dict[str, CallResult]) -> dict[int, str]:
-    return {int(key): one.error.kind for key, one in answers.items() if one.error}
+    return {int(key): one.end.kind for key, one in answers.items() if isinstance(one.end, FailedCall)}
 
 
 def test_submitted_first_and_collected_by_a_later_run_out_of_order(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_submitted_first_and_collected_by_a_later_run_out_of_order(tmp_path: Pat
         server.finish()
         answers, tally = bring(model, tmp_path)
         assert (tally.answered, tally.tokens_in, tally.tokens_out) == (10, 110, 70)
-        texts = {int(key): one.reply.text for key, one in answers.items() if one.reply}
+        texts = {int(key): one.end.reply.text for key, one in answers.items() if isinstance(one.end, Remembered)}
         assert texts == {n: f"re: question {n}" for n in range(10)}
         assert bring(model, tmp_path)[1].cached == 10
     assert len(server.made) == 1
@@ -131,8 +131,8 @@ def test_what_was_not_answered_says_why_and_is_submitted_again(tmp_path: Path, s
         assert tally.answered == 7
         lost = "missing" if status == "completed" else status
         assert errors(answers) == {3: "invalid", 5: "expired", 7: lost}
-        seventh = answers[f"{7:064d}"].error
-        assert seventh is not None
+        seventh = answers[f"{7:064d}"].end
+        assert isinstance(seventh, FailedCall)
         assert "batch: off" in seventh.message
         fates.clear()
         answers, tally = bring(model_at(url), tmp_path)
@@ -145,8 +145,8 @@ def test_a_batch_that_the_server_fails_ends_in_a_stated_state(tmp_path: Path) ->
     with serve(server.build()) as url:
         answers, _ = bring(model_at(url), tmp_path, 2)
         assert set(errors(answers).values()) == {"invalid"}
-        first = answers[f"{0:064d}"].error
-        assert first is not None
+        first = answers[f"{0:064d}"].end
+        assert isinstance(first, FailedCall)
         assert "the file is too long" in first.message
         server.status = "completed"
         assert bring(model_at(url), tmp_path, 2)[1].answered == 2
@@ -170,9 +170,9 @@ def test_a_404_within_a_day_is_an_outage_and_the_batch_is_collected_after_it(
         server.finish()
         answers, tally = bring(model, tmp_path, 12)
         assert tally.submitted == 12
-        first = answers[f"{0:064d}"].error
-        assert first is not None
-        assert "which does not report on it now" in first.message
+        first = answers[f"{0:064d}"].end
+        assert isinstance(first, FailedCall)
+        assert "no status from the server" in first.message
         server.away = ""
         assert bring(model, tmp_path, 12)[1].answered == 12
     assert set(server.charged.values()) == {1}
@@ -239,8 +239,8 @@ def test_a_lost_batch_is_said_and_submitted_once_more_and_no_third_time(
         server.made.pop("batch-1")
         answers, tally = bring(model_at(url), tmp_path, 2)
         assert tally.failed == 2
-        first = answers[f"{0:064d}"].error
-        assert first is not None
+        first = answers[f"{0:064d}"].end
+        assert isinstance(first, FailedCall)
         assert first.kind == "missing"
         assert "is lost as well" in first.message
     assert set(server.charged.values()) == {2}
@@ -275,9 +275,9 @@ def test_a_parameter_of_the_entrys_own_that_is_refused_is_said_and_not_submitted
     with serve(server.build()) as url:
         answers, _ = bring(model_at(url, extra={"top_k": 3}), tmp_path, 2)
         assert set(errors(answers).values()) == {"parameter"}
-        first = answers[f"{0:064d}"].error
-        assert first is not None
-        assert "sets top_k, which the server does not take" in first.message
+        first = answers[f"{0:064d}"].end
+        assert isinstance(first, FailedCall)
+        assert "sets top_k, which the server does not accept" in first.message
     assert len(server.made) == 1
 
 

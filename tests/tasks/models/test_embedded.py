@@ -237,7 +237,7 @@ def test_another_sha256_than_expected_is_refused(tmp_path: Path, cache: Path) ->
     assert cache
     path = tmp_path / "tiny.gguf"
     path.write_bytes(GGUF)
-    with pytest.raises(InputError, match=r"expected 0000.*delete it and get it again"):
+    with pytest.raises(InputError, match=r"expected 0000.*download it again"):
         using(Model(name="m", provider="embedded", file=str(path), sha256="0" * 64), lambda c: c.identity())
 
 

@@ -128,12 +128,12 @@ def test_a_text_body_is_sent_as_text_and_a_get_as_a_query() -> None:
             {"text": "reply"},
             "text (reply): no 'reply' in the answer, which has answer, documents, usage, stop",
         ),
-        (RAG, {"text": "documents.5.text"}, "no '5' in documents, which is a list of 2"),
-        (RAG, {"text": "answer.x"}, "no 'x' in answer, which is a text"),
-        (RAG, {"text": "answer", "contexts": "documents"}, "expected a list of texts, found a mapping"),
-        (RAG, {"text": "answer", "tokens_in": "answer"}, "expected a number of tokens from 0, found a text"),
-        ({"answer": None}, {"text": "answer"}, "text (answer): expected a text, found nothing"),
-        ({"answer": 1, "n": 2**70}, {"text": "answer", "tokens_out": "n"}, "expected a number of tokens from 0"),
+        (RAG, {"text": "documents.5.text"}, "no '5' in documents, which is a list of length 2"),
+        (RAG, {"text": "answer.x"}, "no 'x' in answer, which is a string"),
+        (RAG, {"text": "answer", "contexts": "documents"}, "expected a list of strings, found a mapping"),
+        (RAG, {"text": "answer", "tokens_in": "answer"}, "expected a number of tokens, found a string"),
+        ({"answer": None}, {"text": "answer"}, "text (answer): expected a string, found nothing"),
+        ({"answer": 1, "n": 2**70}, {"text": "answer", "tokens_out": "n"}, "expected a number of tokens"),
         ({"error": "no index"}, {"text": "answer"}, 'has error: {"error": "no index"}'),
     ],
 )
@@ -158,7 +158,7 @@ def test_an_optional_path_and_the_end_of_a_list() -> None:
     ("status", "headers", "kind", "said"),
     [
         (429, {"Retry-After": "7"}, "rate_limit", "HTTP 429: too much"),
-        (401, {}, "auth", "name its key's variable in `api_key_env`"),
+        (401, {}, "auth", "name its variable in `api_key_env`"),
         (404, {}, "unknown_model", "check the address http://127.0.0.1"),
         (500, {}, "server", "HTTP 500: too much"),
         (503, {}, "server", "HTTP 503"),
@@ -260,8 +260,8 @@ def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tm
 
         (first, _), (second, tally) = event_loop_thread().call(bring()), event_loop_thread().call(bring())
         assert len(service.seen) == 3
-    assert first[row["request_id"]].reply == second[row["request_id"]].reply
-    assert second[row["request_id"]].reply.extra["citations"] == [7, 9]
+    assert first[row["request_id"]].end.reply == second[row["request_id"]].end.reply
+    assert second[row["request_id"]].end.reply.extra["citations"] == [7, 9]
     assert tally.cached == 1
 
 
@@ -304,16 +304,16 @@ def test_the_item_is_part_of_a_request_where_the_template_names_it() -> None:
     ("entry", "said"),
     [
         ("text: answer", "provider http needs `base_url`"),
-        ("url: 'http://x', body: {q: '{{ prompt'}", "models.0.body: q: not a Jinja2 template"),
+        ("url: 'http://x', body: {q: '{{ prompt'}", "models.0.body: q: not a valid Jinja2 template"),
         (
             "url: 'http://x', body: {q: ['{{ promt }}']}",
-            "models.0.body: q.0: no value 'promt'; expected one of prompt",
+            "models.0.body: q.0: unknown name 'promt'; expected one of prompt",
         ),
         ("url: 'http://x', text: a..b", "models.0.text: expected a dotted path"),
-        ("url: 'http://x', contexts: a.b", "`contexts` is a path into a JSON answer, and so `text` must be one"),
-        ("url: 'http://x', headers: {Authorization: Bearer abc}", "Authorization carries a secret"),
-        ("url: 'http://x', headers: {Host: y}", "'Host' is no header that can be set here"),
-        ("url: 'http://x', headers: {X-A: \"b\\nc\"}", "X-A holds characters that no header can carry"),
+        ("url: 'http://x', contexts: a.b", "`contexts` is a path into a JSON answer, so `text` must be a path"),
+        ("url: 'http://x', headers: {Authorization: Bearer abc}", "Authorization would hold a secret"),
+        ("url: 'http://x', headers: {Host: y}", "'Host' is not a header that can be set here"),
+        ("url: 'http://x', headers: {X-A: \"b\\nc\"}", "X-A contains characters not allowed in a header"),
         ("url: 'http://x', method: GET, body: [1]", "a GET has no body"),
         ("url: 'http://x', method: DELETE", "models.0.method"),
         ("url: 'http://x', contxts: a", "Did you mean 'contexts'?"),

@@ -80,7 +80,11 @@ def test_an_unknown_model_is_told_with_what_to_do_and_what_is_there() -> None:
             using(settings, lambda c: c.identity())
         asked = error_of(settings)
     assert caught.value.kind == asked.kind == "unknown_model"
-    for part in ("`ollama pull janhq/Jan-v1-4B-GGUF`", "`hf.co/janhq/Jan-v1-4B-GGUF`", "llama3:8b, phi3:latest"):
+    for part in (
+        "`ollama pull janhq/Jan-v1-4B-GGUF`",
+        "`ollama pull hf.co/janhq/Jan-v1-4B-GGUF`",
+        "llama3:8b, phi3:latest",
+    ):
         assert part in caught.value.message
     assert "`ollama pull janhq/Jan-v1-4B-GGUF`" in asked.message
 
@@ -89,14 +93,17 @@ def test_an_unreachable_server_is_one_clear_message() -> None:
     with serve_ollama("hi") as server:
         gone = model(server)
     with pytest.raises(
-        CallError, match=f"no Ollama server at {gone.base_url}: start it with `ollama serve`"
+        CallError, match=f"no answer from {gone.base_url}: .*check that Ollama runs there"
     ) as caught:
         using(gone, lambda c: c.identity())
     assert caught.value.kind == "connection"
 
 
 def test_a_server_that_is_not_ollama_is_told_as_such() -> None:
-    with serve_ollama("hi") as server, pytest.raises(CallError, match="as Ollama does; check `base_url`"):
+    with (
+        serve_ollama("hi") as server,
+        pytest.raises(CallError, match="does not answer as Ollama does; check `base_url`"),
+    ):
         using(model(server, base_url=server.url + "/elsewhere"), lambda c: c.identity())
 
 

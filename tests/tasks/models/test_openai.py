@@ -328,7 +328,7 @@ def test_what_is_no_address_is_one_clear_message(url: str) -> None:
 
 def test_a_key_that_no_header_can_carry_is_said_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-gehäim")
-    with pytest.raises(InputError, match="the key in MY_KEY holds characters") as caught:
+    with pytest.raises(InputError, match="the key in MY_KEY contains characters") as caught:
         open_client(Model(name="m", provider="openai", api_key_env="MY_KEY"))
     assert "sk-geh" not in str(caught.value)
 

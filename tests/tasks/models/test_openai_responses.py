@@ -79,11 +79,11 @@ def test_a_seed_is_left_out_with_one_warning(caplog: pytest.LogCaptureFixture) -
     with serve_openai("hi") as server, caplog.at_level(logging.WARNING):
         ask(model(server), *(call(p, parameters={"seed": 0}) for p in "abc"))
         assert [r.path for r in server.requests] == ["/v1/responses"] * 3, "none was refused"
-    assert caplog.text.count("no parameter 'seed'; going on without it") == 1
+    assert caplog.text.count("no parameter 'seed'; continuing without it") == 1
 
 
 def test_an_extra_that_responses_do_not_have_is_refused_with_the_configuration() -> None:
-    with pytest.raises(ValueError, match=r"found `extra\.stop`, and responses have no such parameter"):
+    with pytest.raises(ValueError, match=r"found `extra\.stop`, which the responses API does not have"):
         Model.model_validate({"name": "m", "provider": "openai", "api": "responses", "extra": {"stop": ["END"]}})
 
 
@@ -102,7 +102,7 @@ def test_a_server_without_structured_output_is_asked_without_it(caplog: pytest.L
         ({"status": "failed", "error": {"code": "server_error", "message": "Sorry."}}, "server", "Sorry."),
         ({"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "Slow."}}, "rate_limit", "Slow."),
         ({"status": "failed", "error": {"code": "invalid_prompt", "message": "No."}}, "invalid", "No."),
-        ({"status": "cancelled"}, "server", "the response is cancelled"),
+        ({"status": "cancelled"}, "server", "the response has the status 'cancelled'"),
         ({"output": "none"}, "server", "sent no output of a response"),
     ],
 )

@@ -239,10 +239,10 @@ def answer(prompt):
     assert heard["mapping"] == Reply("m", tokens_in=1)
     assert heard["nan"] == Reply("nan")
     for name, said in {
-        "odd": "returned text: expected a text, found a Decimal",
-        "deep": "returned citations: expected what JSON can hold",
-        "big": "returned tokens_in: expected a number of tokens from 0, found a int",
-        "keys": "returned citations: expected what JSON can hold",
+        "odd": "returned text: expected a string, found a Decimal",
+        "deep": "returned citations: expected JSON data",
+        "big": "returned tokens_in: expected a number of tokens, found a int",
+        "keys": "returned citations: expected JSON data",
     }.items():
         assert said in str(heard[name])
 

@@ -86,9 +86,12 @@ def test_our_own_raw_results_are_a_replay_file(tmp_path: Path) -> None:
         ("", "found columns none"),
         ('{"prompt": "p", "response": "r"}\n{"prompt": \n', "line 2: not JSON"),
         ('{"prompt": "p", "response": "r"}\n7\n', "line 2: expected a JSON object, found a int"),
-        ('{"prompt": "p", "response": "r", "repeat": "x"}\n', "row 1: found repeat 'x', expected a number from 0"),
+        (
+            '{"prompt": "p", "response": "r", "repeat": "x"}\n',
+            "row 1: found repeat 'x', expected a whole number from 0",
+        ),
         ('{"prompt": "p", "response": "r", "repeat": Infinity}\n', "row 1: found repeat inf"),
-        ('{"prompt": "p", "response": "r", "model": "b"}\n', "holds replies of b .*expected 'a'; set `model`"),
+        ('{"prompt": "p", "response": "r", "model": "b"}\n', "contains replies of b .*expected 'a'; set `model`"),
         ("[" * 100_000, "not JSON"),
     ],
 )

@@ -13,6 +13,7 @@ from data.batches import Cell
 from data.errors import Stopped
 from data.tables import REQUESTS
 from tasks.models import scheduler
+from tasks.models.rate_limits import endpoint_of
 from tasks.models.scheduler import BatchProgress, event_loop_thread
 from tasks.query import ask, identify, watch
 from tasks.runtime.storage import cache_url
@@ -115,11 +116,11 @@ def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
 
 
 def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path) -> None:
-    limits: list[int] = []
+    limits: list[float] = []
 
-    def note(cell: Cell, tally: BatchProgress) -> None:
+    def note(cell: Cell, _tally: BatchProgress) -> None:
         if cell.suite == "limits":
-            limits.append(tally.limit)
+            limits.append(event_loop_thread().endpoints[endpoint_of(model)].limit)
 
     watch(note)
     times: list[float] = []

@@ -110,7 +110,7 @@ def test_a_parameter_of_extra_that_is_refused_ends_the_models_part_with_one_mess
         error = error_of(model(server, extra=extra))
     assert error.kind == "parameter"
     assert error.kind in FATAL, "or every call would be made to hear the same"
-    assert f"`extra` sets {next(iter(extra))}, which the server does not take" in error.message
+    assert f"`extra` sets {next(iter(extra))}, which the server does not accept" in error.message
 
 
 def test_a_seed_that_a_server_forbids_is_left_out() -> None:
@@ -134,13 +134,13 @@ def test_a_model_of_ollama_that_cannot_think_is_said_once_with_what_to_do() -> N
     with serve_ollama("hi", refuse={"think": '"m" does not support thinking'}) as server:
         error = error_of(model(server, extra={"think": True}))
     assert error.kind == "parameter"
-    assert error.message.endswith("take `think` out of the entry's `extra`")
+    assert error.message.endswith("remove `think` from the entry's `extra`")
 
 
 @pytest.mark.parametrize(
     ("extra", "told"),
     [
-        ({"reasoning_effort": "low"}, "reasoning_effort`, which Ollama does not read; its name for it is `think`"),
+        ({"reasoning_effort": "low"}, "reasoning_effort`, which Ollama ignores; use `think`"),
         ({"think": 2}, "found 2 in `extra.think`; expected true, false, or a level"),
     ],
 )  # fmt: skip

@@ -1,0 +1,350 @@
+"""A batch of calls to one model while it runs: its claims, retries, outcomes and progress."""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from config.settings import Model
+from data.errors import Stopped
+from data.records import Call, Reply
+from tasks.models.protocol import RETRIED, CallError, Client
+from tasks.models.rate_limits import Endpoint
+from tasks.models.secrets import masked
+from tasks.models.writer import Writer
+from tasks.runtime.logs import event
+from tasks.store.replies import FailedCall, Remembered, batched
+
+LEASE_S = 60.0
+POLL_S = 0.5
+EVERY_S = 5.0
+"""Interval between two checks of the server's model digest; the last is made when a batch has ended."""
+FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
+"""The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
+ANSWER_S = 10.0
+"""How long the server has to report its digest; being busy or unreachable does not count as a change."""
+
+Known = Mapping[str, Remembered | FailedCall]
+"""Outcomes of requests so far: replies of any run, and failures of this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """The outcome of a request, and whether it is a `cached` reply."""
+
+    end: Remembered | FailedCall
+    cached: bool = False
+
+
+@dataclass(slots=True)
+class BatchProgress:
+    """The progress of a batch; passed to the progress callback after every change.
+
+    `elsewhere` are pending elsewhere: `holders` say who is asking them, or in what they wait.
+    """
+
+    total: int
+    cached: int = 0
+    answered: int = 0
+    failed: int = 0
+    submitted: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    first_s: float = 0.0
+    last_s: float = 0.0
+    elsewhere: int = 0
+    holders: tuple[str, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """Requests that have ended."""
+        return self.cached + self.answered + self.failed + self.submitted
+
+
+def _this_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in one
+    return task
+
+
+@dataclass(eq=False)
+class RunningBatch:
+    """One running batch of calls: its shared state and its progress.
+
+    `flying` are the tasks whose call is at the server, or whose reply is being written. `digest`: the model's, if
+    it must stay the same; `doubtful` are the requests whose replies were kept since the server last reported that
+    digest; `changed` is the reason why no more are kept.
+    """
+
+    model: Model
+    client: Client
+    endpoint: Endpoint
+    writer: Writer
+    tally: BatchProgress
+    progress: Callable[[BatchProgress], None]
+    answers: dict[str, CallResult] = field(default_factory=dict)
+    digest: str = ""
+    changed: CallError | None = None
+    doubtful: list[str] = field(default_factory=list)
+    stopping: bool = False
+    flying: set[asyncio.Task[Any]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+    _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+
+    def stop(self, grace_s: float) -> None:
+        """Start no more calls; calls in flight have `grace_s` to end. From any thread."""
+        self._loop.call_soon_threadsafe(self._wind_down, grace_s)
+
+    def _wind_down(self, grace_s: float) -> None:
+        self.stopping = True
+        self._cancel(self._tasks - self.flying)
+        self._loop.call_later(grace_s, self._cancel, self._tasks)
+
+    @staticmethod
+    def _cancel(tasks: set[asyncio.Task[Any]]) -> None:
+        for task in list(tasks):
+            task.cancel()
+
+    def _started(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self) -> None:
+        """Ask the server for the model's digest; if it changed, forget the doubtful replies and end them as errors.
+
+        All remaining calls end so too. If the server does not answer, nothing changes.
+        """
+        doubtful = list(self.doubtful)
+        if self.changed is None:
+            try:
+                async with asyncio.timeout(ANSWER_S):
+                    now = (await self.client.identity()).get("digest", "")
+            except (CallError, TimeoutError):
+                return
+            if now == self.digest:
+                del self.doubtful[: len(doubtful)]
+                return
+            doubtful = list(self.doubtful)
+            self.changed = CallError(
+                "unknown_model",
+                f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {now[:12]}"
+                "); replies that may come from the new one are not kept. Run again to ask the new one",
+            )
+            self.endpoint.broken.setdefault(self._asker, self.changed)
+        await asyncio.to_thread(self.writer.cache.forget, doubtful)
+        del self.doubtful[: len(doubtful)]  # only now: if this is cancelled, the next look does it
+        for request_id in doubtful:
+            if isinstance(entry := self.answers[request_id].end, Remembered):
+                self.tally.answered -= 1
+                self.tally.tokens_in -= entry.reply.tokens_in or 0
+                self.tally.tokens_out -= entry.reply.tokens_out or 0
+            self.count(FailedCall(request_id, self.changed.kind, self.changed.message))
+
+    @asynccontextmanager
+    async def monitored(self) -> AsyncIterator[None]:
+        """Check periodically while the block runs that the model is the same, and once more at its end."""
+
+        async def keep_looking() -> None:
+            while self.changed is None:
+                await asyncio.sleep(EVERY_S)
+                await self._look()
+
+        task = asyncio.create_task(keep_looking())
+        try:
+            yield
+        finally:
+            task.cancel()
+        if self.doubtful:
+            await self._look()
+
+    async def _attempts(self, call: Call) -> tuple[Reply, float]:
+        """Retry until a reply arrives or retries are pointless; return it with the last attempt's latency.
+
+        The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
+        """
+        last: CallError | None = None
+        wait_s = FIRST_WAIT_S
+        loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
+        try:
+            async with asyncio.timeout(deadline_s) as limit:
+                while True:
+                    # Waiting for a slot is our own doing, and does not count against the call.
+                    left_s = (limit.when() or 0.0) - loop.time()
+                    limit.reschedule(None)
+                    async with self.endpoint.slot(deadline_s):
+                        limit.reschedule(loop.time() + left_s)
+                        try:
+                            return await self._attempt(call)
+                        except CallError as error:
+                            if self.stopping or error.kind not in RETRIED:
+                                raise
+                            last = error
+                    await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))
+                    wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+        except TimeoutError as error:
+            said = f"; the last attempt: {last.message}" if last else ""
+            raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
+
+    @property
+    def _asker(self) -> tuple[str, str]:
+        """The key of calls that all fail if one of them fails fatally."""
+        return self.model.served, self.writer.way
+
+    async def _attempt(self, call: Call) -> tuple[Reply, float]:
+        """Ask once and record the outcome."""
+        started, task = time.monotonic(), _this_task()
+        self.endpoint.check(self._asker, self.model.deadline_s)
+        self.flying.add(task)
+        try:
+            reply = masked(await self.client.ask(call))
+        except CallError as error:
+            self.flying.discard(task)
+            raise self.endpoint.failed(error, started, self._asker, self.model) from None
+        self.endpoint.succeeded()
+        return reply, time.monotonic() - started
+
+    async def _bring(self, request_id: str, call: Call) -> None:
+        """Process one request: ask it, make its reply durable, release its claim, and count it."""
+        if not self.tally.first_s:
+            self.tally.first_s = time.monotonic()
+        try:
+            reply, latency_s = await self._attempts(call)
+        except CallError as error:
+            return await self._fail(request_id, error)
+        self.tally.last_s = time.monotonic()
+        if self.changed:
+            return await self._fail(request_id, self.changed)
+        entry = Remembered(request_id, reply, latency_s, self.model.name)
+        await self.writer.keep(entry)
+        self.count(entry)
+        if self.digest:
+            self.doubtful.append(request_id)
+        return None
+
+    async def _fail(self, request_id: str, error: CallError) -> None:
+        failure = FailedCall(request_id, error.kind, error.message)
+        await self.writer.keep(failure)
+        self.count(failure)
+
+    def known(self, request_ids: Sequence[str]) -> Known:
+        """Return the outcomes of requests so far; for a worker thread."""
+        replies = self.writer.cache.lookup(request_ids)
+        left = [one for one in request_ids if one not in replies]
+        return {**replies, **self.writer.cache.failures(left, run=self.writer.run, way=self.writer.way)}
+
+    def _recall(self, known: Known) -> None:
+        """Count the outcomes of requests so far."""
+        for end in known.values():
+            self.count(end, cached=isinstance(end, Remembered))
+
+    def count(self, end: Remembered | FailedCall, *, cached: bool = False) -> None:
+        """Record the outcome of a request."""
+        self.answers[end.request_id] = CallResult(end, cached)
+        tally = self.tally
+        if isinstance(end, Remembered):
+            tally.cached += cached
+            tally.answered += not cached
+            tally.tokens_in += end.reply.tokens_in or 0
+            tally.tokens_out += end.reply.tokens_out or 0
+        elif end.kind == "submitted":
+            tally.submitted += 1
+        else:
+            tally.failed += 1
+        self.progress(tally)
+
+    async def settled(self, request_ids: Sequence[str]) -> Known:
+        """Count the outcomes of requests so far, and return them."""
+        known = await asyncio.to_thread(self.known, request_ids)
+        self._recall(known)
+        return known
+
+    async def track(self, work: Awaitable[None]) -> None:
+        """Await work that a stop cancels."""
+        task = _this_task()
+        self._tasks.add(task)
+        try:
+            await work
+        finally:
+            self._tasks.discard(task)
+            self.report_waiting(0, [])
+
+    @contextmanager
+    def lasting(self) -> Iterator[None]:
+        """Let the block finish despite a stop."""
+        task = _this_task()
+        self.flying.add(task)
+        try:
+            yield
+        finally:
+            self.flying.discard(task)
+        if self.stopping:
+            raise Stopped
+
+    async def work(self, pending: list[tuple[str, Call]]) -> None:
+        """Claim and ask until nothing is pending; wait for what others hold."""
+        calls = dict(pending)
+        todo = list(calls)
+        while todo:
+            elsewhere: list[str] = []
+            # A queue of claimed requests, filled ahead, so that no call waits for a claim.
+            claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
+            async with asyncio.TaskGroup() as group:
+                # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
+                walkers = min(self.model.concurrency * 9 // 8, len(todo))
+                self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
+                for _ in range(walkers):
+                    self._started(group.create_task(self._walk(claimed, calls)))
+            if self.stopping:
+                raise Stopped
+            todo = elsewhere
+            holders = await asyncio.to_thread(self.writer.cache.holders, todo) if todo else []
+            self.report_waiting(len(todo), holders)
+            if todo:
+                await asyncio.sleep(POLL_S)
+
+    def report_waiting(self, n: int, holders: Sequence[str]) -> None:
+        """Report how many requests are pending elsewhere, and who asks them, or in what they wait."""
+        tally = self.tally
+        if holders and not tally.holders:
+            event("waiting", model=self.model.name, calls=n, holders=holders)
+        if (n, tuple(holders)) != (tally.elsewhere, tally.holders):
+            tally.elsewhere, tally.holders = n, tuple(holders)
+            self.progress(tally)
+
+    async def _claim(
+        self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
+    ) -> None:
+        """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
+        for window in batched(todo, 4 * self.model.concurrency):
+            granted, known = await asyncio.to_thread(self._take, window)
+            self._recall(known)
+            elsewhere += [one for one in window if one not in granted and one not in known]
+            for request_id in window:
+                if request_id in granted:
+                    await claimed.put(request_id)
+        for _ in range(walkers):
+            await claimed.put(None)
+
+    def _take(self, window: list[str]) -> tuple[set[str], Known]:
+        """Claim requests; return those to ask here, and the outcomes of others; for a worker thread."""
+        granted = self.writer.cache.claim(window, holder=self.writer.holder, lease_s=LEASE_S)
+        # Outcomes that another worker finished between our last look and the claim.
+        known = self.known(window)
+        if needless := [one for one in window if one in granted and one in known]:
+            self.writer.cache.release(needless, holder=self.writer.holder)
+        return granted.difference(needless), known
+
+    async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
+        """Ask one request after another.
+
+        The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
+        eighth of that on its way to the disk.
+        """
+        while not self.stopping and (request_id := await claimed.get()) is not None:
+            try:
+                await self._bring(request_id, calls[request_id])
+            finally:
+                self.flying.discard(_this_task())
