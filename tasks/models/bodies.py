@@ -1,5 +1,6 @@
 """Limit the size of response bodies, whichever HTTP package reads them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -12,8 +13,43 @@ MOST_OF_ERROR = 1_000_000
 """Decoded bytes read of an error or a redirect; a larger body is not read at all."""
 
 
+FLOOR_BYTES, WINDOW_S = 1000, 30.0
+"""A body that has begun must bring this many bytes in this many seconds, or end."""
+
+
+async def floored(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
+    """Yield a body's chunks while they arrive fast enough: a slow drip could hold a call until its deadline.
+
+    Until the first non-whitespace byte only the deadline counts: servers send whitespace to keep a connection alive
+    while a model thinks.
+
+    Raises:
+        CallError: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    due: float | None = None
+    got = 0
+    while True:
+        try:
+            async with asyncio.timeout_at(due):
+                piece = await anext(stream, None)
+        except TimeoutError:
+            if due is not None and clock() >= due:
+                said = f"{where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
+                raise CallError("connection", said) from None
+            raise
+        if piece is None:
+            return
+        yield piece
+        if due is None and not piece.strip():
+            continue
+        got += len(piece)
+        if due is None or got >= FLOOR_BYTES:
+            due, got = clock() + WINDOW_S, 0 if due is not None else got
+
+
 class BoundedBody:
-    """A response body that is decoded here and abandoned if it is too large.
+    """A response body that is decoded here and abandoned if it is too large or too slow.
 
     A mixin for the stream class of the HTTP package. The packages' own decoders unpack whatever arrives at once,
     however large, and block the event loop meanwhile.
@@ -30,10 +66,10 @@ class BoundedBody:
         """Yield the decoded body in one piece; nothing if it is an error's body that cannot be read.
 
         Raises:
-            CallError: it is too large, or cannot be decoded.
+            CallError: it is too large, cannot be decoded, or arrives too slowly.
         """
         try:
-            yield await read_body(self._stream, self._encoding, self._most)
+            yield await read_body(floored(aiter(self._stream), self._where), self._encoding, self._most)
         except (TooLarge, Undecodable) as error:
             if self._refused:
                 return
