@@ -89,7 +89,7 @@ def test_a_key_in_the_stores_address_is_refused(key: str) -> None:
         ({"api_key_env": "K", "api_key_header": "X-Api-Key: hunter2"}, "expected the name of a header"),
         ({"api_key_env": "K", "api_key_query": "key=hunter2"}, "expected the name of a header or a query"),
         ({"api_key_env": "K", "api_key_header": "Host"}, "cannot carry a key"),
-        ({"api_key_env": "K", "api_key_query": "key", "provider": "replay", "file": "f"}, "sends no key"),
+        ({"api_key_env": "K", "api_key_query": "key", "provider": "replay", "file": "f"}, "takes no key"),
     ],
 )
 def test_a_place_for_a_key_must_make_sense(fields: dict[str, str], said: str) -> None:

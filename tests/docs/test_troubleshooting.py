@@ -44,7 +44,7 @@ PROVOKED: dict[str, str | list[str]] = {
     "gate_on is": suite().replace("metrics:", "gate_on: pass_at_k, metrics:"),
     "Shipped are": ["run", "--config", "nosuch.yaml"],
     "no such run": ["view", "nosuch"],
-    "is not there": ["run", "--baseline", "nosuch"],
+    "baseline …: … not found": ["run", "--baseline", "nosuch"],
 }  # fmt: skip
 """A part of a message of the page -> a configuration, or a command, that is answered by it."""
 

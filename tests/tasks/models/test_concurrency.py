@@ -69,7 +69,7 @@ print(too_few_connections(Settings.model_validate({"models": models, "suites": [
 @pytest.mark.parametrize(
     ("soft", "hard", "allowed", "said"),
     [
-        (300, 300, 44, "100 calls in flight are asked for"),
+        (300, 300, 44, "allows 100 calls in flight"),
         (300, 4_000, 100, ""),
         (4_000, 4_000, 100, ""),
     ],
@@ -85,4 +85,4 @@ def test_what_the_open_files_allow_is_asked_for_and_else_said(
     assert int(number) == allowed
     assert said in message
     assert bool(message.strip()) == bool(said)
-    assert ("leaves room for 44" in message and "ulimit -n 356" in message) == bool(said)
+    assert ("open files 44;" in message and "ulimit -n 356" in message) == bool(said)
