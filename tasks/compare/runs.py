@@ -201,6 +201,10 @@ def _unlike(found: Sequence[Side]) -> str:
     """Return why questions are not the same."""
     if any(side.run for side in found):
         return "the versions of their data or families differ"
+    old, new = (dict(side.items.select("question_id", "prompt").iter_rows()) for side in found[:2])
+    if same := [one for one in old if one in new]:
+        first = f"{same[0]} is {shorten(old[same[0]])!r} and {shorten(new[same[0]])!r}"
+        return f"{len(same)} ids occur in both, each with another text ({first})"
     return "; ".join(f"{side.name} begins with {shorten(side.items['prompt'][0])!r}" for side in found)
 
 

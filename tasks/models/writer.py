@@ -25,6 +25,8 @@ class Writer:
         self._queue.append(end)
         if self._next is None:
             self._next = asyncio.create_task(self._write_queue())
+            # Otherwise asyncio logs an error that all who waited for were cancelled before.
+            self._next.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.shield(self._next)
 
     async def _write_queue(self) -> None:

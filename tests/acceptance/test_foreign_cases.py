@@ -68,7 +68,7 @@ def test_a_planted_difference_is_told(form: str, plant: str, tmp_path: Path) -> 
     assert pair["conclusion"] == words
     assert pair["mean_b"] == pytest.approx((counts[0] + counts[1]) / 200)
     assert "200 questions" in out
-    assert "as the tools state them" in out
+    assert "as stated by the tools" in out
     first = out.splitlines()[0]
     assert (f" is {words} than " in first) if words in {"worse", "better"} else (words in first)
     if plant != "nothing":
@@ -167,7 +167,7 @@ CASES = [
     Case("an infinite score", OLD, each(NEW, [3], score="1e999"), 199, 30, 4, "worse", 1, ("csv",), missing=1),
     Case("one that is no number", OLD, each(NEW, [3], score="n/a"), 199, 30, 4, "worse", 1, ("csv",), missing=1),
     Case("cut, and wrong before", OLD, each(NEW, [190, 191], finish="length"), 200, 30, 4, "worse", 1,
-         ("inspect-eval", "hosted"), ("2 replies ended at their token limit",), cut=2),
+         ("inspect-eval", "hosted"), ("2 replies were truncated at the token limit",), cut=2),
     Case("cut, and that decides", OLD, each(NEW, range(146, 176), finish="length"), 200, 30, 4,
          "cannot be told apart", 3, ("inspect-json", "promptfoo", "hosted"), ("30 truncated",), cut=30),
     Case("cut, but right", OLD, each(NEW, range(50), finish="length"), 200, 30, 4, "worse", 1, ("promptfoo",)),
@@ -307,7 +307,7 @@ def test_files_of_two_tools_pair(one: str, another: str, tmp_path: Path) -> None
 JUDGED: dict[str, tuple[dict[str, Any], str]] = {
     "deepeval": ({"judge": "gpt-4.1"}, "gpt-4.1"),
     "promptfoo": ({"assertion": "llm-rubric"}, "judge"),
-    "ragas-csv": ({"more": {"faithfulness": 0.5}}, "faithfulness is given by a judge"),
+    "ragas-csv": ({"more": {"faithfulness": 0.5}}, "faithfulness comes from a judge"),
 }
 
 
@@ -317,7 +317,7 @@ def test_a_judges_numbers_are_marked(form: str, tmp_path: Path) -> None:
     old, new = ([one | change for one in these] for these in (OLD, NEW))
     _, out = compare(*both(form, tmp_path, old, new), at=tmp_path)
     assert fact in out
-    assert "not measured here" in out
+    assert "whose errors were not measured" in out
 
 
 def test_scores_outside_0_and_1_need_a_scale(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     empty = installed.run(hostile, "basic-control", "leaderboard", "--set", "store.runs=.")
     assert "Start one: basic-control run\n" in empty.stdout, empty.stderr
     own = installed.run(hostile, "basic-control", "--config", "config/ollama.yaml", "--set", "colour=red")
-    assert "reading the one that ships" in own.stderr
+    assert "using the one that ships" in own.stderr
     assert "unknown key 'colour'" in own.stderr
 
 

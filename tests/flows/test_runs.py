@@ -121,7 +121,7 @@ def test_a_run_is_named_and_no_path_leads_to_one_elsewhere(
     before = (tmp_path / "elsewhere" / name / "manifest.json").read_bytes()
     given = path.format(name=name, folder=tmp_path)
     assert main([option, given, "--set", f"store.runs={tmp_path}/runs"]) == 2
-    assert "expected the name of a run, a folder of store.runs" in capsys.readouterr().err
+    assert "expected the name of a run in store.runs" in capsys.readouterr().err
     with pytest.raises(InputError, match="expected the name of a run"):
         open_run(resolve(settings(tmp_path)), Rerun(resume=given))
     assert (tmp_path / "elsewhere" / name / "manifest.json").read_bytes() == before

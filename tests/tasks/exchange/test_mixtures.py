@@ -115,7 +115,7 @@ def test_a_judge_is_marked(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = said(tmp_path, str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl"))
-    assert any("score is given by a judge (gpt-4o)" in note for note in found["notes"])
+    assert any("score comes from a judge (gpt-4o)" in note for note in found["notes"])
 
 
 def test_questions_of_one_template_are_one_unit(tmp_path: Path) -> None:
@@ -176,6 +176,6 @@ def test_a_gate_says_who_judged_and_refuses_what_nobody_scored(
 
     old, new, none = file("old.jsonl", 1), file("new.jsonl", 1), file("none.jsonl", None)
     assert main(["gate", new, "--baseline", old]) == 0
-    assert "score is given by a judge (gpt)" in capsys.readouterr().out
+    assert "score comes from a judge (gpt)" in capsys.readouterr().out
     assert main(["gate", none, "--baseline", old]) == 2
     assert "none.jsonl: no reply has a score by score" in capsys.readouterr().err
