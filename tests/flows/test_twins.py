@@ -100,7 +100,7 @@ def test_twins_do_not_go_with_stopping_nor_with_given_responses(tmp_path: Path) 
     with pytest.raises(ValueError, match="both twins and stop"):
         settings(tmp_path, twins=["names"], threshold=0.5, stop={"first": 2, "most": 5})
     given = settings(tmp_path, twins=["names"], more={"response": "7"})
-    with pytest.raises(InputError, match="asked the twins too"):
+    with pytest.raises(InputError, match="expected a model to ask the twins"):
         resolve(given)
 
 
