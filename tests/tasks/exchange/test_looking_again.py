@@ -123,7 +123,7 @@ def test_power_speaks_of_one_file_and_of_two(tmp_path: Path, capsys: pytest.Capt
         ('{"score": 0}\n\n' * 60, 1, "below 80%"),
         ("1\n0\n", 3, "undecided after 2"),
         ("", 2, "found no score on standard input"),
-        ("1\nwell\n", 2, "line 2: expected a score in 0 to 1"),
+        ("1\nwell\n", 2, "line 2: expected a score from 0 to 1"),
     ],
 )
 def test_scores_that_come_in_one_by_one_are_followed_until_they_decide(

@@ -55,7 +55,7 @@ def test_prompts_are_compared_with_each_other_and_models_by_one_prompt(tmp_path:
     crossed = {frozenset((f"large [{one}]", f"small [{other}]")) for one, other in permutations(("plain", "steps"))}
     assert len(compared) == 4
     assert not compared & crossed
-    assert run.results["groups"] == []
+    assert not run.results["groups"]
     said = made(run).differences
     assert [line.partition(":")[0] for line in said] == ["large", "small", "plain", "steps"]
     assert "'steps'" in said[0]
