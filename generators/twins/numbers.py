@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import groupby, pairwise
 from operator import add, itemgetter, mul, ne, sub, truediv
 from random import Random
@@ -276,29 +277,23 @@ class Solution:
     def replay(self, given: Values) -> list[Fraction] | None:
         """Calculate the solution with other quantities; return these, then all results.
 
-        None if one has no value, or the sources of a literal disagree.
+        None if one has no value or is not of its original's kind, or the sources of a literal disagree.
         """
         found = [*given]
-        for calculation, sources in self.traced:
+        for (calculation, sources), (old, alike, decimals) in zip(self.traced, self._results, strict=True):
             literals = [value for one in sources if (value := value_of(one, found)) is not None]
             result = calculation.calculate(literals) if len(literals) == len(sources) else None
-            if result is None:
+            if result is None or kind(result) != alike or places(result) > decimals:
+                return None
+            # No result may exceed what a text can have (`Wording.highest`) unless it did before.
+            if self._most and result > self._most and result > old:
                 return None
             found.append(result)
         return found
 
-    def same_kind(self, after: Values) -> bool:
-        """Return whether every result is of its original's kind, without more decimals.
-
-        No result may exceed what a text can have (`Wording.highest`) unless it did before.
-        """
-        first = len(self.quantities)
-        return all(
-            kind(old) == kind(new)
-            and places(new) <= places(old)
-            and (not self._most or new <= self._most or new <= old)
-            for old, new in zip(self.values[first:], after[first:], strict=True)
-        )
+    @cached_property
+    def _results(self) -> list[tuple[Fraction, tuple[object, ...], int]]:
+        return [(one, kind(one), places(one)) for one in self.values[len(self.quantities) :]]
 
     def order(self, count: int) -> Order:
         """Return groups of places of equal values among the first `count`, each paired with the next larger group.
@@ -410,7 +405,7 @@ def _drawn(
             continue
         if in_order(given, first) and (not shares or lowest_terms(found, dict(zip(before, given, strict=True)))):
             after = solution.replay(given)
-            if after and after[-1] != solution.values[-1] and solution.same_kind(after) and in_order(after, last):
+            if after and after[-1] != solution.values[-1] and in_order(after, last):
                 yield after
 
 

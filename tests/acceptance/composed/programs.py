@@ -19,7 +19,7 @@ from data.plugins import family
 from data.records import Item
 from tests.acceptance.composed.workbench import shape
 
-FEW = 6  # mutants kept of one program
+FEW = 3  # mutants kept of one program
 
 
 class Program(NamedTuple):
