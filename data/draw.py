@@ -84,8 +84,11 @@ def draw(
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )
         seen.add(item.prompt)
-        placed = replace(
-            item,
+        placed = Item(  # not dataclasses.replace, which takes twice as long
+            prompt=item.prompt,
+            answer=item.answer,
+            facts=item.facts,
+            template=item.template,
             item_id=content_id(family.name, family.version, level, language, item.prompt, item.answer),
             suite=suite,
             family=family.name,

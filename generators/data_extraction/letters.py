@@ -97,6 +97,18 @@ def _in_russian(latin: tuple[str, str]) -> Person:
     return Person(f"{n} {family}", f"{d} {family}{cases[0]}", f"{i} {family}{cases[1]}", n, ending, latin)
 
 
+@cache
+def _sentences(language: str, scenario: str) -> list[list[tuple[str, str, bool]]]:
+    """Return each entity kind's sentences: text before it, text after it, and whether they also name somebody.
+
+    They are split at the entity because joining is faster than formatting.
+    """
+    words = correspondence(language)
+    dates = next(one.dates for one in words.scenarios if one.name == scenario)
+    parts = [[one.partition("{e}") for one in listed] for listed in (words.emails, words.phones, dates)]
+    return [[(before, after, "{" in before + after) for before, _, after in listed] for listed in parts]
+
+
 class LetterDraft:
     """A text under construction: its sentences, and their entities by kind in the order of `KINDS`."""
 
@@ -115,7 +127,7 @@ class LetterDraft:
         self.lines: list[str] = []
         self.again: list[tuple[str, str]] = []
         self.scenario = self.words.scenarios[int(draw() * len(self.words.scenarios))]
-        self.sentences = (self.words.emails, self.words.phones, self.scenario.dates)
+        self.sentences = _sentences(language, self.scenario.name)
         self.turn = int(draw() * 8)
 
     def _person(self) -> Person:
@@ -124,8 +136,7 @@ class LetterDraft:
     def add(self, kind: int) -> None:
         """Add a sentence with a new entity; duplicates are drawn again."""
         choices, found = self.sentences[kind], self.found[kind]
-        sentence = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
-        named = sentence.count("{") > 1
+        before, after, named = choices[(self.turn + len(found)) % len(choices)]  # in turn, so that none repeats
         person = self._person() if named or kind == _EMAILS else None
         while True:
             if person and kind == _EMAILS:
@@ -138,7 +149,7 @@ class LetterDraft:
         self.written.append(written)
         if other:
             self.again.append((KINDS[kind], other))
-        line = sentence.replace("{e}", written)
+        line = before + written + after
         if named and person:
             line = line.format(n=person.n, d=person.d, i=person.i, a=person.a)
         self.lines.append(line)

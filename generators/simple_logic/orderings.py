@@ -97,6 +97,7 @@ def puzzles(size: int, count: int, kinds: tuple[str, ...], places: tuple[int, ..
     )
 
 
+@cache
 def chained(size: int, place: int) -> Puzzle:
     """Return the puzzle that compares each person with the next: it settles the whole order, so every place."""
     return Puzzle(size, tuple(("above", (at, at + 1)) for at in range(size - 1)), place)

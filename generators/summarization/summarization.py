@@ -4,6 +4,7 @@ Source: seed 001, category 5 ('extractive summarization'); the texts and the rul
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -130,6 +131,12 @@ def normalise(text: str) -> str:
     return " ".join(text.split())
 
 
+@lru_cache(maxsize=4096)
+def _bare(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Normalise a paragraph's sentences, without final punctuation; cached for all models that are asked."""
+    return tuple([normalise(sentence).rstrip(_FINAL) for sentence in sentences])
+
+
 def _holds(text: str, sentence: str) -> bool:
     """Return whether the text contains the sentence at word boundaries."""
     at = text.find(sentence)
@@ -190,13 +197,16 @@ def verify(item: Item, reply: str) -> Verdict:
     from rapidfuzz import fuzz
 
     facts = item.facts
-    sentences = [normalise(sentence).rstrip(_FINAL) for sentence in facts["sentences"]]
+    sentences = _bare(tuple(facts["sentences"]))
     key = sentences[facts["key"]]
     details = {"similarity": round(fuzz.ratio(said.strip(_FINAL), key) / 100, 4)}
+    right = _holds_whole(said, key)
+    if right and len(said) < len(key) + min(map(len, sentences)):
+        return Verdict(correct=True, reason="the key sentence", details=details)
     # Emphasis marks may close a sentence ('**…** is the point'), but never hide one.
     plain = normalise(_EMPHASIS.sub("", reply.replace("\\n", "\n"))) if _MARKED.search(reply) else ""
     forms = {said, plain or said}
-    right = any(_holds_whole(text, key) for text in forms)
+    right = right or any(_holds_whole(text, key) for text in forms)
     lower = [text.lower() for text in forms]  # a copy in another case is still a copy
     others = [
         role
@@ -233,6 +243,11 @@ def _reason(said: str, sentences: Sequence[str], facts: Mapping[str, Any], simil
     if len(words.intersection(_WORD.findall(said.lower()))) >= SHARED * len(words):
         return "paraphrased"
     return "none of the sentences"
+
+
+def reference(item: Item) -> str:
+    """Return the key sentence."""
+    return item.answer
 
 
 def near_misses(item: Item) -> list[str]:
@@ -272,7 +287,7 @@ UNIT = Family(
     languages=("en", "ru"),
     seed_id="t05_summarization",
     titles={"en": "Summarization", "ru": "Суммаризация"},
-    reference=lambda item: item.answer,
+    reference=reference,
     near_misses=near_misses,
     verifier_version=3,
     scale=SCALE,
