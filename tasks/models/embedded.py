@@ -148,6 +148,7 @@ class EmbeddedClient:
         self._weights = find_weights(model)
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
+        self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
         self._clients: dict[_Engine, OpenAIClient] = {}
 
     async def identity(self) -> Mapping[str, str]:
@@ -174,14 +175,16 @@ class EmbeddedClient:
             if (loaded := self._loaded) is None:
                 await in_thread(lambda: check_digest(self._model, *self._weights))
                 loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
-        tokens = await self._tokens(loaded.engines[0], call)
-        engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
-        engine.calls += 1
-        try:
-            async with engine.turn():
-                return await self._ask(engine, call, tokens)
-        finally:
-            engine.calls -= 1
+                self._turns = asyncio.Semaphore(len(loaded.engines))
+        async with self._turns:
+            tokens = await self._tokens(loaded.engines[0], call)
+            engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
+            engine.calls += 1
+            try:
+                async with engine.turn():
+                    return await self._ask(engine, call, tokens)
+            finally:
+                engine.calls -= 1
 
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""

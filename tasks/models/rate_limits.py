@@ -93,9 +93,9 @@ class Endpoint:
         """
         now = time.monotonic()
         if broken := self.broken.get(asker):
-            raise broken
+            raise broken.with_traceback(None)  # otherwise it keeps the frames of every call that it refuses
         if self.closed and now < self.closed_until:
-            raise self.closed
+            raise self.closed.with_traceback(None)
         if self.down_since and now - self.down_since > patience_s:
             raise CallError("timeout", f"the server has been down for more than {patience_s:g} s (deadline_s)")
 
