@@ -127,6 +127,6 @@ def verify(
         ReplyToVerify(
             rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r)
         )
-        for r in answers_of(opened, [batch]).iter_rows(named=True)
+        for r in answers_of(opened, [batch], payload=True).iter_rows(named=True)
     )
     return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

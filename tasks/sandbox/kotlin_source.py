@@ -16,9 +16,17 @@ _INT, _LONG = 2**31, 2**63
 
 @cache
 def split(notation: str) -> tuple[str, list[str], bool]:
-    """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True."""
+    """Split a type: `dict[str, list[int]] | None` → `dict`, [`str`, `list[int]`], True.
+
+    Raises:
+        ValueError: it is no type, such as the one of an empty tuple.
+    """
     named = notation.removesuffix("| None")
-    match ast.parse(named.strip(), mode="eval").body:
+    try:
+        body = ast.parse(named.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"no type: {notation!r}") from None
+    match body:
         case ast.Subscript(head, ast.Tuple(parts)):
             inner = list(map(ast.unparse, parts))
         case ast.Subscript(head, part):

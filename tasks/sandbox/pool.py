@@ -4,6 +4,7 @@ A program that times out is retried once, alone: concurrent programs slow it dow
 """
 
 import contextlib
+import fcntl
 import os
 import selectors
 import signal
@@ -37,6 +38,9 @@ START_S = 300.0
 
 LARGEST = 16 << 20
 """Maximum bytes in a frame: all replies to one program, escaped in the worst case. Nobody reads past it."""
+
+_PIPE = 1 << 20
+"""Buffer size of the pipe from a worker, in bytes: it need not wait while this process cannot read."""
 
 _TRIES = 2
 """A program whose worker dies is retried once: the system may have been the cause."""
@@ -74,6 +78,7 @@ class WorkerPool:
         self._image = ""
         self._rebuilt = False
         self._lock = threading.RLock()
+        self._building = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -174,7 +179,9 @@ class WorkerPool:
                     f"that wasmtime is installed for this platform and that {MEMORY_MB + 512} MB of memory are "
                     f"free; try `{typed('sandbox')}`."
                 ) from error
-            self._image, self._rebuilt = str(prepare(rebuild=True)), True
+            with self._building:
+                if not self._rebuilt:
+                    self._image, self._rebuilt = str(prepare(rebuild=True)), True
             return self._ready(self._start())
         return worker
 
@@ -228,6 +235,8 @@ class Worker:
         self._got = bytearray()
         for pipe in (self.reading, self.writing):
             os.set_blocking(pipe.fileno(), False)
+        with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
+            fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
     def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool]) -> None:
         """Send bytes, and pass each frame that comes back to `take` until that returns true.

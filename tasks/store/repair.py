@@ -169,7 +169,11 @@ def replace_damaged(file: Path) -> Path:
     The caller holds the exclusive lock. If interrupted anywhere, the next call completes it.
     """
     stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d_%H%M%S")
-    aside = file.with_name(f"{file.name}.damaged-{stamp}")
+    aside = next(
+        name
+        for n in range(1, 1000)
+        if not (name := file.with_name(f"{file.name}.damaged-{stamp}{f'_{n}' if n > 1 else ''}")).exists()
+    )
     try:
         for companion in COMPANIONS[1:]:
             # Before the file itself: a log must never be beside a file that it does not belong to.

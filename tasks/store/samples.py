@@ -31,9 +31,12 @@ class SampleRow:
     cut: bool = False
 
 
-def answers_of(store: Store, asked: Sequence[QueryResult | Batch | Opponent]) -> pl.DataFrame:
-    """Return requests without their payload, each with its response."""
-    requests = store.read_all([a.requests for a in asked], REQUESTS).drop("payload")
+def answers_of(
+    store: Store, asked: Sequence[QueryResult | Batch | Opponent], *, payload: bool = False
+) -> pl.DataFrame:
+    """Return requests, each with its response; with their `payload`, which `is_cut` reads, if asked for."""
+    requests = store.read_all([a.requests for a in asked], REQUESTS)
+    requests = requests if payload else requests.drop("payload")
     responses = store.read_all([a.responses for a in asked], RESPONSES).unique("request_id", maintain_order=True)
     return requests.join(responses, on="request_id", how="left", maintain_order="left")
 
@@ -69,7 +72,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
     facts: dict[str, Mapping[str, Any]] = {item_id: json.loads(row["facts"]) for item_id, row in rows.items()}
     known = _evidence(store, batch.evidence)
     others = _opponent_replies(store, batch.opponent)
-    for reply in answers_of(store, [batch]).iter_rows(named=True):
+    for reply in answers_of(store, [batch], payload=True).iter_rows(named=True):
         item = rows[reply["item_id"]]
         findings = known.get((reply["item_id"], reply["model"], reply["repeat"]), {})
         other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None

@@ -100,3 +100,20 @@ def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path) -> 
     assert [sum(f"City {n}" in text for text in texts) for n in range(6)] == [0, 0, 0, 0, 1, 1]
     (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert [entry["score"], *map(entry["suites"][0].get, ("n_scored", "n_right"))] == [1.0, 6, 6]
+
+
+def test_a_reply_that_is_all_thinking_is_truncated_whatever_the_server_calls_its_end(
+    run: Run, tmp_path: Path
+) -> None:
+    """By a verifier of ours and by a metric alike; nothing is right, and nothing raises."""
+    path = str(written(tmp_path))
+    config = json.loads(Path(path).read_text(encoding="utf-8"))
+    config["suites"].append("basic_control")
+    config["basic_control"] = {"families": ["simple_logic"], "n_items": 3}
+    Path(path).write_text(json.dumps(config), encoding="utf-8")
+    with serve_openai(lambda _: Answer("", reasoning="Hm, let me see.", tokens_out=64)) as server:
+        done = run("--config", path, "--set", at(server, max_tokens=64), "--set", "gate=off")
+    assert "Traceback" not in done.stderr
+    (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    found = {suite["suite"]: (suite["score"], suite["upper"], suite["n_truncated"]) for suite in entry["suites"]}
+    assert found == {"capitals": (0.0, 1.0, 12), "basic_control": (0.0, 1.0, 3)}
