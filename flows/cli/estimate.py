@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from data.exits import Exit
 from flows.cli.console import complain, prose, say, show
 from flows.environment import prepare, results_of
-from flows.preflight import check_rows, too_many_items, unread_responses
+from flows.preflight import check_rerun, check_rows, too_many_items, unread_responses
 from prompts.phrases import phrase
 from tasks.plan import check_judges, resolve
 from tasks.report.tables import Table, column_maker
@@ -19,21 +19,23 @@ from tasks.report.words import money
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from config.settings import Settings
+    from config.settings import Rerun, Settings
     from tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
 
 
-def show_estimate(settings: "Settings") -> int:
+def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     """Print the estimate and return the exit code.
 
     Raises:
-        InputError: the items cannot be made, or the cache cannot be read.
+        InputError: the items cannot be made, the cache cannot be read, or the run has not what is to be repeated.
     """
     language = settings.report.language
     if said := too_many_items(settings, language):
         show(f"{said} {phrase('estimate.vast_items', language)}")
         return Exit.PASSED
     plan = resolve(settings)
+    if again:
+        check_rerun(plan, again)
     check_judges(plan)
     check_rows(plan)
     for said in unread_responses(plan):

@@ -96,6 +96,8 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
 
 def _read(path: Path, form: FileForm) -> LogFrames:
     log = read(path, form.columns)
+    if blank := next((n for n, row in enumerate(log.rows, 1) if not (row.id or row.question.strip())), 0):
+        raise InputError(f"{path}, row {blank}: found neither a question nor an id.")
     if form.verify:
         from tasks.exchange.verifying import verified
 

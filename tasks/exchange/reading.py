@@ -38,8 +38,6 @@ def _file(source: Source) -> Log:
         for one in adapter.read(source):
             if isinstance(one, Recorded):
                 rows.append(_storable(one))
-                if not (one.id or one.question.strip()):
-                    raise InputError(f"{source.path}, row {len(rows)}: found neither a question nor an id.")
                 if rows[-1] is not one:
                     halved.append(len(rows))
             elif isinstance(one, str):

@@ -80,6 +80,7 @@ def test_a_model_named_for_a_rerun_is_that_one_and_not_one_whose_name_begins_so(
 BAD = [
     (["--rerun", "verify", "--only-suite", "nosuch"], "--only-suite nosuch: the run has none"),
     (["--rerun", "verify", "--only-suite", "cot"], "--only-suite cot: the run has none"),
+    (["--rerun", "verify", "--only-suite", "cot", "--dry-run"], "--only-suite cot: the run has none"),
     (["--resume", "other"], "found two runs"),
     (["--only-failed", "--fresh"], "expected only one"),
 ]

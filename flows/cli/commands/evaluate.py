@@ -69,10 +69,10 @@ def estimate(only: Suite = "", /, *, options: RunOptions = UNGIVEN) -> int:
         only: only this suite (default: all of the configuration)
     """
     begin(options.log)
-    settings, _ = choose(only, options)
+    settings, again = choose(only, options)
     from flows.cli.estimate import show_estimate
 
-    return show_estimate(settings)
+    return show_estimate(settings, again)
 
 
 def exam(
@@ -106,7 +106,7 @@ def exam(
     if dry_run:
         from flows.cli.estimate import show_estimate
 
-        return show_estimate(settings)
+        return show_estimate(settings, again)
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
     found, spoken = record(outcome, plan), settings.report.language
     from tasks.report.passports import leanings_of, tables_of

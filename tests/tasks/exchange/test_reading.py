@@ -50,6 +50,12 @@ def test_several_replies_to_a_question_are_told(tmp_path: Path) -> None:
     assert any("several replies" in remark for remark in log.remarks)
 
 
+def test_a_failed_row_without_a_question_is_left_out_and_hides_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("question,answer,response,score,error\nQ1?,2,2,1,\n,,,,timeout\nQ2?,3,4,0,\n", encoding="utf-8")
+    assert [row.question for row in read(path).rows] == ["Q1?", "Q2?"]
+
+
 def test_a_score_out_of_range_is_none_and_another_may_be_named(tmp_path: Path) -> None:
     path = lm_eval(tmp_path, metrics=["bleu", "exact_match"], bleu=31.4)
     assert read(path).metric == "exact_match,strict"
