@@ -55,13 +55,20 @@ def _lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, in
             yield from _lines(value, here)
 
 
+def _load(text: str, read: Callable[..., Any] = yaml.load) -> Any:
+    try:
+        return read(text, yaml.CSafeLoader)
+    except yaml.YAMLError:  # the slower parser says better what is wrong, and where
+        return read(text, yaml.SafeLoader)
+
+
 def _parse(text: str, origin: str) -> tuple[dict[str, Any], dict[Steps, int]]:
     """Return a YAML mapping and the line of each of its paths."""
     try:
         if "&" in text and "*" in text and any(isinstance(e, yaml.AliasEvent) for e in yaml.parse(text)):
             raise InputError(f"{origin}: found YAML anchors and aliases; write the values out.")
-        raw = yaml.safe_load(text)
-        lines = dict(_lines(yaml.compose(text, Loader=yaml.SafeLoader)))
+        raw = _load(text)
+        lines = dict(_lines(_load(text, yaml.compose)))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"{origin}, line {mark.line + 1}" if mark else origin
@@ -147,7 +154,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
         )
     assignment = _shown(assignment)
     try:
-        value = yaml.safe_load(text)
+        value = _load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
     steps = _steps(dotted.strip())

@@ -17,7 +17,7 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
-from flows.runners import part_of, running
+from flows.runners import run_part, running
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
 from tasks.arrange import arrange
@@ -214,7 +214,7 @@ def examine(
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
     for form in short_forms(plan, lacking(plan.suite, status)):
         (exam,) = resolve(form).suites
-        part = part_of(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)()
+        part = run_part(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
         keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
         judged += part.judged
@@ -262,9 +262,7 @@ def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, in
     with running(plan.runner) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
-            named = part_of(partial(run_suite, suite, identities), suite.name)
-            named.task_runner = runner or named.task_runner
-            part = named()
+            part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
             waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from json import JSONDecodeError
@@ -58,6 +59,12 @@ def rules_of(module: str, known: int) -> str:
     return source_of(Module(module, Path(sys.modules[module].__file__ or "")), decides)
 
 
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; of another type, none."""
+    return tuple(one.name for one in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
+
+
 def encode(value: Any) -> Any:
     """Return a stage's input as JSON that is the same for equal content."""
     if isinstance(value, Ref):
@@ -65,7 +72,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        parts = {name: getattr(value, name) for name in _fields(type(value))}
         # A cell's name does not affect the result.
         return {name: encode(part) for name, part in parts.items() if not isinstance(part, Cell)}
     if isinstance(value, Mapping):
@@ -75,17 +82,22 @@ def encode(value: Any) -> Any:
     return value
 
 
+_PLAIN = (str, int, float, type(None))
+
+
 def found_in(value: Any, kind: type[T]) -> Iterator[T]:
     """Yield every value of a kind in a stage's result or inputs: table references, units."""
     parts: Iterable[Any] = ()
     if isinstance(value, kind):
         yield value
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, part.name) for part in dataclasses.fields(value))
-    elif isinstance(value, Mapping):
-        parts = value.values()
+    elif isinstance(value, _PLAIN):
+        return
+    elif names := _fields(type(value)):
+        parts = (getattr(value, name) for name in names)
     elif isinstance(value, list | tuple):
         parts = value
+    elif isinstance(value, Mapping):
+        parts = value.values()
     for part in parts:
         yield from found_in(part, kind)
 
@@ -290,7 +302,9 @@ class Stage(Generic[P, R]):
         options: dict[str, Any] = {"refresh_cache": True} if refresh else {}
         if self.cached and (store := _store_in(given)):
             options["result_storage"] = open_results(store, clustered=current_ledger().distributed)
-        return self.task.with_options(task_run_name=name, **options)
+        named = copy(self.task)  # `with_options` would read the function's source again, which takes milliseconds
+        vars(named).update(task_run_name=name, **options)
+        return named
 
     def _settle(self, cell: Cell, state: Any, started: float, given: Given) -> R:
         """Return a state's result, rerunning the stage if tables are damaged, and record it in the ledger."""

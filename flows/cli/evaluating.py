@@ -54,13 +54,13 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
     with started(settings, "flows.evaluation", again, go_on) as (evaluation, plan):
         from flows.earlier import settings_of
-        from flows.runners import part_of
+        from flows.runners import run_part
         from flows.runs import restore
 
         if only_failed:
             restore(plan.store, settings_of(plan.store.runs, again.of)[1])
         work: Callable[[], RunResult] = partial(evaluation.evaluate, plan, again)
-        return part_of(work, "full_eval", run=settings.title)(), plan
+        return run_part(work, "full_eval", run=settings.title), plan
 
 
 @contextmanager
