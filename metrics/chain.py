@@ -60,7 +60,7 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
 
 def step_schema(asked: Question) -> dict[str, Any]:
     """Return the schema of a reply: the reason, then a step's number or -1."""
-    return reasoned_schema("step", {"type": "integer", "enum": [NONE, *range(1, len(asked.values["steps"]) + 1)]})
+    return reasoned_schema("step", [NONE, *range(1, len(asked.values["steps"]) + 1)])
 
 
 def read_step(asked: Question, text: str) -> Judgement:

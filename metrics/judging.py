@@ -7,7 +7,7 @@ left. An unreadable reply is requested once more in the next wave; after that th
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean, median
@@ -103,8 +103,12 @@ def _system(language: str) -> Message:
 def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the prompts of a metric's judges: templates' names, or a user's own text."""
     for step in metric.steps:
-        yield step.prompt(options) if callable(step.prompt) else step.prompt
+        yield _prompt(step, options)
     yield from ("judging/system", "judging/repair") if metric.steps else ()
+
+
+def _prompt(step: Step, options: Mapping[str, Any]) -> str:
+    return step.prompt(options) if callable(step.prompt) else step.prompt
 
 
 def write(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> JudgeRequest:
@@ -114,14 +118,9 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
     """
     values = {**question.values, "mark": fence_code(question.values)}
-    if callable(step.prompt):
-        user = fill(step.prompt(options), language, values)
-    else:
-        user = render(step.prompt, language, **values)
-    messages = (_system(language), Message("user", user))
-    return JudgeRequest(
-        step.name, question, messages, step.schema(question) if callable(step.schema) else step.schema
-    )
+    user = Message("user", fill(_prompt(step, options), language, values))
+    schema = step.schema(question) if callable(step.schema) else step.schema
+    return JudgeRequest(step.name, question, (_system(language), user), schema)
 
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
@@ -347,14 +346,11 @@ def reason_of(found: Mapping[str, Any]) -> str:
     return reason.strip()[:500] if isinstance(reason, str) else ""
 
 
-def verdict_schema(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON schema of `{"reason": …, "verdict": …}`: the reason first, so that the verdict follows it."""
-    return object_schema(reason={"type": "string"}, verdict={"type": "string", "enum": list(labels)})
-
-
-def reasoned_schema(name: str, decision: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of `{"reason": …, name: …}`: the reason first, and bounded."""
-    return object_schema(reason={"type": "string", "maxLength": 1_000}, **{name: decision})
+def reasoned_schema(name: str, choices: Iterable[str | int]) -> dict[str, Any]:
+    """Return the JSON schema of `{"reason": …, name: one of the choices}`: the reason first."""
+    listed = list(choices)
+    kind = "string" if isinstance(listed[0], str) else "integer"
+    return object_schema(reason={"type": "string"}, **{name: {"type": kind, "enum": listed}})
 
 
 def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:

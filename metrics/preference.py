@@ -118,7 +118,7 @@ UNIT = Metric(
             rows=rows,
             prompt="preference/compare",
             parse=read_winner,
-            schema=reasoned_schema("winner", {"type": "string", "enum": ["first", "second", "tie"]}),
+            schema=reasoned_schema("winner", ("first", "second", "tie")),
         ),
     ),
     options=Options,

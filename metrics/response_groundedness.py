@@ -12,14 +12,13 @@ from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.sentences import count_words, split_sentences
 from data.shown import read_shown
-from metrics.judging import Judgement, object_schema, read_whole
+from metrics.judging import Judgement, read_whole, reasoned_schema
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 
 FEWEST_WORDS = 3
 """Minimum words of a sentence to be matched in a context: shorter ones may not be the same statement."""
 
-_SCHEMA = object_schema(reason={"type": "string"}, rating={"type": "integer", "enum": list(RATINGS)})
 _BARE = frozenset(
     """yes no not none never nothing yep nope true false maybe unknown n/a ok да нет не ни никогда ничего верно
     неверно истина ложь 是 不 不是 否 没有 无 对 错 是的 对的 未知""".split()  # noqa: SIM905 - words read as words
@@ -158,7 +157,7 @@ UNIT = Metric(
     version=1,
     bounds=(0.0, 1.0),
     score=score,
-    steps=(Step(name="rate", rows=rows, prompt="groundedness/rate", parse=read_rating, schema=_SCHEMA),),
+    steps=(Step("rate", rows, "groundedness/rate", read_rating, reasoned_schema("rating", RATINGS)),),
     options=Options,
     needs=("retrieved_contexts",),
     temperature=0.1,

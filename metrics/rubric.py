@@ -95,8 +95,7 @@ def prompt(options: Mapping[str, Any]) -> str:
 
 def rating_schema(asked: Question) -> dict[str, Any]:
     """Return the schema of a reply: the reason, then one of the scale's ratings."""
-    scale = list(range(asked.values["lo"], asked.values["hi"] + 1))
-    return reasoned_schema("rating", {"type": "integer", "enum": scale})
+    return reasoned_schema("rating", range(asked.values["lo"], asked.values["hi"] + 1))
 
 
 def read_rating(asked: Question, text: str) -> Judgement:

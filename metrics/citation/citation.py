@@ -13,13 +13,15 @@ from data.shown import read_shown
 from metrics.citation import alce as _alce
 from metrics.citation import passages as _passages
 from metrics.citation.answers import Citation, CitedAnswer, parse_answer
-from metrics.judging import Judgement, read_verdict, verdict_schema
+from metrics.citation.urls import Finding
+from metrics.judging import Judgement, read_verdict, reasoned_schema
 
 SUPPORT = {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0}
 VERIFICATION = {"VERIFIED": 1.0, "UNCERTAIN": 0.5, "LIKELY_FABRICATED": 0.0}
 CORRECTNESS = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
 PARTS = ("interpretability", "correctness", "coverage", "support", "verification", "alce_recall", "alce_precision")
 
+NOT_LISTED = Finding("LIKELY_FABRICATED", "no source of that number")
 _CONTEXT = 2000
 _LISTED = 50
 _SUPPOSED = 3
@@ -30,8 +32,8 @@ def parse(sample: Sample) -> CitedAnswer:
     return parse_answer(str(sample.get("response") or ""), _passages.count(sample))
 
 
-def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Verify the source of one citation by rule: `verdict`, `reason`, `span`.
+def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> Finding:
+    """Verify the source of one citation by rule.
 
     In mode `passages`: by number and quote. In mode `closed_book`: by the sample's `evidence`, a mapping of
     citation numbers to verdicts from the URL checker; without it UNCERTAIN, and LIKELY_FABRICATED for a number
@@ -44,10 +46,8 @@ def verify(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> di
     evidence = sample.get("evidence") or {}
     given = evidence.get(citation.number) or evidence.get(str(citation.number))
     if given:
-        return {"verdict": given["verdict"], "reason": given.get("reason", ""), "span": given.get("span") or ""}
-    if source is None:
-        return {"verdict": "LIKELY_FABRICATED", "reason": "no source of that number", "span": ""}
-    return {"verdict": "UNCERTAIN", "reason": "not checked", "span": ""}
+        return Finding(given["verdict"], given.get("reason", ""), given.get("span") or "")
+    return Finding("UNCERTAIN", "not checked") if source else NOT_LISTED
 
 
 def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> tuple[str, str]:
@@ -63,12 +63,12 @@ def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> t
             return "", ""
         return "passage", _alce.shown(passages[citation.number - 1])
     checked = verify(sample, citation, options)
-    if checked["span"]:
-        return "fetched", str(checked["span"])
+    if checked.span:
+        return "fetched", checked.span
     source = answer.sources.get(citation.number)
     if source and source.quote:
         return "quote", source.quote
-    return ("", "") if checked["reason"] == "no source of that number" else ("answer", answer.text)
+    return ("", "") if checked is NOT_LISTED else ("answer", answer.text)
 
 
 def _context(answer: CitedAnswer, citation: Citation) -> str:
@@ -117,7 +117,7 @@ def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict
         checked = (
             verify(sample, citation, options)
             if index < options["max_citations"]
-            else {"verdict": "LIKELY_FABRICATED", "reason": "beyond max_citations", "span": ""}
+            else Finding("LIKELY_FABRICATED", "beyond max_citations")
         )
         support = verdict.value if verdict else 0.0
         rows.append(
@@ -129,10 +129,10 @@ def _rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> list[dict
                 "support": verdict.label if verdict else None,
                 "support_value": support,
                 "support_reason": verdict.reason if verdict else "not judged",
-                "verification": checked["verdict"],
-                "verification_reason": checked["reason"],
-                "span": checked["span"],
-                "value": support * VERIFICATION[checked["verdict"]],
+                "verification": checked.verdict,
+                "verification_reason": checked.reason,
+                "span": checked.span,
+                "value": support * VERIFICATION[checked.verdict],
             }
         )
     return rows
@@ -190,18 +190,19 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)
 
 
+def _step(
+    name: str, rows: Callable[..., Iterable[Question]], worth: Mapping[str, float], prompt: str = "citation/support"
+) -> Step:
+    return Step(name, rows, prompt, lambda _, text: read_verdict(text, worth), reasoned_schema("verdict", worth))
+
+
 def _alce_step(name: str, ask: Callable[..., Iterable[Question]]) -> Step:
     def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
         wanted = options["alce"] and options["mode"] == "passages"
         most = options["max_citations"]
         return ask(parse(sample), _passages.listed(sample), found, most) if wanted else ()
 
-    return _support_step(name, rows)
-
-
-def _support_step(name: str, rows: Callable[..., Iterable[Question]]) -> Step:
-    schema = verdict_schema(tuple(SUPPORT))
-    return Step(name, rows, "citation/support", lambda _, text: read_verdict(text, SUPPORT), schema)
+    return _step(name, rows, SUPPORT)
 
 
 def stand_in(sample: Sample) -> str:
@@ -246,14 +247,8 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     steps=(
-        _support_step("support", support_rows),
-        Step(
-            "correctness",
-            correctness_rows,
-            "citation/correctness",
-            lambda _, text: read_verdict(text, CORRECTNESS),
-            verdict_schema(tuple(CORRECTNESS)),
-        ),
+        _step("support", support_rows, SUPPORT),
+        _step("correctness", correctness_rows, CORRECTNESS, "citation/correctness"),
         _alce_step("alce", _alce.questions),
         _alce_step("alce_rest", _alce.rest_questions),
     ),

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metrics.citation.quotes import LONGEST_QUOTE, clean, find_quote
+from metrics.citation.urls import Finding
 
 
 def count(sample: Mapping[str, Any]) -> int:
@@ -25,19 +26,19 @@ def _given(sample: Mapping[str, Any]) -> Sequence[Any]:
     return [found] if isinstance(found, str) else found
 
 
-def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> dict[str, Any]:
+def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_least: float) -> Finding:
     """Verify one citation: its number is in range, and its quote, if any, is in the passage.
 
     A quote of only the passage's title is ignored. `span` is the text found.
     """
     if not 1 <= number <= len(passages):
-        return {"verdict": "LIKELY_FABRICATED", "reason": "no such passage", "span": ""}
+        return Finding("LIKELY_FABRICATED", "no such passage")
     passage = passages[number - 1]
     if not quote or clean(quote).lower() == clean(passage["title"]).lower():
-        return {"verdict": "VERIFIED", "reason": "passage in range", "span": ""}
+        return Finding("VERIFIED", "passage in range")
     if len(quote) > LONGEST_QUOTE:
-        return {"verdict": "LIKELY_FABRICATED", "reason": "quote too long to be one", "span": ""}
+        return Finding("LIKELY_FABRICATED", "quote too long to be one")
     score, span = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
     if score >= at_least:
-        return {"verdict": "VERIFIED", "reason": "quote found", "span": span, "match": round(score, 1)}
-    return {"verdict": "LIKELY_FABRICATED", "reason": "quote not in the passage", "span": ""}
+        return Finding("VERIFIED", "quote found", span, round(score, 1))
+    return Finding("LIKELY_FABRICATED", "quote not in the passage")

@@ -5,13 +5,13 @@ verdicts on the results from here as well.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
 
 from metrics.citation.identifiers import identifiers, page_of
 from metrics.citation.quotes import find_claims, find_quote
 from metrics.citation.source_lists import ListedSource
-from metrics.citation.urls import Finding, SourceVerdict, Url, read_url
+from metrics.citation.urls import Finding, Url, read_url
 
 QUOTE_MATCH = 90.0
 CLAIM_MATCH = 75.0
@@ -22,32 +22,20 @@ LEAST_TEXT = 200
 
 UNCHECKED = Finding("UNCERTAIN", "not checked: network is off")
 
-_REASONS: Mapping[SourceVerdict, tuple[str, ...]] = {
-    "LIKELY_FABRICATED": (
-        "the name does not resolve", "page not found", "not a public address", "redirects to no public address",
-    ),
-    "UNCERTAIN": (
-        "no name resolves here", "the name cannot be looked up", "time-out", "no connection", "no trusted TLS",
-        "broken reply", "access refused", "too many requests", "server error", "unexpected status",
-        "redirects to the home page", "redirects to a log-in page", "redirects too often",
-        "redirects to what is not fetched", "robots.txt forbids it", "robots.txt cannot be read",
-        "a port that is not fetched", "larger than is read", "not a text page", "a PDF is not read",
-        "an encoding that is not read", "the page cannot be read", "the site does not answer",
-        "beyond the most pages fetched",
-    ),
-}  # fmt: skip
-OUTCOMES = {reason: verdict for verdict, reasons in _REASONS.items() for reason in reasons}
-"""Every way in which a fetch can end without a page, and its verdict.
-
-A missing or non-public page is LIKELY_FABRICATED; one that may exist, unseen, is UNCERTAIN.
-
-Source: SPEC 4; a private address is no public source (ours).
-"""
+MISSING = frozenset(
+    {"the name does not resolve", "page not found", "not a public address", "redirects to no public address"}
+)
+"""The ways in which a fetch can end without a page that say that there is none for the public."""
 
 
 def judge_outcome(reason: str) -> Finding:
-    """Return the finding of a fetch that ended without a page, by its reason (`OUTCOMES`)."""
-    return Finding(OUTCOMES[reason], reason)
+    """Return the finding of a fetch that ended without a page, by its reason.
+
+    A missing or non-public page is LIKELY_FABRICATED; one that may exist, unseen, is UNCERTAIN.
+
+    Source: SPEC 4; a private address is no public source (ours).
+    """
+    return Finding("LIKELY_FABRICATED" if reason in MISSING else "UNCERTAIN", reason)
 
 
 def judge_status(status: int) -> Finding | None:
@@ -85,35 +73,27 @@ def locate(source: ListedSource) -> Url | Finding:
     return Finding("UNCERTAIN", "an ISBN has no page" if named else "no URL")
 
 
-def judge_source(source: ListedSource) -> Finding:
-    """Judge one source of an answer by rule alone."""
-    found = locate(source)
-    return found if isinstance(found, Finding) else UNCHECKED
-
-
-def check_answer(sources: Mapping[int, ListedSource]) -> dict[int, dict[str, Any]]:
-    """Judge an answer's sources by rule: number -> `verdict`, `reason`, `span`, as used by metrics.citation.
+def check_sources(sources: Mapping[int, ListedSource]) -> dict[int, tuple[Url | None, Finding]]:
+    """Judge an answer's sources by rule alone: number -> the URL for looking it up, if any, and the finding.
 
     A duplicate source (the same URL under two numbers, or the same title without a URL) keeps its first number's
     verdict; the reason says so.
     """
     first: dict[str, int] = {}
-    found: dict[int, dict[str, Any]] = {}
+    found: dict[int, tuple[Url | None, Finding]] = {}
     for number, source in sources.items():
-        finding, key = judge_source(source), identity(source)
+        where = locate(source)
+        if isinstance(where, Url):
+            url, finding = where, UNCHECKED
+            key = f"{where.authority.removeprefix('www.')}{where.target.rstrip('/')}"
+        else:
+            url, finding = None, where
+            key = (source.url or " ".join(source.title.lower().split())).strip()
         same = first.setdefault(key, number) if key else number
-        reason = finding.reason if same == number else f"{finding.reason} (the same source as [{same}])"
-        found[number] = {"verdict": finding.verdict, "reason": reason, "span": finding.span}
+        if same != number:
+            finding = replace(finding, reason=f"{finding.reason} (the same source as [{same}])")
+        found[number] = url, finding
     return found
-
-
-def identity(source: ListedSource) -> str:
-    """Return the key that entries of the same source share: the URL's normal form, or the title."""
-    where = locate(source)
-    if isinstance(where, Url):
-        target = where.target.rstrip("/")
-        return f"{where.authority.removeprefix('www.')}{target}"
-    return (source.url or " ".join(source.title.lower().split())).strip()
 
 
 def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title: str = "") -> Finding:

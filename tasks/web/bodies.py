@@ -12,7 +12,7 @@ class TooLarge(Exception):  # noqa: N818 - said of a body
 
 
 class Undecodable(Exception):  # noqa: N818 - said of a body
-    """A body in an unsupported encoding; the message is one of `metrics.sources.OUTCOMES`."""
+    """A body in an unsupported encoding; the message is a reason for `judge_outcome`."""
 
 
 async def read_body(stream: AsyncIterable[bytes], encoding: str, most: int) -> bytes:

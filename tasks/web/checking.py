@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from data.characters import storable
 from data.draw import canonical
 from metrics.citation.citation import parse
-from metrics.citation.sources import check_answer, judge_outcome, locate
+from metrics.citation.sources import check_sources, judge_outcome
 from metrics.citation.urls import Url
 from tasks.models.secrets import hide
 from tasks.web.policy import NetworkPolicy
@@ -29,7 +30,7 @@ _CLAIMS = 4
 """Maximum claims of one citation that are checked."""
 
 _LARGEST = 2**63
-_NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at", "match", "span", "verdict", "reason")
+_NETWORK_COLUMNS = ("final_url", "http_status", "digest", "fetched_at")
 
 
 def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, dict[str, Any]]]:
@@ -42,17 +43,15 @@ def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, di
     claims: dict[int, dict[str, None]] = {}
     for citation in parsed.citations:
         claims.setdefault(citation.number, {})[citation.claim[:_CHARACTERS]] = None
-    rules = check_answer(parsed.sources)
-    for number, source in parsed.sources.items():
+    for number, (url, finding) in check_sources(parsed.sources).items():
         if number not in claims or not -_LARGEST <= number < _LARGEST:
             continue
-        where = locate(source)
-        url = where if isinstance(where, Url) else None
-        text = _storable(url.text if url else source.url)
+        source = parsed.sources[number]
+        text = storable(url.text if url else source.url)
         ask = {
-            "quote": _storable(source.quote[:_CHARACTERS]),
-            "claims": [_storable(claim) for claim in list(claims[number])[:_CLAIMS]],
-            "title": _storable(source.title),
+            "quote": storable(source.quote[:_CHARACTERS]),
+            "claims": [storable(claim) for claim in list(claims[number])[:_CLAIMS]],
+            "title": storable(source.title),
         }
         row = {
             "item_id": answer.item_id,
@@ -62,14 +61,9 @@ def _cited(answer: "SampleRow") -> Iterator[tuple[dict[str, Any], Url | None, di
             "source_id": hashlib.sha256(canonical([text, ask]).encode()).hexdigest()[:32],
             "url": text,
             **dict.fromkeys(_NETWORK_COLUMNS),
-            **rules[number],
+            **asdict(finding),
         }
         yield row, url, ask
-
-
-def _storable(text: str) -> str:
-    """Return a text without lone surrogates, which no table holds."""
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy | None = None) -> "pl.DataFrame":

@@ -16,7 +16,7 @@ PRODUCT: Final = "basic-control"
 
 
 class HostRefused(Exception):  # noqa: N818 - said of a host
-    """A refused host; the message is one of `metrics.sources.OUTCOMES`."""
+    """A refused host; the message is a reason for `judge_outcome`."""
 
 
 Resolve = Callable[[str], Awaitable[list[str]]]

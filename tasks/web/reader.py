@@ -10,11 +10,12 @@ import re
 import resource
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html.parser import HTMLParser
 from typing import Any
 
+from data.characters import storable
 from metrics.citation.sources import judge_outcome, judge_page
 from metrics.citation.urls import Finding
 
@@ -125,10 +126,8 @@ class PageText:
 def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
     shown = PageText(decode(body, job["charset"]), job["kind"])
-    rows = [asdict(shown.judge(ask)) for ask in job["asks"]]
-    for row in rows:  # a lone surrogate cannot be stored
-        row["span"] = row["span"].encode("utf-8", "replace").decode("utf-8")
-    return rows
+    findings = [shown.judge(ask) for ask in job["asks"]]
+    return [asdict(replace(one, span=storable(one.span))) for one in findings]
 
 
 def main() -> None:

@@ -198,8 +198,7 @@ def test_closed_book_compares_with_the_fetched_span_where_there_is_one() -> None
 )
 def test_a_quote_must_be_in_its_passage_at_ninety_or_more(quote: str, verdict: str) -> None:
     passages: list[dict[str, Any]] = [PASSAGES["passages"][0]]  # pyrefly: ignore[bad-assignment] # the first is a mapping
-    checked = verify(1, quote, passages, 90)
-    assert checked["verdict"] == verdict
+    assert verify(1, quote, passages, 90).verdict == verdict
 
 
 def test_the_span_is_kept_as_it_stands_in_the_passage() -> None:
@@ -214,16 +213,16 @@ def test_a_quote_and_a_passage_of_two_signs_cost_bounded_time_however_often_they
         score = judged(UNIT, {**PASSAGES, "passages": [passage], "response": text}, scripted())
         quoted = verify(1, "ab" * 1999 + "c", [passage], 90)
     assert score.details["n_citations"] == 40
-    assert (quoted["verdict"], quoted["match"]) == ("VERIFIED", 100.0)
+    assert (quoted.verdict, quoted.match) == ("VERIFIED", 100.0)
 
 
 def test_a_long_quote_with_slips_is_found_in_a_long_passage() -> None:
     words = [f"w{n * 7919 % 1000}" for n in range(8000)]
     passage = {"title": "", "text": " ".join(words)}
     quote = " ".join(word if n % 12 else "xx" for n, word in enumerate(words[4000:4700]))
-    assert verify(1, quote, [passage], 90)["verdict"] == "VERIFIED"
+    assert verify(1, quote, [passage], 90).verdict == "VERIFIED"
     other = " ".join(f"v{n * 7919 % 1000}" for n in range(700))
-    assert verify(1, other, [passage], 90)["verdict"] == "LIKELY_FABRICATED"
+    assert verify(1, other, [passage], 90).verdict == "LIKELY_FABRICATED"
 
 
 def test_a_quote_in_the_source_list_is_checked_against_the_passage() -> None:
