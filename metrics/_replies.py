@@ -10,7 +10,6 @@ from data.thinking import split
 from data.truncation import CUT
 
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
-_SPACE = re.compile(r"\s+")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
 """A word character, in scripts that put spaces between words."""
 
@@ -46,7 +45,7 @@ def written(value: Any) -> str:
 
 def spaced(text: str) -> str:
     """Return a text with white space collapsed, stripped."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 _ALIKE = str.maketrans({**dict.fromkeys("’‘ʼ‛′´`＇", "'"), "ё": "е", "Ё": "Е"})

@@ -55,13 +55,13 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
         return NO_REPLY
     there = [holds(said, text, words=options["words"]) for text in wanted]
     right = {"any": any(there), "all": all(there), "none": not any(there)}[options["mode"]]
-    missing = [text for text, found_ in zip(wanted, there, strict=True) if not found_]
-    unwanted = [text for text, found_ in zip(wanted, there, strict=True) if found_]
     if right:
         return Score(1.0, reason="as wanted")
-    if options["mode"] == "none":
-        return Score(0.0, reason="holds an unwanted text", details={"unwanted": unwanted})
-    return Score(0.0, reason="a text is missing", details={"missing": missing})
+    none = options["mode"] == "none"
+    listed = [text for text, held in zip(wanted, there, strict=True) if held == none]
+    if none:
+        return Score(0.0, reason="holds an unwanted text", details={"unwanted": listed})
+    return Score(0.0, reason="a text is missing", details={"missing": listed})
 
 
 UNIT = Metric(

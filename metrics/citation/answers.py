@@ -11,7 +11,7 @@ from data.patterns import pattern
 from data.sentences import count_words, split_sentences
 from data.thinking import split
 from metrics.citation.markers import LARGEST, Mark, common, marks, points, rounded, split_said, unwrap
-from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources, trim_url
+from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources
 
 CLAIM_WORDS = 4
 """Minimum number of words of a sentence that needs a citation, and of a clause that is a claim."""
@@ -120,13 +120,12 @@ def _cited(found: list[Mark], sources: dict[int, ListedSource], n_passages: int)
     used = [n for mark in found for n in mark.numbers if n < LARGEST // 1000]
     free = max((n_passages, *sources, *used), default=0) + 1
     for mark in found:
-        url = trim_url(mark.link)
-        if url and url not in linked:
-            linked[url] = free
-            sources[free] = ListedSource(free, mark.name.strip(), url, text=mark.label[:500])
+        if mark.link and mark.link not in linked:
+            linked[mark.link] = free
+            sources[free] = ListedSource(free, mark.name.strip(), mark.link, text=mark.label[:500])
             free += 1
     for mark in found:
-        numbers = [linked[trim_url(mark.link)]] if mark.link else mark.numbers
+        numbers = [linked[mark.link]] if mark.link else mark.numbers
         for number in numbers if mark.url else ():
             sources.setdefault(number, ListedSource(number, url=mark.url, text=mark.label[:500]))
         yield dict.fromkeys(numbers, mark.label[:80])

@@ -218,7 +218,7 @@ _OPENING = 24
 class Mark:
     """A marker: its position, its text, and what it cites.
 
-    `said`: it is part of its sentence's grammar. `name`, `link`: a Markdown link's, which has no numbers.
+    `said`: it is part of its sentence's grammar. A link or a bare URL has no numbers, and a link a `name`.
     """
 
     start: int
@@ -228,7 +228,11 @@ class Mark:
     said: bool = False
     url: str = ""
     name: str = ""
-    link: str = ""
+
+    @property
+    def link(self) -> str:
+        """The URL of a mark without numbers."""
+        return "" if self.numbers else self.url
 
 
 def _numbers(marker: str) -> tuple[int, ...]:
@@ -252,17 +256,14 @@ def common(body: str, n_passages: int = 0) -> str:
     [1]: "…"; Document [2])`, ignoring numbers in the quotations; and a closing `Sources: [1], [3]` with only
     numbers, if the body has no markers for it to summarise.
     """
-    if "\\[" in body:
-        body = _ESCAPED.sub(r"[\1]", body)
-    if "[" in body:
-        body = _CARETS.sub(lambda one: _as_marker(one[1]), body)
-        body = _ANCHORED.sub(r"\1", body)
-        body = _LISTED.sub(
-            lambda one: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", one[0]))), body
-        )
-    if "<" in body:
-        body = _CITE.sub(r"[\1]", body)
-    if "{" in body and n_passages:
+    body = _ESCAPED.sub(r"[\1]", body)
+    body = _CARETS.sub(lambda one: _as_marker(one[1]), body)
+    body = _ANCHORED.sub(r"\1", body)
+    body = _LISTED.sub(
+        lambda one: "".join(f"[{number}]" for number in _MATH.findall(_QUOTATION.sub("", one[0]))), body
+    )
+    body = _CITE.sub(r"[\1]", body)
+    if n_passages:
         body = _BRACES_AFTER.sub(lambda one: f"{one[1]}{_as_marker(one[2])} ", body)
         body = _BRACES.sub(lambda one: _as_marker(one[1]), body)
     last = _POINTED.search(body, max(0, len(body) - _CLOSING))
@@ -295,8 +296,8 @@ def points(sentence: str) -> bool:
 
 def unwrap(body: str) -> str:
     """Return a body with the wrapping of markers removed: brackets, bold, a range's second brackets."""
-    plain = _BOLD.sub(r"\1\2", body) if "*" in body else body
-    return _SPREAD.sub(r"[\1\2\3]", _WRAPPED.sub(lambda m: m[m.lastindex or 0], plain))
+    plain = _WRAPPED.sub(lambda found: found[found.lastindex or 0], _BOLD.sub(r"\1\2", body))
+    return _SPREAD.sub(r"[\1\2\3]", plain)
 
 
 def marks(body: str, n_passages: int = 0) -> list[Mark]:
@@ -334,15 +335,15 @@ _OPENS = frozenset({"", ".", "!", "?", "。", "\n", ",", "，"})
 def _links(body: str) -> Iterator[Mark]:
     """Find links and bare URLs, with enclosing brackets; `said` if the sentence continues after a URL."""
     for found in LINK.finditer(body):
-        yield Mark(*found.span(), found[0], name=found["label"], link=found["link"])
+        yield Mark(*found.span(), found[0], url=trim_url(found["link"]), name=found["label"])
     for found in _ADDRESS.finditer(body) if "://" in body or "www." in body else ():
         url = trim_url(found["link"])
         start, end = found.start("link"), found.start("link") + len(url)
         close = _BRACKET.match(body, end) if found["open"] else None
         if close:
-            yield Mark(found.start(), close.end(), body[found.start() : close.end()], link=url)
+            yield Mark(found.start(), close.end(), body[found.start() : close.end()], url=url)
         else:
-            yield Mark(start, end, url, link=url, said=body[end : end + 2].lstrip(" ").islower())
+            yield Mark(start, end, url, url=url, said=body[end : end + 2].lstrip(" ").islower())
 
 
 def _raised(body: str, n_passages: int) -> Iterator[Mark]:

@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from rapidfuzz import fuzz
 
@@ -130,50 +131,30 @@ def find_claims(claims: Sequence[str], text: str) -> list[tuple[float, str]]:
     Source: ours.
     """
     wanted = [list(dict.fromkeys(tokens(claim)))[:_MOST_TOKENS] for claim in claims]
-    places = {token: place for place, token in enumerate(dict.fromkeys(token for one in wanted for token in one))}
+    known = {token for one in wanted for token in one}
     page = text[:LONGEST_TEXT]
-    spans: list[tuple[int, int]] = []
-    masks: list[int] = []
-    for start, end in split_sentences(page):
-        spans.append((start, end))
-        masks.append(_mask(tokens(page[start:end]), places))
-        if len(spans) >= _MOST_SENTENCES:
-            break
-    return [_find_claim(one, places, page, spans, masks) for one in wanted]
+    spans = list(islice(split_sentences(page), _MOST_SENTENCES))
+    said = [known.intersection(tokens(page[start:end])) for start, end in spans]
+    return [_find_claim(one, page, spans, said) for one in wanted]
 
 
 def _find_claim(
-    wanted: Sequence[str],
-    places: Mapping[str, int],
-    page: str,
-    spans: Sequence[tuple[int, int]],
-    masks: Sequence[int],
+    wanted: Sequence[str], page: str, spans: Sequence[tuple[int, int]], said: Sequence[set[str]]
 ) -> tuple[float, str]:
-    of_claim = _mask(wanted, places)
-    mask, first, last = _best([one & of_claim for one in masks])
-    if len(wanted) < _SHORTEST or not mask:
+    words, first, last = _best([one.intersection(wanted) for one in said])
+    if len(wanted) < _SHORTEST or not words:
         return 0.0, ""
     span = " ".join(page[spans[first][0] : spans[last][1]].split())[:LONGEST_SPAN]
-    complete = all(mask >> places[token] & 1 for token in wanted if token[0].isdigit())
-    return (100 * mask.bit_count() / len(wanted) if complete else 0.0), span
+    complete = all(token in words for token in wanted if token[0].isdigit())
+    return (100 * len(words) / len(wanted) if complete else 0.0), span
 
 
-def _mask(listed: Iterable[str], places: Mapping[str, int]) -> int:
-    mask = 0
-    for token in listed:
-        if (place := places.get(token)) is not None:
-            mask |= 1 << place
-    return mask
-
-
-def _best(masks: Sequence[int]) -> tuple[int, int, int]:
+def _best(said: Sequence[set[str]]) -> tuple[set[str], int, int]:
     """Return the words in the best window of sentences, its first and its last; the shortest such window."""
-    best = (0, 0, 0)
+    best = (set[str](), 0, 0)
     for width in range(WINDOW):
-        for first in range(len(masks) - width):
-            mask = 0
-            for one in masks[first : first + width + 1]:
-                mask |= one
-            if mask.bit_count() > best[0].bit_count():
-                best = (mask, first, first + width)
+        for first in range(len(said) - width):
+            words = set[str]().union(*said[first : first + width + 1])
+            if len(words) > len(best[0]):
+                best = (words, first, first + width)
     return best

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from data.patterns import pattern
@@ -102,7 +103,7 @@ def _number(entry: re.Match[str]) -> int | None:
 
 def _entries(text: str) -> Iterator[tuple[int, str]]:
     """Yield (number, text) of each entry; lines without a number continue the previous entry."""
-    number, kept, count = 0, list[str](), 0
+    number, kept = 0, list[str]()
     for line in _INNER_ENTRY.sub("\n", text).split("\n"):
         entry = _ENTRY.match(line)
         if entry is None:
@@ -115,9 +116,6 @@ def _entries(text: str) -> Iterator[tuple[int, str]]:
             continue
         if kept:
             yield number, "\n".join(kept)
-            count += 1
-            if count >= MOST_SOURCES:
-                return
         number = named if named is not None else number + 1
         kept = [entry["body"].strip()]
     if kept:
@@ -132,7 +130,7 @@ def _starts(body: str) -> bool:
 def read_sources(text: str) -> dict[int, ListedSource]:
     """Parse a list of sources, by number; the first entry of a duplicate number is kept."""
     found: dict[int, ListedSource] = {}
-    for number, entry in _entries(text):
+    for number, entry in islice(_entries(text), MOST_SOURCES):
         found.setdefault(number, read_entry(number, entry[: 8 * MOST_SIGNS]))
     return found
 
@@ -184,9 +182,7 @@ def read_json_sources(listed: Any) -> dict[int, ListedSource]:
         listed.items() if isinstance(listed, Mapping) else enumerate(listed, 1) if isinstance(listed, list) else ()
     )
     found: dict[int, ListedSource] = {}
-    for place, entry in pairs:
-        if len(found) >= MOST_SOURCES:
-            break
+    for place, entry in islice(pairs, MOST_SOURCES):
         fields = entry if isinstance(entry, Mapping) else {}
         number = _json_number(fields, place, len(found) + 1)
         if isinstance(entry, str):

@@ -69,8 +69,8 @@ def entry_of(scripts: Iterable[str]) -> str:
     return ""
 
 
-def _is_check(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id == "check"
+def _is_check(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
 
 
 def _defined(tree: ast.Module) -> set[str]:
@@ -116,7 +116,7 @@ class _Reader:
                 else:
                     self.helpers.add(node.name)
                     self.pending.append(node)
-            elif not (isinstance(node, ast.Expr) and _names_check(node.value) and "check" in opened):
+            elif not (isinstance(node, ast.Expr) and _is_check(node.value) and "check" in opened):
                 self._statement(node)
         return self.tests
 
@@ -166,10 +166,6 @@ def _is_block(node: ast.FunctionDef) -> bool:
     if node.name == "check":
         return arguments == 1
     return node.name.startswith("test_") and arguments == 0 and _fails(node)
-
-
-def _names_check(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and _is_check(node)
 
 
 def _fails(node: ast.AST) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 import re
 import ssl
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
 from typing import Any
@@ -22,7 +22,8 @@ from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain"})
+_TEXT = frozenset({"text/html", "application/xhtml+xml", "text/plain", ""})
+_CHARSET = re.compile(r"charset[ ]*=[ ]*[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 _LOGIN = re.compile(r"/(?:log-?in|sign-?in|auth|sso|account/login|wp-login\.php|session/new)\b", re.IGNORECASE)
 _AGENT = re.compile(r"\s*user[\s-]*agent[\s:]+([^#]*)", re.IGNORECASE)
 _NO_ROBOTS = {"redirects too often", "larger than is read", "an encoding that is not read", "broken reply"}
@@ -32,14 +33,24 @@ _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A fetched page: its final URL, its bytes, its media type and charset."""
+class Reply:
+    """A reply: its URL, status and headers, and its body if that may be a page's."""
 
     url: Url
     status: int
-    kind: str
-    charset: str
-    body: bytes
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+    @property
+    def kind(self) -> str:
+        """The media type, '' if missing."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str:
+        """The charset, '' if missing."""
+        found = _CHARSET.search(self.headers.get("content-type", "").partition(";")[2])
+        return found[1].lower() if found else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +60,6 @@ class FetchFailure:
     url: Url
     status: int | None
     finding: Finding
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    status: int
-    headers: Mapping[str, str]
-    body: bytes = b""
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
@@ -176,15 +180,15 @@ class Fetcher:
         """Close all connections."""
         await self._pool.aclose()
 
-    async def fetch(self, url: Url) -> Page | FetchFailure:
-        """Fetch a page; always returns one of the two within `total_s`."""
+    async def fetch(self, url: Url) -> Reply | FetchFailure:
+        """Fetch a page; always returns it or a failure within `total_s`."""
         reached = [url]
         try:
             async with asyncio.timeout(self.net.limits.total_s):
                 reply = await self._follow(reached, self.net.limits.page_bytes, pages=True)
         except TimeoutError:
             return FetchFailure(reached[-1], None, judge_outcome("time-out"))
-        return reply if isinstance(reply, FetchFailure) else _judge(reply, reached)
+        return reply if isinstance(reply, FetchFailure) else _judge(reply, url)
 
     def delay_of(self, url: Url) -> float:
         """Return the seconds that a site's robots.txt requires between two fetches, as far as known."""
@@ -192,7 +196,7 @@ class Fetcher:
         asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
         return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> _Reply | FetchFailure:
+    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> Reply | FetchFailure:
         """Return the last reply of a chain of redirects, whose URLs `reached` collects; pages obey robots.txt."""
         for _ in range(self.net.limits.redirects + 1):
             url = reached[-1]
@@ -235,7 +239,7 @@ class Fetcher:
         found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
         return read_robots(found, PRODUCT)
 
-    async def _get(self, url: Url, most: int, *, pages: bool) -> _Reply | Finding:
+    async def _get(self, url: Url, most: int, *, pages: bool) -> Reply | Finding:
         """Request one URL, once; a finding if no complete reply arrived."""
         try:
             return await self._ask(url, most, pages=pages)
@@ -252,7 +256,7 @@ class Fetcher:
             reason = "no name resolves here"
         return judge_outcome(reason)
 
-    async def _ask(self, url: Url, most: int, *, pages: bool) -> _Reply:
+    async def _ask(self, url: Url, most: int, *, pages: bool) -> Reply:
         limits = self.net.limits
         async with self._pool.stream(
             b"GET",
@@ -271,9 +275,10 @@ class Fetcher:
             # The first of duplicate headers counts.
             listed = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
             headers = dict(reversed(listed))
-            wanted = response.status == HTTPStatus.OK or (pages and judge_status(response.status) is None)
-            if not wanted or (pages and _kind(headers)[0] not in {*_TEXT, ""}):
-                return _Reply(response.status, headers)
+            reply = Reply(url, response.status, headers)
+            wanted = reply.status == HTTPStatus.OK or (pages and judge_status(reply.status) is None)
+            if not wanted or (pages and reply.kind not in _TEXT):
+                return reply
             length = headers.get("content-length", "")
             if length.isascii() and length.isdigit() and int(length[:12]) > most:
                 raise TooLarge("larger than is read")
@@ -281,7 +286,7 @@ class Fetcher:
             if isinstance(stream, MeteredStream):
                 stream.allow(most + limits.head_bytes)  # the framing of chunks is added
             body = await read_body(response.aiter_stream(), headers.get("content-encoding", ""), most)
-            return _Reply(response.status, headers, body)
+            return replace(reply, body=body)
 
     @cached_property
     def _online(self) -> asyncio.Task[bool]:
@@ -324,31 +329,21 @@ def _after(finding: Finding, reached: list[Url]) -> Finding:
     return finding
 
 
-def _kind(headers: Mapping[str, str]) -> tuple[str, str]:
-    """Return the media type and the charset of a reply, '' if missing."""
-    kind, _, rest = headers.get("content-type", "").partition(";")
-    charset = re.search(r"charset[ ]*=[ ]*[\"']?([A-Za-z0-9_:.-]{1,40})", rest, re.IGNORECASE)
-    return kind.strip().lower(), charset[1].lower() if charset else ""
-
-
-def _judge(reply: _Reply, reached: list[Url]) -> Page | FetchFailure:
-    """Return the page, or why a chain's last reply is not a readable page."""
-    first, last = reached[0], reached[-1]
-    kind, charset = _kind(reply.headers)
+def _judge(reply: Reply, cited: Url) -> Reply | FetchFailure:
+    """Return the page, or why the last reply to a cited URL is not a readable page."""
+    last = reply.url
     # The bytes may not be text, whatever the headers say; UTF-16 has NULs, but a mark before them.
     marked = reply.body.startswith((b"\xff\xfe", b"\xfe\xff"))
     binary = reply.body.startswith(_BINARY) or (b"\0" in reply.body[:4096] and not marked)
     reason = ""
     if finding := judge_status(reply.status):
         return FetchFailure(last, reply.status, finding)
-    if len(reached) > 1 and last.at_home and not first.at_home:
+    if last.at_home and not cited.at_home:
         reason = "redirects to the home page"
-    elif len(reached) > 1 and _LOGIN.search(last.target) and not _LOGIN.search(first.target):
+    elif _LOGIN.search(last.target) and not _LOGIN.search(cited.target):
         reason = "redirects to a log-in page"
-    elif kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
+    elif reply.kind == "application/pdf" or reply.body.startswith(b"%PDF-"):
         reason = "a PDF is not read"
-    elif kind not in {*_TEXT, ""} or binary:
+    elif reply.kind not in _TEXT or binary:
         reason = "not a text page"
-    if reason:
-        return FetchFailure(last, reply.status, judge_outcome(reason))
-    return Page(last, reply.status, kind, charset, reply.body)
+    return FetchFailure(last, reply.status, judge_outcome(reason)) if reason else reply

@@ -10,8 +10,8 @@ import re
 import resource
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, replace
+from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 
@@ -89,44 +89,33 @@ class Text(HTMLParser):
         return "\n".join(line for line in lines if line)
 
 
-@dataclass(frozen=True)
-class PageText:
-    """A page's texts: all of it, for quotes from anywhere, and its article, for claims."""
+@lru_cache(maxsize=1)
+def article_of(page: str) -> str:
+    """Return a page's main text, without menus and the like; '' if none is found."""
+    with contextlib.suppress(Exception):  # whatever hostile markup provokes in a parser: no article
+        import trafilatura
 
-    page: str
-    kind: str
+        return trafilatura.extract(page, fast=True, favor_recall=True, include_comments=False) or ""
+    return ""
 
-    @cached_property
-    def everything(self) -> str:
-        """All text."""
-        return self.page if self.kind == "text/plain" else Text.of(self.page)
 
-    @cached_property
-    def article(self) -> str:
-        """The main text, without menus and the like; '' if none is found."""
-        if self.kind == "text/plain":
-            return self.page
-        with contextlib.suppress(Exception):  # whatever hostile markup provokes in a parser: no article
-            import trafilatura
-
-            return trafilatura.extract(self.page, fast=True, favor_recall=True, include_comments=False) or ""
-        return ""
-
-    def judge(self, ask: Mapping[str, Any]) -> Finding:
-        """Judge one citation: a quote by all the text; claims by the article, or else by all the text."""
-        if not self.everything:
-            return judge_outcome("the page cannot be read")
-        whole = judge_page(self.everything, **ask)
-        if whole.reason not in {"page found, nothing quoted", "the claim's words found"}:
-            return whole
-        main = judge_page(self.article, **ask) if self.article else whole
-        return whole if whole.verdict == "VERIFIED" != main.verdict else main
+def judge(ask: Mapping[str, Any], everything: str, page: str) -> Finding:
+    """Judge one citation: a quote by all the text; claims by the article of a page, or else by all the text."""
+    if not everything:
+        return judge_outcome("the page cannot be read")
+    whole = judge_page(everything, **ask)
+    if whole.reason not in {"page found, nothing quoted", "the claim's words found"} or everything is page:
+        return whole
+    article = article_of(page)
+    main = judge_page(article, **ask) if article else whole
+    return whole if whole.verdict == "VERIFIED" != main.verdict else main
 
 
 def answer(job: Mapping[str, Any], body: bytes) -> list[dict[str, Any]]:
     """Return a finding for each ask of a job."""
-    shown = PageText(decode(body, job["charset"]), job["kind"])
-    findings = [shown.judge(ask) for ask in job["asks"]]
+    page = decode(body, job["charset"])
+    everything = page if job["kind"] == "text/plain" else Text.of(page)
+    findings = [judge(ask, everything, page) for ask in job["asks"]]
     return [asdict(replace(one, span=storable(one.span))) for one in findings]
 
 
