@@ -4,6 +4,7 @@ If a schema leaves a text or a list unbounded, a judge that loses track writes u
 bounds on texts and lists follow from the judge's token limit.
 """
 
+from bisect import bisect
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,17 +34,10 @@ def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, An
     held = CHARACTERS.get(language, _OTHER)
     if _open(schema):
         length = _ENTRY.get(language, _ENTRY_ELSE)
-        return _with(schema, length, _largest(lambda n: _tokens(schema, length, n, held) <= tokens, 1, MOST))
-    length = _largest(lambda n: _tokens(schema, n, MOST, held) <= tokens, _LEAST, LONGEST)
-    return _with(schema, length, MOST)
-
-
-def _largest(fits: Any, least: int, most: int) -> int:
-    """Return the largest number that fits, or the smallest if none does."""
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if fits(middle) else (least, middle - 1)
-    return least
+        more = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, held))
+        return _with(schema, length, 1 + more)
+    more = bisect(range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
+    return _with(schema, _LEAST + more, MOST)
 
 
 def _parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from data.json_reply import objects
 from data.patterns import pattern
@@ -236,15 +236,14 @@ def parse_answer(response: str, n_passages: int = 0) -> CitedAnswer:
 def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, ListedSource]) -> CitedAnswer:
     """Build an answer from JSON that ties claims to sources instead of markers; a claim cites its sentence."""
     tied: list[Citation] = []
-    cited: set[int] = set()
+    texts = [one.text[:_TIED_SIGNS].lower() for one in sentences[:_TIED]]
     for source in list(sources.values())[:_TIED]:
         if not source.claim:
             continue
         claim = source.claim[:_TIED_SIGNS].lower()
-        scores = [fuzz.partial_ratio(claim, one.text[:_TIED_SIGNS].lower()) for one in sentences[:_TIED]]
-        best = max(range(len(scores)), key=scores.__getitem__, default=-1)
-        index = best if best >= 0 and scores[best] >= _SAME else -1
-        cited.add(index)
+        best = process.extractOne(claim, texts, scorer=fuzz.partial_ratio, score_cutoff=_SAME)
+        index = best[2] if best else -1
         tied.append(Citation(source.number, source.claim, index, f"[{source.number}]"))
+    cited = {one.sentence for one in tied}
     marked = [replace(one, cited=index in cited) for index, one in enumerate(sentences)]
     return CitedAnswer(text, tuple(marked), tuple(tied), sources)

@@ -76,6 +76,5 @@ def identifiers(text: str) -> Iterator[tuple[str, str, str]]:
         yield "isbn", found["id"], _isbn_flaw(found["id"])
 
 
-def page_of(kind: str, identifier: str) -> str:
-    """Return the URL of an identifier's page; '' for an ISBN, which has none."""
-    return {"doi": f"https://doi.org/{identifier}", "arxiv": f"https://arxiv.org/abs/{identifier}"}.get(kind, "")
+PAGES = {"doi": "https://doi.org/", "arxiv": "https://arxiv.org/abs/"}
+"""Where an identifier's page is, by its kind; an ISBN has none."""

@@ -38,7 +38,5 @@ def verify(number: int, quote: str, passages: Sequence[Mapping[str, str]], at_le
         return Finding("VERIFIED", "passage in range")
     if len(quote) > LONGEST_QUOTE:
         return Finding("LIKELY_FABRICATED", "quote too long to be one")
-    score, span = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
-    if score >= at_least:
-        return Finding("VERIFIED", "quote found", span, round(score, 1))
-    return Finding("LIKELY_FABRICATED", "quote not in the passage")
+    found = find_quote(quote, f"{passage['title']}\n{passage['text']}", at_least)
+    return found or Finding("LIKELY_FABRICATED", "quote not in the passage")

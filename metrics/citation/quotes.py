@@ -11,6 +11,7 @@ from rapidfuzz import fuzz
 
 from data.patterns import pattern
 from data.sentences import split_sentences
+from metrics.citation.urls import Finding
 
 LONGEST_QUOTE = 4000
 """Maximum length of a quote in characters; longer ones are ignored."""
@@ -42,10 +43,10 @@ def pieces(quote: str) -> list[str]:
 
 
 @lru_cache(maxsize=32)  # an answer may cite one source, and so one quote, many times
-def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
-    """Return how well a quote matches a text, 0–100, and the span that it matches; (0, '') below `at_least`.
+def find_quote(quote: str, text: str, at_least: float) -> Finding | None:
+    """Return the finding of a quote in a text, with the span and its match, 0–100; None below `at_least`.
 
-    The score is rapidfuzz's partial ratio, with case, white space, quotes and dashes normalised. A quote with `…`
+    The match is rapidfuzz's partial ratio, with case, white space, quotes and dashes normalised. A quote with `…`
     is matched piece by piece, and the worst piece counts. A piece longer than the text is compared whole, so that a
     text inside an invented piece does not match. A long piece is compared where most of its eight-character runs
     are, to keep the time linear in the text.
@@ -59,10 +60,11 @@ def find_quote(quote: str, text: str, at_least: float) -> tuple[float, str]:
         score, span = _find_piece(piece.lower(), shown, folded, at_least)
         inexact += score < 100  # noqa: PLR2004 - a whole match
         if score < at_least or inexact > _INEXACT:
-            return 0.0, ""
+            return None
         worst = min(worst, score)
         spans.append(span)
-    return (worst, " … ".join(spans)[:LONGEST_SPAN]) if listed else (0.0, "")
+    found = Finding("VERIFIED", "quote found", " … ".join(spans)[:LONGEST_SPAN], round(worst, 1))
+    return found if listed else None
 
 
 def _find_piece(piece: str, shown: str, folded: str, at_least: float) -> tuple[float, str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
-from metrics.citation.identifiers import identifiers, page_of
+from metrics.citation.identifiers import PAGES, identifiers
 from metrics.citation.quotes import find_claims, find_quote
 from metrics.citation.source_lists import ListedSource
 from metrics.citation.urls import Finding, Url, read_url
@@ -65,7 +65,7 @@ def locate(source: ListedSource) -> Url | Finding:
     named = list(identifiers(told))
     if flaw := next((flaw for _, _, flaw in named if flaw), ""):
         return Finding("LIKELY_FABRICATED", flaw)
-    pages = [page for kind, identifier, _ in named if (page := page_of(kind, identifier))]
+    pages = [PAGES[kind] + identifier for kind, identifier, _ in named if kind in PAGES]
     if source.url and not (pages and source.url.lower().startswith(("doi:", "arxiv:"))):
         return read_url(source.url)
     if pages:
@@ -107,19 +107,14 @@ def judge_page(text: str, *, quote: str = "", claims: Sequence[str] = (), title:
     """
     quote = "" if quote.strip().lower() == title.strip().lower() else quote.strip()
     if quote:
-        score, span = find_quote(quote, text, QUOTE_MATCH)
-        if score >= QUOTE_MATCH:
-            return Finding("VERIFIED", "quote found", span, round(score, 1))
+        if found := find_quote(quote, text, QUOTE_MATCH):
+            return found
         if len(text) < LEAST_TEXT:
             return Finding("UNCERTAIN", "the page shows hardly any text")
         return Finding("LIKELY_FABRICATED", "quote not on the page")
-    found = find_claims(claims[:_CLAIMS], text)
-    spans = list(dict.fromkeys(span for _, span in found if span))
-    worst = min((score for score, _ in found), default=0.0)
+    said = find_claims(claims, text)
+    spans = list(dict.fromkeys(span for _, span in said if span))
+    worst = min((score for score, _ in said), default=0.0)
     if worst >= CLAIM_MATCH:
         return Finding("VERIFIED", "the claim's words found", " … ".join(spans), round(worst, 1))
     return Finding("UNCERTAIN", "page found, nothing quoted", " … ".join(spans), round(worst, 1))
-
-
-_CLAIMS = 4
-"""Maximum number of claims searched for on one source's page."""

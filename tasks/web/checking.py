@@ -5,7 +5,6 @@ The process that reads pages imports this package too: tables and clients are im
 
 import asyncio
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -77,14 +76,13 @@ def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy |
     policy = net or NetworkPolicy()
     rows: list[dict[str, Any]] = []
     waiting: dict[int, tuple[Url, dict[str, Any]]] = {}
-    pages: Counter[tuple[str, str, int]] = Counter()
     for answer in answers:
-        one = (answer.item_id, answer.model, answer.repeat)
+        pages = 0
         for row, url, ask in _cited(answer) if answer.error_kind is None else ():
             rows.append(row)
             if url and network:
-                pages[one] += 1
-                if pages[one] > policy.limits.pages_per_answer:
+                pages += 1
+                if pages > policy.limits.pages_per_answer:
                     rows[-1] |= asdict(judge_outcome("beyond the most pages fetched"))
                 else:
                     waiting[len(rows) - 1] = url, ask

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin
 
 import httpcore
@@ -62,12 +62,18 @@ class FetchFailure:
     finding: Finding
 
 
-class MeteredStream(httpcore.AsyncNetworkStream):
-    """A connection that ends when more data than allowed has arrived, of any kind: headers, hints, body."""
+class MeteredStream:
+    """A connection that ends when more data than allowed has arrived, of any kind: headers, hints, body.
+
+    All that brings no data is the connection's own.
+    """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, most: int) -> None:
         self._stream = stream
         self._left = most
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def allow(self, more: int) -> None:
         """Raise the limit by `more` bytes."""
@@ -85,14 +91,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
             raise TooLarge("larger than is read")
         return data
 
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's
-        """Send."""
-        await self._stream.write(buffer, timeout)
-
-    async def aclose(self) -> None:
-        """Close."""
-        await self._stream.aclose()
-
     async def start_tls(
         self,
         ssl_context: ssl.SSLContext,
@@ -101,10 +99,6 @@ class MeteredStream(httpcore.AsyncNetworkStream):
     ) -> "MeteredStream":
         """Begin TLS with the requested name."""
         return MeteredStream(await self._stream.start_tls(ssl_context, server_hostname, timeout), self._left)
-
-    def get_extra_info(self, info: str) -> Any:
-        """Return information about the connection."""
-        return self._stream.get_extra_info(info)
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
@@ -143,7 +137,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 if address == tried[-1]:
                     raise
             else:
-                return MeteredStream(stream, limits.head_bytes)
+                return cast("httpcore.AsyncNetworkStream", MeteredStream(stream, limits.head_bytes))
         raise HostRefused("no connection")
 
 

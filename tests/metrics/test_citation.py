@@ -9,6 +9,7 @@ import pytest
 from metrics.citation.citation import UNIT, interpretability, parse
 from metrics.citation.passages import verify
 from metrics.citation.quotes import find_quote
+from metrics.citation.urls import Finding
 from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never
@@ -202,7 +203,8 @@ def test_a_quote_must_be_in_its_passage_at_ninety_or_more(quote: str, verdict: s
 
 
 def test_the_span_is_kept_as_it_stands_in_the_passage() -> None:
-    assert find_quote("SANK on 15  april", "The ship sank on 15 April 1912.", 90) == (100.0, "sank on 15 April")
+    found = find_quote("SANK on 15  april", "The ship sank on 15 April 1912.", 90)
+    assert found == Finding("VERIFIED", "quote found", "sank on 15 April", 100.0)
 
 
 def test_a_quote_and_a_passage_of_two_signs_cost_bounded_time_however_often_they_are_cited() -> None:
