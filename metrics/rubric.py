@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Annotated, Any, Self
 
-from jinja2 import Environment
-from jinja2.meta import find_undeclared_variables
 from pydantic import Field, StrictInt, StringConstraints, field_validator, model_validator
 
 from data.errors import InputError
@@ -13,7 +11,7 @@ from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from metrics._replies import NO_REPLY, question, reference, reply
 from metrics.judging import Judgement, read_whole, reasoned_schema
-from prompts import own
+from prompts import reads, shipped
 
 WIDEST = 100
 """Maximum number of steps of a scale: a finer scale gives no more information."""
@@ -48,13 +46,12 @@ class Options(Frozen):
     @classmethod
     def _readable(cls, value: str) -> str:
         try:
-            own(value)
+            named = reads(value)
         except InputError as error:
             raise ValueError(str(error)) from error
-        named = find_undeclared_variables(Environment(autoescape=True).parse(value))
         if unknown := named - NAMES:
             raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
-        if value.strip() and "response" not in named:
+        if shipped(value) or (value.strip() and "response" not in named):
             raise ValueError(
                 "expected a text (no file is read here) with {{ response }}: judges rate what they see"
             )

@@ -48,25 +48,17 @@ def holds(value: Any, part: Any) -> bool:
     if isinstance(value, Mapping) and isinstance(part, Mapping):
         return all(key in value and holds(value[key], wanted) for key, wanted in part.items())
     if isinstance(value, list) and isinstance(part, list):
-        return len(part) <= len(value) and _matched(value, part)
+        return not part or (len(part) <= len(value) and _matched(value, part))
     return equal(value, part)
 
 
 def _matched(value: list[Any], part: list[Any]) -> bool:
     """Return whether distinct entries of a list contain each of another's: [1] does not contain [1, 1]."""
-    taken: dict[int, int] = {}
-    fits = [[n for n, one in enumerate(value) if holds(one, wanted)] for wanted in part]
+    from scipy.sparse import csr_array  # imported here, so that listing the metrics does not import the library
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    def place(k: int, tried: set[int]) -> bool:
-        for n in fits[k]:
-            if n not in tried:
-                tried.add(n)
-                if n not in taken or place(taken[n], tried):
-                    taken[n] = k
-                    return True
-        return False
-
-    return all(place(k, set()) for k in range(len(part)))
+    fits = csr_array([[holds(one, wanted) for one in value] for wanted in part])
+    return bool((maximum_bipartite_matching(fits, perm_type="column") >= 0).all())
 
 
 def _wanted(sample: Sample) -> list[Any]:

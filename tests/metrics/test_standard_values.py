@@ -1,6 +1,8 @@
 # ruff: noqa: E501 - a response stands on one line
 """SPEC 14: number and json_match, on replies in the styles that models have."""
 
+import inspect
+import sys
 from typing import Any
 
 import pytest
@@ -87,6 +89,19 @@ def test_parts_say_what_is_wrong() -> None:
     assert scored(json_match.UNIT, '{"n": "1"}', {"n": "1"}, schema=OBJECT).parts == {"valid": 0.0, "equal": 1.0}
     assert scored(json_match.UNIT, '{"n": 2}', {"n": 1}, schema=OBJECT).parts == {"valid": 1.0, "equal": 0.0}
     assert scored(json_match.UNIT, "{}", None, compare="none").parts == {"valid": 1.0, "equal": None}
+
+
+def test_a_long_list_is_matched_though_every_entry_gives_way_to_the_next() -> None:
+    """The last wanted entry has its place only when all others move on by one: no frame of Python's for each."""
+    listed = [{f"k{n}": 1, f"k{n + 1}": 1} for n in range(200)]
+    others = [{f"k{n + 1}": 1} for n in range(199)]
+    assert not json_match.holds(listed, [*others[1:], {"k0": 1}, {"k0": 1}])
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack(0)) + 100)
+    try:
+        assert json_match.holds(listed, [*others, {"k0": 1}])
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def test_a_schema_refers_to_itself_alone() -> None:
