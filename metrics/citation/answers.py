@@ -241,7 +241,7 @@ def _tie_claims(text: str, sentences: list[Sentence], sources: Mapping[int, List
         if not source.claim:
             continue
         claim = source.claim[:_TIED_SIGNS].lower()
-        best = process.extractOne(claim, texts, scorer=fuzz.partial_ratio, score_cutoff=_SAME)
+        best = process.extractOne(claim, texts, scorer=fuzz.partial_ratio, score_cutoff=_SAME)  # pyrefly: ignore[no-matching-overload] # its own scorer
         index = best[2] if best else -1
         tied.append(Citation(source.number, source.claim, index, f"[{source.number}]"))
     cited = {one.sentence for one in tied}

@@ -14,7 +14,7 @@ from typing import Any, cast
 from metrics.citation.sources import judge_outcome
 from metrics.citation.urls import Finding, Url
 from tasks.sandbox import child
-from tasks.web.fetching import Fetcher, FetchFailure, Reply
+from tasks.web.fetching import Fetched, Fetcher, FetchFailure
 from tasks.web.policy import NetworkPolicy
 
 START_S = 60.0
@@ -125,7 +125,7 @@ async def _visit(
 
 
 async def _judge(
-    came: Reply | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
+    came: Fetched | FetchFailure, asks: Sequence[Mapping[str, Any]], reader: Reader
 ) -> list[dict[str, Any]]:
     """Return the result of each of a page's citations."""
     facts = {

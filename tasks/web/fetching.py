@@ -33,7 +33,7 @@ _BINARY = (b"%PDF-", b"\x1f\x8b", b"PK\x03\x04", b"\x89PNG", b"\xff\xd8\xff", b"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class Fetched:
     """A reply: its URL, status and headers, and its body if that may be a page's."""
 
     url: Url
@@ -174,7 +174,7 @@ class Fetcher:
         """Close all connections."""
         await self._pool.aclose()
 
-    async def fetch(self, url: Url) -> Reply | FetchFailure:
+    async def fetch(self, url: Url) -> Fetched | FetchFailure:
         """Fetch a page; always returns it or a failure within `total_s`."""
         reached = [url]
         try:
@@ -190,7 +190,7 @@ class Fetcher:
         asked = known.crawl_delay(PRODUCT) if isinstance(known, Protego) else None
         return max(self.net.limits.delay_s, min(asked or 0.0, self.net.limits.longest_delay_s))
 
-    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> Reply | FetchFailure:
+    async def _follow(self, reached: list[Url], most: int, *, pages: bool) -> Fetched | FetchFailure:
         """Return the last reply of a chain of redirects, whose URLs `reached` collects; pages obey robots.txt."""
         for _ in range(self.net.limits.redirects + 1):
             url = reached[-1]
@@ -233,7 +233,7 @@ class Fetcher:
         found = reply.body.decode("utf-8", "replace") if reply.status == HTTPStatus.OK else ""
         return read_robots(found, PRODUCT)
 
-    async def _get(self, url: Url, most: int, *, pages: bool) -> Reply | Finding:
+    async def _get(self, url: Url, most: int, *, pages: bool) -> Fetched | Finding:
         """Request one URL, once; a finding if no complete reply arrived."""
         try:
             return await self._ask(url, most, pages=pages)
@@ -250,7 +250,7 @@ class Fetcher:
             reason = "no name resolves here"
         return judge_outcome(reason)
 
-    async def _ask(self, url: Url, most: int, *, pages: bool) -> Reply:
+    async def _ask(self, url: Url, most: int, *, pages: bool) -> Fetched:
         limits = self.net.limits
         async with self._pool.stream(
             b"GET",
@@ -269,7 +269,7 @@ class Fetcher:
             # The first of duplicate headers counts.
             listed = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
             headers = dict(reversed(listed))
-            reply = Reply(url, response.status, headers)
+            reply = Fetched(url, response.status, headers)
             wanted = reply.status == HTTPStatus.OK or (pages and judge_status(reply.status) is None)
             if not wanted or (pages and reply.kind not in _TEXT):
                 return reply
@@ -323,7 +323,7 @@ def _after(finding: Finding, reached: list[Url]) -> Finding:
     return finding
 
 
-def _judge(reply: Reply, cited: Url) -> Reply | FetchFailure:
+def _judge(reply: Fetched, cited: Url) -> Fetched | FetchFailure:
     """Return the page, or why the last reply to a cited URL is not a readable page."""
     last = reply.url
     # The bytes may not be text, whatever the headers say; UTF-16 has NULs, but a mark before them.
