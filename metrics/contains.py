@@ -56,7 +56,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     there = [holds(said, text, words=options["words"]) for text in wanted]
     right = {"any": any(there), "all": all(there), "none": not any(there)}[options["mode"]]
     if right:
-        return Score(1.0, reason="as wanted")
+        return Score(1.0, reason="as expected")
     none = options["mode"] == "none"
     listed = [text for text, held in zip(wanted, there, strict=True) if held == none]
     if none:

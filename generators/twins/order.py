@@ -81,6 +81,6 @@ def _sentences(facts: Mapping[str, Any], answer: str, rng: Random) -> Renewed:
     *givens, asked = _SENTENCE.split(question.strip())
     free = [place for place, text in enumerate(givens) if not _DEPENDS.search(text)]
     if len(free) < 2 or len(free) < len(givens):  # noqa: PLR2004 - an order takes two
-        raise Refused("givens that hang on one another")
+        raise Refused("givens that depend on one another")
     moved = [givens[place] for place in _other(free, rng)]
     return Renewed(answer, {"question": " ".join([*moved, asked])})

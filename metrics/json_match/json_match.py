@@ -105,7 +105,7 @@ def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -
         return Score(0.0, reason="does not fit the schema", details=misfit, parts=parts)
     if parts["equal"] == 0:
         return Score(0.0, reason="another value", parts=parts)
-    return Score(1.0, reason="as wanted", parts=parts)
+    return Score(1.0, reason="as expected", parts=parts)
 
 
 UNIT = Metric(

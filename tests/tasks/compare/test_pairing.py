@@ -205,7 +205,7 @@ def test_a_suite_of_several_metrics_lists_what_changed_once_by_its_score_with_ev
     rows = list(found.changed[number].iter_rows(named=True))
     assert [row["gain"] for row in rows] == [-1.0] * 5 + [-0.5] * 5
     assert {(row["before_reason"], row["after_reason"]) for row in rows[:5]} == {
-        ("exact_match: equal; contains: as wanted", "exact_match: another text; contains: a text is missing")
+        ("exact_match: equal; contains: as expected", "exact_match: another text; contains: a text is missing")
     }
     said, more = answers(found)
     assert more == "2 more in the table"
