@@ -5,15 +5,13 @@ known (`flows.environment`).
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from config.reading import parse
 from config.settings import Settings
 from data.errors import InputError
-from tasks.store import manifest as manifests
-from tasks.store.inventory import RunFolder, runs_in
+from tasks.store.runs import MANIFEST, Run, named, runs_in
 
 
 def to_resume(runs: Path) -> str:
@@ -22,7 +20,7 @@ def to_resume(runs: Path) -> str:
     Raises:
         InputError: there is no run, or the last one has ended and need not be resumed.
     """
-    there = [run for run in runs_in(runs) if (run.folder / "manifest.json").exists()]
+    there = [run for run in runs_in(runs) if run.has_manifest]
     if not there:
         raise InputError(f"{runs}: found no run; expected folders with a manifest.json. Start one first.")
     last = there[-1]
@@ -36,7 +34,7 @@ def to_resume(runs: Path) -> str:
     )
 
 
-def _open(run: RunFolder) -> bool:
+def _open(run: Run) -> bool:
     """Return whether a run can be continued; an unreadable manifest raises its own error."""
     return bool(run.problem) or not run.finished or bool(run.manifest.get("requests", {}).get("submitted"))
 
@@ -48,36 +46,28 @@ def ended(runs: str, name: str) -> bool:
 
 def interrupted_fresh_run(runs: str, fresh: str) -> str:
     """Return the interrupted run that was started with this `--fresh` mark; '' if there is none."""
-    for run in reversed(runs_in(Path(runs))):
-        configuration = run.manifest.get("configuration")
-        if isinstance(configuration, Mapping) and configuration.get("fresh") == fresh:
-            return run.name
-    return ""
+    marked = (run.name for run in reversed(runs_in(Path(runs))) if run.configuration.get("fresh") == fresh)
+    return next(marked, "")
 
 
-def settings_of(runs: str, run: str, sets: Sequence[str] = (), only: str = "") -> tuple[Settings, dict[str, Any]]:
+def settings_of(
+    runs: str, run: str, sets: Sequence[str] = (), only: str = ""
+) -> tuple[Settings, Mapping[str, Any]]:
     """Return an earlier run's configuration, with `--set` assignments applied, and its manifest.
 
     Raises:
         InputError: there is no such run, or its configuration is not valid in this version.
     """
-    path = manifests.folder_of(run, Path(runs)) / "manifest.json"
-    manifest = manifests.read(path.parent)
-    configuration, started = manifest.get("configuration"), manifest.get("started")
-    try:
-        datetime.fromisoformat(str(started))
-    except ValueError as error:
-        raise InputError(f"{path}: found started: {started!r}, expected a date and time.") from error
-    if not isinstance(configuration, dict):
-        raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
-    return parse(_recorded(configuration), str(path), {}, sets, only), manifest
+    found = named(run, Path(runs))
+    where = str(found.folder / MANIFEST)
+    return parse(_recorded(found.configuration), where, {}, sets, only), found.manifest
 
 
 RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
 """Keys that earlier versions recorded, by section; none of them affected a score."""
 
 
-def _recorded(configuration: dict[str, Any]) -> dict[str, Any]:
+def _recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
 
     Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were

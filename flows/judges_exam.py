@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from config.settings import Settings
-from data.batches import Ref
 from data.errors import InputError
 from data.exam import family_of
 from data.plugins import family
-from data.tables import ITEMS, SCORES
 
 if TYPE_CHECKING:  # Prefect is imported when the run begins, after the environment is set
     from flows.runs import RunResult
@@ -55,20 +53,16 @@ def record(outcome: "RunResult", plan: "Plan") -> "list[Passport]":
     """Store the passports that the judges earned in an exam run, and return them."""
     from tasks.judges.passports import keep_passports
     from tasks.runtime.storage import open_store
-    from tasks.store import manifest as manifests
+    from tasks.store.runs import load, opened
 
-    manifest = manifests.read(Path(outcome.folder))
-    store = open_store(plan.store)
-    scores, items = (
-        store.read_all(list(map(Ref.read, manifest["tables"][one.name])), one) for one in (SCORES, ITEMS)
-    )
+    run = opened(Path(outcome.folder))
     return keep_passports(
         plan.judges,
-        manifest["judge_identities"],
-        scores,
-        items,
-        store,
-        about={"run": outcome.run, "started": manifest["started"]},
+        run.manifest["judge_identities"],
+        load(run, "scores"),
+        load(run, "items"),
+        open_store(plan.store),
+        about={"run": run.name, "started": run.manifest["started"]},
     )
 
 

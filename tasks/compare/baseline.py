@@ -13,14 +13,14 @@ from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
-from tasks.store.runs import FinishedRun, items_of, load, replies
+from tasks.store.runs import Run, items_of, load, replies
 from tasks.store.tables import Damaged, Store
 
 _KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables needed to score a run's replies again."""
 
 
-def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
+def pin(name: str, run: Run, root: str = "") -> Baseline:
     """Create a baseline from a finished run; `root` is its store's current location, if moved.
 
     Raises:
@@ -28,7 +28,7 @@ def pin(name: str, run: FinishedRun, root: str = "") -> Baseline:
     """
     provenance = provenance_of(run.manifest)
     items = items_of(run, root).unique("item_id", maintain_order=True)
-    scores = load(run, "scores", "scores", root).join(items.select("item_id", "suite"), on="item_id", how="inner")
+    scores = load(run, "scores", root).join(items.select("item_id", "suite"), on="item_id", how="inner")
     pairs = pl.DataFrame(
         [(suite, metric) for suite, rules in provenance.suites.items() for metric in rules.score],
         schema={"suite": pl.String, "metric": pl.String},

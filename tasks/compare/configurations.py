@@ -14,7 +14,7 @@ from data.draw import canonical
 from data.errors import InputError
 from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
-from tasks.store.runs import FinishedRun
+from tasks.store.runs import Run
 
 _ELSEWHERE = {"store", "report", "runner", "batch_size", "prices"}
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
@@ -76,7 +76,7 @@ def asking_part(suite: Suite) -> dict[str, Any]:
     return {"items": dict(suite.items), "prompts": suite.asked_by}
 
 
-def differences(runs: Sequence[FinishedRun]) -> list[tuple[str, list[Any]]]:
+def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:
     """Return each configuration key whose values differ, with its value in every run (None: missing).
 
     Storage, concurrency, reporting and prices are left out.

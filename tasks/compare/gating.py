@@ -1,6 +1,5 @@
 """The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,12 +30,11 @@ from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import pin, reply_digests
-from tasks.compare.leaderboard import head
 from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
 from tasks.plan import resolve
 from tasks.store.baselines import Baseline
-from tasks.store.runs import FinishedRun
+from tasks.store.runs import Run, results
 
 
 def gate(
@@ -125,7 +123,7 @@ def _stated(side: Side, metric: str) -> Provenance:
     return Provenance(suites, tested=dict(side.stated))
 
 
-def _provenance_of(run: FinishedRun, metric: str) -> Provenance:
+def _provenance_of(run: Run, metric: str) -> Provenance:
     known = provenance_of(run.manifest)
     only = {name: replace(one, score=(metric,)) for name, one in known.suites.items() if metric in one.score}
     return replace(known, suites=only) if metric else known
@@ -137,9 +135,7 @@ def _side(side: Side, provenance: Provenance) -> RunSide:
     return RunSide(scores, items, provenance, reply_digests(side.replies))
 
 
-def _rescored(
-    known: Baseline, run: FinishedRun, provenance: Provenance, root: str
-) -> tuple[pl.DataFrame, Sequence[str]]:
+def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> tuple[pl.DataFrame, Sequence[str]]:
     """Return a baseline's scores, recomputed with today's units if those scored the run, and these units."""
     from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
@@ -152,19 +148,12 @@ def _rescored(
     return again.scores, units
 
 
-def _recorded(run: FinishedRun, threshold: float | None, *, twins: bool) -> Results:
+def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
     """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
-    path = run.folder / "results.json"
-    try:
-        final = head(path)["final"]
+    with results(run, whole=twins) as document:
+        final = document["final"]
         models = TypeAdapter(tuple[ModelScore, ...]).validate_python(final["models"])
-        listed = json.loads(path.read_bytes())["twins"] if twins else ()
-        renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(listed)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path}: cannot be read ({type(error).__name__}). `basic-control run --run {run.name} --rerun report` "
-            "makes a new run from the same replies; no model is called."
-        ) from error
+        renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(document["twins"] if twins else ())
 
     def asked(suite: SuiteScore) -> SuiteScore:
         if suite.stopping is None or threshold is None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from config.declared import suites_in
 from data.characters import storable
-from data.documents import RESULTS_VERSION
 from data.draw import canonical
 from data.errors import InputError
 from data.exits import worst
@@ -20,9 +19,7 @@ from data.loading import judged_by
 from data.suites import Suite
 from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
-
-_CELLS = b'\n "cells": '
-"""Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
+from tasks.store.runs import head
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -94,20 +91,6 @@ class Leaderboard:
     unfinished: list[str]
     unread: list[tuple[str, str]]
     language: str = ENGLISH
-
-
-def head(path: Path) -> dict[str, Any]:
-    """Read results.json up to its cells, which are nine tenths of it and not needed here.
-
-    Raises:
-        ValueError: it is not such a document.
-        OSError: it cannot be read.
-    """
-    text, cells, _ = path.read_bytes().partition(_CELLS)
-    found = json.loads(text.rstrip().removesuffix(b",") + b"}" if cells else text)
-    if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
-        raise ValueError(f"expected results of schema {RESULTS_VERSION}")
-    return found
 
 
 @lru_cache(100)
@@ -212,7 +195,7 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
     folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
     for folder in folders:
         try:
-            document = head(folder / "results.json")
+            document = head(folder)
             listed += (own := list(read(document)))  # all of a run, or nothing
             configurations += [(one.started, document["run"]["configuration"]) for one in own[:1]]
         except FileNotFoundError:

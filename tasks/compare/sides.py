@@ -15,7 +15,7 @@ from prompts.phrases import phrase
 from tasks.exchange.reading import read
 from tasks.exchange.records import name_of
 from tasks.exchange.tables import UNNAMED, LogFrames, LogTables, Scales, differing, framed, shared_ids, tabulate
-from tasks.store.runs import MANIFEST, FinishedRun, find_all, items_of, load, replies
+from tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
 
@@ -50,7 +50,7 @@ class Side:
     judged: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-    run: FinishedRun | None = None
+    run: Run | None = None
     verified: tuple[StatedScore, ...] = ()
 
 
@@ -113,14 +113,14 @@ def _labels(named: Sequence[str]) -> list[str]:
     return [f"{one} ({turn + 1})" if turn else one for one, turn in zip(labels, turns, strict=True)]
 
 
-def _side_of(run: FinishedRun, root: str) -> Side:
+def _side_of(run: Run, root: str) -> Side:
     from config.declared import suites_in  # half a second, which files need not wait for
 
     listed = tuple(suites_in(run.configuration))
     return Side(
         run.name,
         items_of(run, root),
-        load(run, "scores", "scores", root),
+        load(run, "scores", root),
         replies(run, root),
         {suite.name: suite.scored_by for suite in listed},
         listed,

@@ -12,17 +12,14 @@ from pathlib import Path
 import polars as pl
 
 from config.settings import Model, StoreSettings
-from data.batches import Ref
 from data.errors import InputError
 from data.plugins import metric
-from data.tables import ITEMS, REQUESTS, RESPONSES, TableSchema
 from prompts.phrases import phrase
 from tasks.query import identify
-from tasks.runtime.storage import cache_url, open_cache, open_store
+from tasks.runtime.storage import cache_url, open_cache
 from tasks.store.databases import file_of
-from tasks.store.inventory import RunFolder, runs_in
 from tasks.store.replies import Remembered
-from tasks.store.tables import Damaged, Store
+from tasks.store.runs import Run, load, runs_in
 
 RUNS = 20
 """The number of latest runs that are read."""
@@ -104,9 +101,9 @@ class Memory:
     @cached_property
     def _calls(self) -> pl.DataFrame:
         """The answered calls of the latest runs."""
-        store = open_store(self.store)
+        root = self.store.root
         runs = [run for run in runs_in(Path(self.store.runs)) if run.finished][-RUNS:]
-        return pl.concat([_EMPTY, *(frame for run in runs for frame in _calls_of(store, run))])
+        return pl.concat([_EMPTY, *(frame for run in runs for frame in _calls_of(run, root))])
 
 
 _EMPTY = pl.DataFrame(
@@ -118,17 +115,13 @@ _EMPTY = pl.DataFrame(
 )  # fmt: skip
 
 
-def _calls_of(store: Store, run: RunFolder) -> Iterator[pl.DataFrame]:
+def _calls_of(run: Run, root: str) -> Iterator[pl.DataFrame]:
     """Yield a run's answered calls, of models and of judges; nothing of a run whose tables are gone."""
-
-    def read(name: str, table: TableSchema) -> pl.DataFrame:
-        return store.read_all(list(map(Ref.read, run.manifest["tables"].get(name, []))), table)
-
     try:
-        items = read("items", ITEMS).select("item_id", "suite").unique()
+        items = load(run, "items", root).select("item_id", "suite").unique()
         for role, kind in (("model", ""), ("judge", "judge_")):
-            requests = read(f"{kind}requests", REQUESTS)
-            responses = read(f"{kind}responses", RESPONSES).unique("request_id")
+            requests = load(run, f"{kind}requests", root)
+            responses = load(run, f"{kind}responses", root).unique("request_id")
             answered = responses.filter(pl.col("error").is_null())
             whose = pl.coalesce("subject", "model")
             which = pl.coalesce("subject_repeat", "repeat").cast(pl.String)
@@ -143,7 +136,7 @@ def _calls_of(store: Store, run: RunFolder) -> Iterator[pl.DataFrame]:
             columns = answered.select("request_id", "tokens_in", "tokens_out", "latency_s")
             joined = told.join(columns, on="request_id").join(items, on="item_id")
             yield joined.with_columns(run=pl.lit(run.name), role=pl.lit(role)).select(_EMPTY.columns)
-    except (Damaged, InputError, OSError, KeyError, TypeError):
+    except (InputError, OSError, KeyError, TypeError):
         return
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from config.declared import suites_in
 from data.errors import InputError
 from tasks.exchange.discovery import writer
-from tasks.store.runs import FinishedRun, load
+from tasks.store.runs import Run, answers, load, results
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,32 +71,22 @@ def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
         )  # fmt: skip
 
 
-def evaluations(run: FinishedRun, root: str) -> Iterator[Evaluation]:
+def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
     """Yield a run's evaluations, in the order of its suites.
 
     Raises:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
-    path = run.folder / "results.json"
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-        found, models = results["cells"], (results.get("final") or {"models": ()})["models"]
-    except (OSError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{path}: cannot be read ({error}). Make it again with --run {run.name} --rerun report."
-        ) from error
+    with results(run, whole=True) as document:
+        found, models = document["cells"], document["final"]["models"]
     cells: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for one in found:
         if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
             cells.setdefault((one["suite"], one["model"]), {})[one["metric"]] = one
     scored = {(part["suite"], one["model"]): part for one in models for part in one["suites"]}
-    items = load(run, "items", "items", root).select("item_id", "suite", "prompt", "answer", "facts")
-    requests = load(run, "requests", "requests", root).select("request_id", "item_id", "model", "repeat")
-    responses = load(run, "responses", "responses", root).unique("request_id").drop("extra", "reasoning")
-    scores = load(run, "scores", "scores", root)
-    asked = requests.join(responses, on="request_id", how="left", maintain_order="left").join(
-        items, on="item_id", how="left", maintain_order="left"
-    )
+    items = load(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
+    scores = load(run, "scores", root)
+    asked = answers(run, root).join(items, on="item_id", how="left", maintain_order="left")
     for suite in suites_in(run.configuration):
         own = asked.filter(suite=suite.name)
         for target in own["model"].unique(maintain_order=True):
@@ -107,7 +97,7 @@ def evaluations(run: FinishedRun, root: str) -> Iterator[Evaluation]:
             yield Evaluation(*key, suite.scored_by, scored.get(key, {}), cells.get(key, {}), rows)
 
 
-def export(run: FinishedRun, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:
+def export(run: Run, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:
     """Write a run in another tool's format, and yield the files.
 
     Raises:

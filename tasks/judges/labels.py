@@ -29,7 +29,7 @@ from metrics.analysis.scores import MIN_COVERAGE
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered
-from tasks.store.runs import FinishedRun, load, replies
+from tasks.store.runs import Run, load, replies
 from tasks.store.tables import write_json
 
 By = Literal["random", "uncertainty"]
@@ -83,15 +83,15 @@ def _together(details: str) -> float | None:
     return aggregate(values, told.get("aggregate", "mean")) if values else None
 
 
-def judged(run: FinishedRun, root: str = "") -> pl.DataFrame:
+def judged(run: Run, root: str = "") -> pl.DataFrame:
     """Return a run's judged scores: the key columns, `value`, the judges' mean score of that reply, and the item.
 
     Raises:
         InputError: the store does not have them, or nothing was judged.
     """
-    items = load(run, "items", "items", root).unique("item_id")
+    items = load(run, "items", root).unique("item_id")
     texts = replies(run, root).rename({"text": "response"}).drop("error")
-    found = joined(load(run, "scores", "scores", root), items, texts)
+    found = joined(load(run, "scores", root), items, texts)
     if found.is_empty():
         raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
     return found

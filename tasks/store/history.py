@@ -16,13 +16,13 @@ from pydantic import TypeAdapter
 
 from data.errors import InputError
 from data.exits import worst
-from tasks.store.inventory import names_in
 from tasks.store.owners import has_ended
+from tasks.store.runs import MANIFEST, RESULTS, names_in
 from tasks.store.tables import write_atomically, write_json
 
 INDEX = ".index.json"
 LABELS = "labels.json"
-_FILES = ("manifest.json", "results.json", LABELS)
+_FILES = (MANIFEST, RESULTS, LABELS)
 _ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
 _FORM = 7
 """The index format; raising it makes known runs be read again."""
@@ -134,7 +134,7 @@ def _entry(folder: Path) -> HistoryEntry:
 
 def _read(folder: Path) -> HistoryEntry:
     """Return the index entry of a run; what cannot be read is left blank."""
-    manifest, results = _json(folder / "manifest.json"), _json(folder / "results.json")
+    manifest, results = _json(folder / MANIFEST), _json(folder / RESULTS)
     final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
     configuration = manifest.get("configuration") or {}
     report, said = configuration.get("report") or {}, labels(folder)

@@ -2,8 +2,10 @@
 
 import json
 import platform
+import re
 import subprocess
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,7 +14,9 @@ from typing import Any
 from data.errors import InputError, nearest
 from tasks.store.tables import write_json
 
+NAME = "manifest.json"
 SCHEMA = 1
+DIGEST = re.compile(r"[0-9a-f]{64}")
 LATEST = 10
 """Runs that are searched for earlier scores."""
 PACKAGES = ("basic-control", "prefect", "polars", "pyarrow", "openai", "ollama", "xllamacpp", "wasmtime", "scipy")
@@ -48,13 +52,13 @@ def commit() -> str | None:
 
 def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
     """Write `manifest.json` into a run's folder."""
-    return write_json(folder / "manifest.json", manifest, indent=2)
+    return write_json(folder / NAME, manifest, indent=2)
 
 
 def scored_before(runs: Path) -> dict[str, dict[str, str]]:
     """Return the units of the latest runs' executions (name -> version and source), by their inputs."""
     found: dict[str, dict[str, str]] = {}
-    for path in sorted(runs.glob("*/manifest.json"), reverse=True)[:LATEST]:
+    for path in sorted(runs.glob(f"*/{NAME}"), reverse=True)[:LATEST]:
         try:
             stages = read(path.parent).get("stages") or []
             told = {str(row["subject"]): dict(row["units"]) for row in stages if row.get("subject")}
@@ -64,31 +68,17 @@ def scored_before(runs: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-def folder_of(run: str, runs: Path) -> Path:
-    """Return a run's folder.
-
-    Raises:
-        InputError: the name is not a run's name, but a path, for example.
-    """
-    if Path(run).name != run or run in {"", ".", ".."} or "\0" in run or (runs / run).is_symlink():
-        raise InputError(
-            f"run {run}: expected the name of a run in store.runs ({runs}), not a path. For runs elsewhere, use "
-            "--set store.runs=FOLDER."
-        )
-    return runs / run
-
-
 def read(folder: Path) -> dict[str, Any]:
     """Read a run's manifest.
 
     Raises:
-        InputError: the run does not exist, or its manifest is invalid.
+        InputError: the run does not exist, or its manifest is not as a run writes it.
     """
-    path = folder / "manifest.json"
+    path = folder / NAME
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        there = sorted(p.parent.name for p in folder.parent.glob("*/manifest.json"))[-5:]
+        there = sorted(p.parent.name for p in folder.parent.glob(f"*/{NAME}"))[-5:]
         latest = ", ".join(there) or "none"
         said = f"{folder}: no such run; the latest are {latest}.{nearest(folder.name, there)}"
         raise InputError(said) from error
@@ -96,4 +86,24 @@ def read(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise InputError(f"{path}: expected a manifest of schema {SCHEMA}.")
+    configuration, started = found.get("configuration"), found.get("started")
+    if not isinstance(configuration, dict):
+        raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
+    try:
+        datetime.fromisoformat(str(started)).astimezone()
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{path}: found started: {started!r}, expected a date and time.") from error
+    if not _sound(configuration, found.get("tables", {}), found.get("reports", [])):
+        raise InputError(f"{path}: its keys are not those that a run writes.")
     return found
+
+
+def _sound(configuration: Mapping[str, Any], tables: Any, reports: Any) -> bool:
+    """Return whether a manifest's models, suites, reports and table references are well-formed."""
+    if not isinstance(tables, Mapping):
+        return False
+    lists = (configuration.get("models", []), configuration.get("suites", []), reports, *tables.values())
+    if not all(isinstance(one, list) for one in lists):
+        return False
+    digests = [ref.get("digest") if isinstance(ref, Mapping) else None for refs in tables.values() for ref in refs]
+    return all(isinstance(digest, str) and DIGEST.fullmatch(digest) for digest in digests)

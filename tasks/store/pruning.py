@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.errors import InputError
-from tasks.store.inventory import Inventory, RunFolder, stage_results
+from tasks.store.inventory import Inventory, stage_results
+from tasks.store.runs import Run
 from tasks.store.tables import RENEWED_S, explain
 
 
@@ -20,7 +21,7 @@ from tasks.store.tables import RENEWED_S, explain
 class PruningPlan:
     """What to delete: runs, tables by digest, stage results; nothing used since `cutoff` (s since 1970)."""
 
-    runs: list[RunFolder]
+    runs: list[Run]
     tables: set[str]
     results: list[Path]
     cutoff: float
@@ -65,7 +66,7 @@ def plan(
     return _emptied(there, going, now - grace_s)
 
 
-def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> PruningPlan:
+def _emptied(there: Inventory, going: list[Run], cutoff: float) -> PruningPlan:
     """Return what to delete with some runs: what no other run needs, and has not been used since `cutoff`."""
     kept, notes = [run for run in there.runs if run not in going], []
     for run in kept:
@@ -77,7 +78,7 @@ def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> Pruning
                 f"with --run {run.name}."
             )
     tables: set[str] = set()
-    unreadable = [run for run in kept if not run.manifest and run.problem != "it has no manifest"]
+    unreadable = [run for run in kept if run.problem and run.has_manifest]
     if unreadable:
         notes.append(
             f"no tables are deleted: the manifest of {', '.join(run.name for run in unreadable)} cannot be read, "
@@ -96,7 +97,7 @@ def _emptied(there: Inventory, going: list[RunFolder], cutoff: float) -> Pruning
     return PruningPlan(going, tables, results, cutoff, notes)
 
 
-def _touched(run: RunFolder) -> float:
+def _touched(run: Run) -> float:
     try:
         return max(path.stat().st_mtime for path in (run.folder, *run.folder.iterdir()))
     except OSError:

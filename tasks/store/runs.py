@@ -1,76 +1,199 @@
-"""Finished runs: found by id or folder, their tables read from the store, their configurations compared."""
+"""Runs: found by name or folder; their manifests, results and tables."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from data.batches import Ref
+from data.documents import RESULTS_VERSION
 from data.errors import InputError
 from data.tables import TABLES
 from tasks.store import manifest as manifests
 from tasks.store.tables import Damaged, Store
 
-MANIFEST = "manifest.json"
+MANIFEST, RESULTS = manifests.NAME, "results.json"
+NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
+"""The name of a run: its start time."""
+_CELLS = b'\n "cells": '
+"""Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
+
+
+def names_in(listed: Iterable[Any] | None) -> list[str]:
+    """Return the names of models or suites in a run's configuration: names, or entries with one."""
+    return [str(one.get("name", "?") if isinstance(one, Mapping) else one) for one in listed or ()]
 
 
 @dataclass(frozen=True, slots=True)
-class FinishedRun:
-    """A finished run: `name` is its id, or its folder if two runs have the same id."""
+class Run:
+    """A run: `name` is its id, or its folder if two runs have the same id.
+
+    If its manifest cannot be read, `manifest` is empty and `problem` says why.
+    """
 
     name: str
     folder: Path
-    manifest: Mapping[str, Any]
+    started: datetime
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def has_manifest(self) -> bool:
+        """Whether the run has a manifest, however damaged."""
+        return (self.folder / MANIFEST).exists()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run ended, so that its manifest names its tables."""
+        return bool(self.manifest.get("tables")) and self.manifest.get("status") != "running"
 
     @property
     def configuration(self) -> Mapping[str, Any]:
         """The configuration that it ran with."""
-        found = self.manifest.get("configuration")
-        return found if isinstance(found, Mapping) else {}
+        return self.manifest.get("configuration", {})
+
+    @property
+    def models(self) -> list[str]:
+        """The names of the models asked."""
+        return names_in(self.configuration.get("models"))
+
+    @property
+    def suites(self) -> list[str]:
+        """The suites run."""
+        return names_in(self.configuration.get("suites"))
+
+    @property
+    def tables(self) -> dict[str, set[str]]:
+        """The digests of the tables that the run needs, by their role in it."""
+        return {kind: {ref["digest"] for ref in refs} for kind, refs in self.manifest.get("tables", {}).items()}
+
+    @property
+    def digests(self) -> set[str]:
+        """The digests of all tables that the run needs."""
+        return set().union(*self.tables.values())
 
 
-def find(named: str, runs: Path) -> FinishedRun:
-    """Return a run by its id in the folder `runs`, or by the path of its own folder.
+def opened(folder: Path) -> Run:
+    """Return the run in a folder, finished or not.
+
+    Raises:
+        InputError: there is none, or its manifest is not as a run writes it.
+    """
+    manifest = manifests.read(folder)
+    return Run(folder.name, folder, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """Return the runs in a folder, oldest first; a folder that has neither a run's name nor a manifest is none."""
+    try:
+        places = [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror}). Name the folder of the runs.") from error
+    found = [_run(place) for place in places if NAME.fullmatch(place.name) or (place / MANIFEST).is_file()]
+    return sorted(found, key=lambda run: (run.started.timestamp(), run.name))
+
+
+def _run(place: Path) -> Run:
+    try:
+        return opened(place)
+    except InputError as error:
+        problem = str(error)
+    started = datetime.fromtimestamp(place.stat().st_mtime).astimezone()
+    if named := NAME.fullmatch(place.name):
+        with suppress(ValueError):
+            started = datetime.strptime(named[1], "%Y%m%d_%H%M%S").astimezone()
+    return Run(place.name, place, started, problem=problem)
+
+
+def named(name: str, runs: Path) -> Run:
+    """Return a run, finished or not, by its name in the folder `runs`.
+
+    Raises:
+        InputError: it does not exist, or the name is not a run's name, but a path, for example.
+    """
+    if Path(name).name != name or name in {"", ".", ".."} or "\0" in name or (runs / name).is_symlink():
+        raise InputError(
+            f"run {name}: expected the name of a run in store.runs ({runs}), not a path. For runs elsewhere, use "
+            "--set store.runs=FOLDER."
+        )
+    return opened(runs / name)
+
+
+def find(given: str, runs: Path) -> Run:
+    """Return a finished run by its id in the folder `runs`, or by the path of its own folder.
 
     Raises:
         InputError: it does not exist, has not finished, or its manifest is invalid.
     """
-    given = Path(named)
-    folder = given if (given / MANIFEST).is_file() or len(given.parts) > 1 else runs / named
-    unfinished = (
-        f"run {named}: {folder} contains no finished run. If it was interrupted, run its command again: answered "
-        "questions are not asked twice."
-    )
-    if folder.is_dir() and not (folder / MANIFEST).exists():
-        raise InputError(unfinished)
-    found = manifests.read(folder)
-    if found.get("status", "completed") != "completed":
-        raise InputError(unfinished)
-    return FinishedRun(str(found.get("run") or folder.name), folder, found)
+    path = Path(given)
+    folder = path if (path / MANIFEST).is_file() or len(path.parts) > 1 else runs / given
+    begun = not folder.is_dir() or (folder / MANIFEST).exists()
+    if not begun or not (run := opened(folder)).finished:
+        raise InputError(
+            f"run {given}: {folder} contains no finished run. If it was interrupted, run its command again: "
+            "answered questions are not asked twice."
+        )
+    return replace(run, name=str(run.manifest.get("run") or folder.name))
 
 
-def find_all(named: Sequence[str], runs: Path) -> list[FinishedRun]:
-    """Return several runs, in order, without duplicates, each with a unique name.
+def find_all(listed: Sequence[str], runs: Path) -> list[Run]:
+    """Return several finished runs, in order, without duplicates, each with a unique name.
 
     Raises:
         InputError: one cannot be found, or one is named twice.
     """
-    found = [find(one, runs) for one in named]
+    found = [find(one, runs) for one in listed]
     places = [run.folder.resolve() for run in found]
-    for place, one in zip(places, named, strict=True):
+    for place, one in zip(places, listed, strict=True):
         if places.count(place) > 1:
             raise InputError(f"run {one} is named twice; expected different runs.")
     names = [run.name for run in found]
-    return [
-        run if names.count(run.name) == 1 else FinishedRun(str(run.folder), run.folder, run.manifest)
-        for run in found
-    ]
+    return [run if names.count(run.name) == 1 else replace(run, name=str(run.folder)) for run in found]
 
 
-def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFrame:
-    """Return a table of a run (all its batches), of the schema `kind`, from the store that it was written to.
+def head(folder: Path, *, whole: bool = False) -> dict[str, Any]:
+    """Read a run's results.json: up to its cells, which are nine tenths of it and seldom needed, or the `whole`.
+
+    Raises:
+        ValueError: it is not such a document.
+        OSError: it cannot be read.
+    """
+    text, cells, rest = (folder / RESULTS).read_bytes().partition(_CELLS)
+    if not whole and cells:
+        text, cells, rest = text.rstrip().removesuffix(b",") + b"}", b"", b""
+    found = json.loads(text + cells + rest)
+    if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
+        raise ValueError(f"expected results of schema {RESULTS_VERSION}")
+    return found
+
+
+@contextmanager
+def results(run: Run, *, whole: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield a run's results, as `head`; what fails to read them inside is one message.
+
+    Raises:
+        InputError: they are not there, or not as a run writes them.
+    """
+    try:
+        yield head(run.folder, whole=whole)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise InputError(
+            f"{run.folder / RESULTS}: cannot be read ({why}). `basic-control run --run {run.name} --rerun report` "
+            "makes a new run from the same replies; no model is called."
+        ) from error
+
+
+def load(run: Run, table: str, root: str = "") -> pl.DataFrame:
+    """Return a table of a run (all its batches) from the store that it was written to.
 
     `root` is the store's current location, if it differs from the run's configuration.
 
@@ -80,10 +203,10 @@ def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFram
     place = root or str((run.configuration.get("store") or {}).get("root") or "")
     try:
         refs = list(map(Ref.read, run.manifest["tables"][table]))
-    except (KeyError, TypeError) as error:
+    except KeyError as error:
         raise InputError(f"run {run.name}: its manifest does not list the table {table!r}.") from error
     try:
-        return Store(place).read_all(refs, TABLES[kind])
+        return Store(place).read_all(refs, TABLES[table.removeprefix("judge_")])
     except Damaged as error:
         raise InputError(
             f"run {run.name}: {error}. Name its store with --set store.root=FOLDER, or run the evaluation again "
@@ -91,13 +214,13 @@ def load(run: FinishedRun, table: str, kind: str, root: str = "") -> pl.DataFram
         ) from error
 
 
-def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
+def items_of(run: Run, root: str = "") -> pl.DataFrame:
     """Return the items of a run, all its batches, each with the id of its question.
 
     Raises:
         InputError: the store does not have them intact, or they are of an earlier version.
     """
-    items = load(run, "items", "items", root)
+    items = load(run, "items", root)
     if items["question_id"].null_count():
         raise InputError(
             f"run {run.name}: its items were written by an earlier version and have no question ids. Run the "
@@ -106,13 +229,21 @@ def items_of(run: FinishedRun, root: str = "") -> pl.DataFrame:
     return items
 
 
-def replies(run: FinishedRun, root: str = "") -> pl.DataFrame:
+def answers(run: Run, root: str = "") -> pl.DataFrame:
+    """Return each request with its response.
+
+    Raises:
+        InputError: the store does not have them intact.
+    """
+    responses = load(run, "responses", root).unique("request_id", maintain_order=True)
+    return load(run, "requests", root).join(responses, on="request_id", how="left", maintain_order="left")
+
+
+def replies(run: Run, root: str = "") -> pl.DataFrame:
     """Return each model's reply to each item and repeat: item_id, model, repeat, text, error.
 
     Raises:
         InputError: the store does not have them intact.
     """
-    requests = load(run, "requests", "requests", root).select("request_id", "item_id", "model", "repeat")
-    responses = load(run, "responses", "responses", root).select("request_id", "text", "error").unique("request_id")
-    asked = requests.join(responses, on="request_id", how="left", maintain_order="left")
-    return asked.drop("request_id").unique(["item_id", "model", "repeat"], maintain_order=True)
+    told = answers(run, root).select("item_id", "model", "repeat", "text", "error")
+    return told.unique(["item_id", "model", "repeat"], maintain_order=True)

@@ -175,10 +175,11 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
     (tmp_path / "runs" / "stopped").mkdir()
     going = tmp_path / "runs" / "going"
     going.mkdir()
-    manifests.write(going, {"schema": 1, "run": "going", "status": "running"})
+    begun = {"schema": 1, "started": "2026-01-01T00:00:00+00:00", "configuration": {}}
+    manifests.write(going, {**begun, "run": "going", "status": "running"})
     hollow = tmp_path / "runs" / "hollow"
     hollow.mkdir()
-    manifests.write(hollow, {"schema": 1, "run": "hollow"})
+    manifests.write(hollow, {**begun, "run": "hollow", "tables": {"items": []}})
     broken = tmp_path / "runs" / "broken"
     broken.mkdir()
     (broken / "manifest.json").write_text("{", encoding="utf-8")

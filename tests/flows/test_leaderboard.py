@@ -18,9 +18,10 @@ from metrics.analysis.matching import question_sets
 from metrics.analysis.results import Results
 from metrics.analysis.summary import cells, summarise
 from prompts import phrases
-from tasks.compare.leaderboard import gather, head
+from tasks.compare.leaderboard import gather
 from tasks.report.leaderboard import table
 from tasks.store.history import history as history_of
+from tasks.store.runs import head
 from tests.conftest import TOP
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
@@ -270,7 +271,7 @@ def test_no_folder_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_the_head_of_a_document_is_the_document_without_its_cells_and_what_follows(runs: Path) -> None:
     path = runs / "run_01" / "results.json"
     whole: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    found = head(path)
+    found = head(path.parent)
     keys = [*whole]
     assert [*found] == keys[: keys.index("cells")]
     assert all(found[key] == whole[key] for key in found)
@@ -278,7 +279,7 @@ def test_the_head_of_a_document_is_the_document_without_its_cells_and_what_follo
 
 def test_a_model_name_cannot_end_the_head(tmp_path: Path) -> None:
     path = write(tmp_path, "run_01", {'m\n "cells": [': 5})
-    assert head(path)["final"]["models"][0]["model"] == 'm\n "cells": ['
+    assert head(path.parent)["final"]["models"][0]["model"] == 'm\n "cells": ['
 
 
 def test_the_command_writes_tables_that_no_terminal_obeys(runs: Path, tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def finished(
     folder.mkdir(parents=True)
     manifests.write(
         folder,
-        {"schema": 1, "run": name, "configuration": configuration, "sources": {"m": changes.get("rules", "r")},
+        {"schema": 1, "run": name, "started": "2026-01-01T00:00:00+00:00", "configuration": configuration,
+         "sources": {"m": changes.get("rules", "r")},
          "tables": listed,
          "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
     )  # fmt: skip

@@ -1,21 +1,11 @@
 """The history of runs: list them, tag them, show one."""
 
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from flows.cli.console import show
 from flows.cli.options import RUN, USUAL, Where
-
-
-def _run_folder(at: Where, run: str) -> Path:
-    """Return a run's folder."""
-    from tasks.store import manifest
-
-    folder = manifest.folder_of(run, at.existing_runs())
-    manifest.read(folder)
-    return folder
 
 
 def list_(
@@ -67,8 +57,9 @@ def tag(
         note: the note; an empty text removes it
     """
     from tasks.store.history import label
+    from tasks.store.runs import named
 
-    kept = label(_run_folder(at, run), tags, remove, note)
+    kept = label(named(run, at.existing_runs()).folder, tags, remove, note)
     show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
 
 
@@ -80,8 +71,9 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     """
     from tasks.report.text import percent
     from tasks.store.history import history
+    from tasks.store.runs import named
 
-    there = _run_folder(at, run).parent
+    named(run, there := at.existing_runs())
     one = next(entry for entry in history(there) if entry.name == run)
     called = f" ({one.title})" if one.title else ""
     show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")

@@ -17,7 +17,8 @@ from flows.cli.options import USUAL, Where
 
 if TYPE_CHECKING:
     from config.settings import StoreSettings
-    from tasks.store.inventory import Inventory, RunFolder
+    from tasks.store.inventory import Inventory
+    from tasks.store.runs import Run
     from tasks.store.tables import Store
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
@@ -55,7 +56,7 @@ def list_(*, where: Where = USUAL) -> None:
     from tasks.store.databases import file_of
     from tasks.store.replies import ReplyCache
 
-    def state(run: "RunFolder") -> str:
+    def state(run: "Run") -> str:
         return "finished" if run.finished else "no manifest" if run.problem else "unfinished"
 
     at, store, there = _open(where)

@@ -51,7 +51,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     )
     plan = resolve(settings)
     check(plan.baseline, run.manifest)
-    found = against(plan, run.manifest, load(run, "scores", "scores"), items_of(run), replies(run))
+    found = against(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(asdict(found), "en")]

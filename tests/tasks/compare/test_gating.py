@@ -32,7 +32,7 @@ def finished(folder: Path, name: str, rows: list[dict[str, str]], change: Change
     """Make a run, its scores perhaps changed, with the results that these come to."""
     path = recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows))])
     run = find(name, folder / "runs")
-    scores, items = load(run, "scores", "scores"), items_of(run)
+    scores, items = load(run, "scores"), items_of(run)
     if change:
         scores = change(scores)
         ref = Store(str(folder / "store")).write(SCORES, scores)
@@ -129,3 +129,19 @@ def test_undecided_counts_as_the_run_says(tmp_path: Path) -> None:
     assert gate(tmp_path) == 3
     amend(tmp_path / "runs" / "new", lambda manifest: manifest["configuration"].update(undecided="pass"))
     assert gate(tmp_path) == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["gate", "new", "--threshold", "0.5"], ["exchange", "write", "new", "--to", "out"]]
+)
+def test_results_of_another_schema_are_one_message(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = finished(tmp_path, "new", ROWS) / "results.json"
+    path.write_text(path.read_text(encoding="utf-8").replace('"schema_version": ', '"schema_version": 9'), "utf-8")
+    assert main([*words, "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
+    said = capsys.readouterr().err
+    assert "expected results of schema" in said
+    assert "--run new --rerun report" in said
+    assert len(said.splitlines()) == 1
