@@ -12,12 +12,9 @@ from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
-from tasks.store.baselines import Baseline, read
+from tasks.store.baselines import KEPT, Baseline, read
 from tasks.store.runs import Run, items_of, load, replies
 from tasks.store.tables import Damaged, Store
-
-_KEPT = ("items", "requests", "responses", "judgements", "evidence")
-"""The tables needed to score a run's replies again."""
 
 
 def pin(name: str, run: Run, root: str = "") -> Baseline:
@@ -34,7 +31,6 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
         schema={"suite": pl.String, "metric": pl.String},
         orient="row",
     )
-    listed = run.manifest.get("tables") or {}
     return Baseline(
         name,
         str(run.manifest.get("run", run.name)),
@@ -43,7 +39,7 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
         items.select("item_id", "suite", *ITEMS.added),
         scores.join(pairs, on=["suite", "metric"], how="semi"),
         reply_digests(replies(run, root)),
-        {kind: tuple(map(Ref.read, listed.get(kind) or ())) for kind in _KEPT},
+        {kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT},
     )
 
 

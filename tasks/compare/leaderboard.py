@@ -19,6 +19,7 @@ from data.loading import judged_by
 from data.suites import Suite
 from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
+from tasks.store.manifest import lasting
 from tasks.store.runs import head
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -147,8 +148,7 @@ def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
 
 def _version(identity: Mapping[str, Any] | None) -> str:
     """Return a short digest of the model behind a name; '' if not recorded."""
-    lasting = {key: value for key, value in (identity or {}).items() if key != "fresh"}
-    return hashlib.sha256(canonical(lasting).encode()).hexdigest()[:8] if identity else ""
+    return hashlib.sha256(canonical(lasting(identity)).encode()).hexdigest()[:8] if identity else ""
 
 
 def _judged(suite: Suite) -> bool:

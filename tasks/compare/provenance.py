@@ -18,6 +18,7 @@ from metrics.analysis.scores import THRESHOLD
 from metrics.judging import templates
 from prompts import digest, languages, read_by, shipped
 from tasks.compare.configurations import flatten
+from tasks.store.manifest import lasting
 
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
@@ -104,7 +105,7 @@ def _judges(suite: Suite, name: str, manifest: Mapping[str, Any]) -> Iterator[tu
     identities = manifest.get("judge_identities") or {}
     for one in _entries(manifest, "judges"):
         if not chosen or one["name"] in chosen:
-            identity = _lasting(identities.get(one["name"]) or {})
+            identity = lasting(identities.get(one["name"]) or {})
             yield f"judges.{name}.{one['name']}", {**identity, **_set(one, _JUDGING)}
 
 
@@ -117,14 +118,9 @@ def _set(entry: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: entry[name] for name in names if entry.get(name) not in (None, "", {}, [])}
 
 
-def _lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an identity without the mark of a run whose replies were all requested again."""
-    return {key: value for key, value in identity.items() if key != "fresh"}
-
-
 def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, identity in (manifest.get("identities") or {}).items():
-        yield f"model {name}", _lasting(identity)
+        yield f"model {name}", lasting(identity)
     for one in _entries(manifest, "models"):
         yield f"parameters of {one['name']}", _set(one, _SAMPLING)
     repeats = (manifest.get("configuration") or {}).get("repeats", 1)

@@ -18,11 +18,9 @@ from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
-from tasks.store.baselines import Baseline
+from tasks.store.baselines import KEPT, Baseline
 from tasks.store.tables import Damaged
 from tasks.verify import verify
-
-_REPLIES = ("items", "requests", "responses", "judgements", "evidence")
 
 
 def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> tuple[Baseline, tuple[str, ...]]:
@@ -64,7 +62,7 @@ def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
 def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
-    listed = {kind: [*known.tables.get(kind, ())] for kind in _REPLIES}
+    listed = {kind: [*known.tables.get(kind, ())] for kind in KEPT}
     if not all(listed[kind] for kind in ("items", "requests", "responses")):
         raise InputError("the baseline does not say where its replies are")
     frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}

@@ -55,9 +55,10 @@ class Side:
 
 
 def is_run(named: str, runs: Path) -> bool:
-    """Return whether a name is a run's: a folder with a manifest, or an id among `runs`."""
+    """Return whether a name is a run's: a folder with a manifest, or what looks like an id among `runs`."""
     path = Path(named)
-    return (path / MANIFEST).is_file() or not path.exists() or (runs / named / MANIFEST).is_file()
+    there = any((folder / MANIFEST).is_file() for folder in (path, runs / named))
+    return there or not (path.exists() or path.suffix)
 
 
 def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
@@ -68,8 +69,6 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     """
     form = form or FileForm()
     ours = [one for one in named if is_run(one, runs)]
-    if files := [one for one in ours if Path(one).suffix and not (runs / one).exists()]:
-        read(Path(files[0]))  # raises that the file does not exist
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
     logs = {n: _read(Path(one), form) for n, one in enumerate(named) if one not in found}
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
@@ -130,7 +129,7 @@ def _side_of(run: Run, root: str) -> Side:
 
 def _side_of_log(name: str, log: LogFrames, tables: LogTables, verify: str) -> Side:
     suites = tables.items["suite"].unique(maintain_order=True).to_list()
-    main, verified = tables.metrics[0], ()
+    main, verified = next(iter(tables.kinds)), ()
     if verify and verify != main:  # the tool's main score is compared with ours
         both = tables.scores.filter(pl.col("metric").is_in([main, verify]))
         called = both.with_columns(pl.col("metric").replace({main: STATED}))
@@ -140,7 +139,7 @@ def _side_of_log(name: str, log: LogFrames, tables: LogTables, verify: str) -> S
         tables.items,
         tables.scores,
         tables.replies,
-        dict.fromkeys(suites, tables.metrics),
+        dict.fromkeys(suites, tuple(tables.kinds)),
         stated=log.facts,
         judged=log.judges(),
         kinds=tables.kinds,

@@ -60,15 +60,14 @@ class LogFrames:
 
 @dataclass(frozen=True, slots=True)
 class LogTables:
-    """A log's tables, as those of a run; `metrics` are those of `scores`, in order.
+    """A log's tables, as those of a run.
 
-    `kinds` maps each metric to `yes_no`, `share` or `rating` (of a declared scale).
+    `kinds` maps each metric of `scores`, in order, to `yes_no`, `share` or `rating` (of a declared scale).
     """
 
     items: pl.DataFrame
     scores: pl.DataFrame
     replies: pl.DataFrame
-    metrics: tuple[str, ...]
     kinds: Mapping[str, str]
     remarks: tuple[str, ...]
 
@@ -176,7 +175,6 @@ def tabulate(
         items.select([*ITEMS.columns]),
         _scores(rows, log.stated, kept),
         rows.select("item_id", "model", "repeat", "text", "error"),
-        tuple(kept),
         kinds,
         tuple(remarks),
     )

@@ -19,6 +19,7 @@ from metrics.exam import EXAMINED
 from prompts import digest, languages
 from tasks.models.requests import parameters
 from tasks.plan import SuitePlan
+from tasks.store.manifest import lasting
 from tasks.store.tables import Store
 
 EXAM = "exam_"
@@ -41,7 +42,7 @@ def _examined(
     own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": prompt})
     warm = judge.temperature if judge.temperature is not None else temperature or 0.0
     return {
-        "identity": {key: value for key, value in identity.items() if key != "fresh"},
+        "identity": lasting(identity),
         "parameters": parameters(judge, temperature=warm),
         "system": judge.system,
         "structured": judge.structured,

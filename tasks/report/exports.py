@@ -1,6 +1,5 @@
 """Exports of a run: its tables as Parquet, three tables as CSV, and records of judged replies."""
 
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ import polars as pl
 from data.loading import judged_by
 from data.records import VALUED
 from tasks.report.verdict_table import verdict_table
-from tasks.store.tables import write_atomically, write_json
+from tasks.store.tables import parquet, write_atomically, write_json
 
 if TYPE_CHECKING:  # the tables' writers serve commands without Prefect, which this imports
     from tasks.report.report_data import ReportData
@@ -42,9 +41,7 @@ def csv_text(frame: pl.DataFrame, *, header: bool = True) -> str:
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> Path:
     """Write a frame as Parquet."""
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, compression="zstd", statistics=True)
-    return write_atomically(path, buffer.getvalue())
+    return write_atomically(path, parquet(frame))
 
 
 def write(data: "ReportData", folder: Path) -> list[Path]:

@@ -16,6 +16,8 @@ from metrics.analysis.baseline import Provenance, SuiteRules
 from tasks.store.tables import write_atomically
 
 SCHEMA = 2
+KEPT = ("items", "requests", "responses", "judgements", "evidence")
+"""The tables needed to score a run's replies again."""
 _QUESTIONS = ("item_id", *ITEMS.added)
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}

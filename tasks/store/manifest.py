@@ -55,6 +55,11 @@ def write(folder: Path, manifest: Mapping[str, Any]) -> Path:
     return write_json(folder / NAME, manifest, indent=2)
 
 
+def lasting(identity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's identity without the mark of a run whose replies were all requested again."""
+    return {key: value for key, value in identity.items() if key != "fresh"}
+
+
 def scored_before(runs: Path) -> dict[str, dict[str, str]]:
     """Return the units of the latest runs' executions (name -> version and source), by their inputs."""
     found: dict[str, dict[str, str]] = {}
