@@ -1,14 +1,12 @@
-"""The history of runs: an index of their manifests and results, with tags and notes.
+"""The history of runs: what their manifests and results say, with tags and notes.
 
-The index is built from the runs' folders and can be deleted at any time. Tags and notes are in a run's own folder,
-in `labels.json`.
+Tags and notes are in a run's own folder, in `labels.json`.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +15,11 @@ from pydantic import TypeAdapter
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.owners import has_ended
-from tasks.store.runs import MANIFEST, RESULTS, names_in
-from tasks.store.tables import write_atomically, write_json
+from tasks.store.runs import MANIFEST, RESULTS, front, names_in
+from tasks.store.tables import write_json
 
-INDEX = ".index.json"
 LABELS = "labels.json"
-_FILES = (MANIFEST, RESULTS, LABELS)
 _ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
-_FORM = 7
-"""The index format; raising it makes known runs be read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,7 @@ class HistoryEntry:
     the name of the configuration file, '' if there was none or an older version did not keep it; `cost` is what the
     run cost, None if unknown.
 
-    `status` is running, completed, damaged, or stopped: running no more, since its `owner`, a process, has ended.
+    `status` is running, completed, damaged, or stopped: running no more, since its owner, a process, has ended.
     `verdict` is the worst of its models (a regression fails it), whatever the gate's result; '' without one.
     `language` is that of its reports; '' if unknown. `title` is the run's name (`report.name`).
     """
@@ -45,7 +39,6 @@ class HistoryEntry:
     title: str = ""
     started: str = ""
     status: str = "damaged"
-    owner: str = ""
     models: tuple[str, ...] = ()
     suites: tuple[str, ...] = ()
     commit: str = ""
@@ -64,8 +57,6 @@ class HistoryEntry:
 
 
 _ENTRY = TypeAdapter(HistoryEntry)
-_INDEXED = TypeAdapter(dict[str, tuple[str, HistoryEntry]])
-"""Each run's stamp and entry, by its folder's name."""
 
 
 def labels(folder: Path) -> dict[str, Any]:
@@ -94,35 +85,9 @@ def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: st
 
 
 def history(runs: Path) -> list[HistoryEntry]:
-    """Return the runs of a folder, newest first, from the updated index.
-
-    A read-only folder is read without an index.
-    """
-    stamps = {path.name: _stamp(path) for path in sorted(runs.iterdir()) if (path / _FILES[0]).is_file()}
-    try:
-        known = _INDEXED.validate_json((runs / INDEX).read_bytes())
-    except (OSError, ValueError):  # none yet, or damaged: it can be rebuilt
-        known = {}
-    found = {
-        name: known[name] if name in known and known[name][0] == stamp else (stamp, _entry(runs / name))
-        for name, stamp in stamps.items()
-    }
-    if found != known:
-        with suppress(InputError):
-            write_atomically(runs / INDEX, _INDEXED.dump_json(found))
-    # A killed process changes no file.
-    entries = [
-        replace(one, status="stopped") if one.status == "running" and has_ended(one.owner, here=False) else one
-        for _, one in found.values()
-    ]
-    return sorted(entries, key=lambda one: one.started, reverse=True)
-
-
-def _stamp(folder: Path) -> str:
-    """Return a stamp that changes with a run's files: their times and sizes."""
-    stats = {name: (folder / name).stat() for name in _FILES if (folder / name).exists()}
-    told = [f"{name} {stat.st_mtime_ns} {stat.st_size}" for name, stat in stats.items()]
-    return "; ".join([f"form {_FORM}", *told])
+    """Return the runs of a folder, newest first."""
+    found = [_entry(path) for path in sorted(runs.iterdir()) if (path / MANIFEST).is_file()]
+    return sorted(found, key=lambda one: one.started, reverse=True)
 
 
 def _entry(folder: Path) -> HistoryEntry:
@@ -133,7 +98,7 @@ def _entry(folder: Path) -> HistoryEntry:
 
 
 def _read(folder: Path) -> HistoryEntry:
-    """Return the index entry of a run; what cannot be read is left blank."""
+    """Return the entry of a run; what cannot be read is left blank."""
     manifest, results = _json(folder / MANIFEST), _json(folder / RESULTS)
     final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
     configuration = manifest.get("configuration") or {}
@@ -147,8 +112,7 @@ def _read(folder: Path) -> HistoryEntry:
         "name": folder.name,
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
-        "status": str(manifest.get("status", "completed")) if manifest else "damaged",
-        "owner": str(manifest.get("owner") or ""),
+        "status": _status(manifest),
         "models": names_in(configuration.get("models")),
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
@@ -167,9 +131,16 @@ def _read(folder: Path) -> HistoryEntry:
     return _ENTRY.validate_python(found)
 
 
+def _status(manifest: Mapping[str, Any]) -> str:
+    status = str(manifest.get("status", "completed")) if manifest else "damaged"
+    # A killed process changes no file.
+    gone = status == "running" and has_ended(str(manifest.get("owner") or ""), here=False)
+    return "stopped" if gone else status
+
+
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = front(path)
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, Mapping) else {}

@@ -159,17 +159,21 @@ def find_all(listed: Sequence[str], runs: Path) -> list[Run]:
     return [run if names.count(run.name) == 1 else replace(run, name=str(run.folder)) for run in found]
 
 
+def front(path: Path) -> Any:
+    """Read a document of a run: results.json up to its cells, which are nine tenths of it and seldom needed."""
+    text, cells, _ = path.read_bytes().partition(_CELLS)
+    return json.loads(text.rstrip().removesuffix(b",") + b"}" if cells else text)
+
+
 def head(folder: Path, *, whole: bool = False) -> dict[str, Any]:
-    """Read a run's results.json: up to its cells, which are nine tenths of it and seldom needed, or the `whole`.
+    """Read a run's results.json: its front, or the `whole`.
 
     Raises:
         ValueError: it is not such a document.
         OSError: it cannot be read.
     """
-    text, cells, rest = (folder / RESULTS).read_bytes().partition(_CELLS)
-    if not whole and cells:
-        text, cells, rest = text.rstrip().removesuffix(b",") + b"}", b"", b""
-    found = json.loads(text + cells + rest)
+    path = folder / RESULTS
+    found = json.loads(path.read_bytes()) if whole else front(path)
     if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
         raise ValueError(f"expected results of schema {RESULTS_VERSION}")
     return found

@@ -1,4 +1,4 @@
-"""The history of runs: an index that follows their folders, can be thrown away, and is never all there is."""
+"""The history of runs: it follows their folders."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 from flows.cli.application import main
 from tasks.store import manifest as manifests
-from tasks.store.history import INDEX, history, label
+from tasks.store.history import history, label
 from tasks.store.owners import owner
 from tests.conftest import TOP
 
@@ -25,7 +25,7 @@ def finished(runs: Path, name: str, *, score: float = 0.5, code: int = 0, model:
     return folder
 
 
-def test_the_index_follows_the_folders(tmp_path: Path) -> None:
+def test_the_history_follows_the_folders(tmp_path: Path) -> None:
     finished(tmp_path, "r01", score=0.25, code=1)
     second = finished(tmp_path, "r02")
     found = history(tmp_path)
@@ -42,7 +42,7 @@ def test_the_index_follows_the_folders(tmp_path: Path) -> None:
     assert (one.tags, one.note, one.suites) == (("release",), "the good one", ("s", "basic"))
 
 
-def test_a_run_is_stopped_once_its_process_is_gone_whatever_the_index_holds(tmp_path: Path) -> None:
+def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tmp_path: Path) -> None:
     named = "import sys; from tasks.store.owners import owner; print(owner(), flush=True); sys.stdin.read()"
     process = subprocess.Popen(
         [sys.executable, "-c", named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=TOP
@@ -57,21 +57,6 @@ def test_a_run_is_stopped_once_its_process_is_gone_whatever_the_index_holds(tmp_
     assert {one.name: one.status for one in history(tmp_path)} == {
         "r01": "stopped", "r02": "running", "r03": "running",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("damage", ["gone", "garbage", "of another form"])
-def test_the_index_can_be_thrown_away_or_be_damaged(tmp_path: Path, damage: str) -> None:
-    finished(tmp_path, "r01")
-    label(tmp_path / "r01", ["kept"])
-    before = history(tmp_path)
-    index = tmp_path / INDEX
-    assert index.is_file()
-    if damage == "gone":
-        index.unlink()
-    else:
-        index.write_bytes(b"{" + b"\0" * 4096 if damage == "garbage" else b'{"r01": ["", {}]}')
-    assert history(tmp_path) == before
-    assert history(tmp_path) == before
 
 
 def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
