@@ -41,7 +41,7 @@ def _open(run: Run) -> bool:
 
 def ended(runs: str, name: str) -> bool:
     """Return whether a run has ended with no requests waiting in batches."""
-    return any(run.name == name and not _open(run) for run in runs_in(Path(runs)))
+    return not _open(named(name, Path(runs)))
 
 
 def interrupted_fresh_run(runs: str, fresh: str) -> str:

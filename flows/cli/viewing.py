@@ -36,7 +36,7 @@ from prompts.phrases import ENGLISH, languages, phrase
 from tasks.exchange.source import FORMS, LARGEST
 from tasks.report import runs as pages
 from tasks.store.history import HistoryEntry, history
-from tasks.store.runs import find
+from tasks.store.runs import find, folders
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
@@ -258,15 +258,9 @@ def _files(body: BinaryIO, boundary: bytes, folder: Path) -> Iterator[Path]:
             at = end + 2
 
 
-def folders(runs: Path) -> dict[str, Path]:
-    """Return the folders of runs by name."""
-    there = runs.iterdir() if runs.is_dir() else ()
-    return {path.name: path for path in there if path.is_dir() and not path.name.startswith(".")}
-
-
 def entries(runs: Path) -> list[HistoryEntry]:
     """Return all runs, the newest first; those without a manifest, which never began or lost it, come last."""
-    found = history(runs) if runs.is_dir() else []
+    found = history(runs)
     known = {one.name for one in found}
     return [*found, *(HistoryEntry(name) for name in sorted({*folders(runs)} - known, reverse=True))]
 

@@ -20,7 +20,7 @@ from data.suites import Suite
 from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
 from tasks.store.manifest import lasting
-from tasks.store.runs import head
+from tasks.store.runs import folders, head
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 
@@ -191,9 +191,9 @@ def gather(runs: Path, *, language: str = "") -> Leaderboard:
     configurations: list[tuple[datetime, Mapping[str, Any]]] = []
     unfinished: list[str] = []
     unread: list[tuple[str, str]] = []
-    there = (path for path in runs.iterdir() if path.is_dir() and not path.name.startswith("."))
-    folders = sorted(path for path in there if not (path / "level.json").exists())  # a search has no score
-    for folder in folders:
+    for folder in folders(runs).values():
+        if (folder / "level.json").exists():  # a search has no score
+            continue
         try:
             document = head(folder)
             listed += (own := list(read(document)))  # all of a run, or nothing

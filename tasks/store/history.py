@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.owners import has_ended
-from tasks.store.runs import MANIFEST, RESULTS, front, names_in
+from tasks.store.runs import MANIFEST, RESULTS, folders, front, names_in
 from tasks.store.tables import write_json
 
 LABELS = "labels.json"
@@ -86,7 +86,7 @@ def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: st
 
 def history(runs: Path) -> list[HistoryEntry]:
     """Return the runs of a folder, newest first."""
-    found = [_entry(path) for path in sorted(runs.iterdir()) if (path / MANIFEST).is_file()]
+    found = [_entry(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
     return sorted(found, key=lambda one: one.started, reverse=True)
 
 

@@ -89,6 +89,12 @@ def opened(folder: Path) -> Run:
     return Run(folder.name, folder, datetime.fromisoformat(manifest["started"]).astimezone(), manifest)
 
 
+def folders(runs: Path) -> dict[str, Path]:
+    """Return the folders of runs by name, also of those that never began or lost their manifest."""
+    there = sorted(runs.iterdir()) if runs.is_dir() else ()
+    return {path.name: path for path in there if path.is_dir() and not path.name.startswith(".")}
+
+
 def runs_in(folder: Path) -> list[Run]:
     """Return the runs in a folder, oldest first; a folder that has neither a run's name nor a manifest is none."""
     try:
