@@ -31,7 +31,8 @@ from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.baseline import pin, reply_digests
 from tasks.compare.provenance import provenance_of
-from tasks.compare.sides import FileForm, Side, lacking, shared_metrics, sides
+from tasks.compare.sides import FileForm, lacking, shared_metrics, sides
+from tasks.exchange.tables import Side
 from tasks.plan import resolve
 from tasks.store.baselines import Baseline
 from tasks.store.runs import Run, results

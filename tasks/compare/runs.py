@@ -17,7 +17,8 @@ from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import align
 from metrics.analysis.values import observations
 from prompts.phrases import ENGLISH, phrase
-from tasks.compare.sides import FileForm, Side, remarks, shared_metrics, sides, stated_differences
+from tasks.compare.sides import FileForm, remarks, shared_metrics, sides, stated_differences
+from tasks.exchange.tables import Side
 from tasks.report.regressions import moved_lines
 
 _SHOWN_DIFFERENCES = 8

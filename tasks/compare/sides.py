@@ -7,14 +7,13 @@ from pathlib import Path
 import polars as pl
 
 from data.errors import InputError
-from data.suites import Suite
-from metrics.analysis.other_tools import StatedScore, stated_scores
+from metrics.analysis.other_tools import stated_scores
 from metrics.stated import NAME as STATED
 from metrics.stats.intervals import MIN_CLUSTERS
 from prompts.phrases import phrase
 from tasks.exchange.reading import read
 from tasks.exchange.records import name_of
-from tasks.exchange.tables import UNNAMED, LogFrames, LogTables, Scales, differing, framed, shared_ids, tabulate
+from tasks.exchange.tables import UNNAMED, LogFrames, Scales, Side, differing, framed, shared_ids, tabulate
 from tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
@@ -30,28 +29,6 @@ class FileForm:
     columns: Mapping[str, str] = field(default_factory=dict)
     scales: Scales = field(default_factory=dict)
     verify: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat, text and error.
-
-    `score` are the compared metrics, by suite, the main one first. `stated` is what a file states of versions,
-    options and prompts, `verified` its own scores beside ours; `run` is our run, None for a file.
-    """
-
-    name: str
-    items: pl.DataFrame
-    scores: pl.DataFrame
-    replies: pl.DataFrame
-    score: Mapping[str, tuple[str, ...]]
-    suites: tuple[Suite, ...] = ()
-    stated: Mapping[str, str] = field(default_factory=dict)
-    judged: Mapping[str, str] = field(default_factory=dict)
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
-    run: Run | None = None
-    verified: tuple[StatedScore, ...] = ()
 
 
 def is_run(named: str, runs: Path) -> bool:
@@ -84,10 +61,10 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
 
     def side(n: int, log: LogFrames) -> Side:
         try:
-            tables = tabulate(log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
+            found = tabulate(labels[n], log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return _side_of_log(labels[n], log, tables, verified)
+        return _verified(found, verified) if verified else found
 
     whole = [side(n, logs[n]) if n in logs else found[one] for n, one in enumerate(named)]
     return _aligned(_expecting(whole)) if logs else whole
@@ -127,25 +104,15 @@ def _side_of(run: Run, root: str) -> Side:
     )
 
 
-def _side_of_log(name: str, log: LogFrames, tables: LogTables, verify: str) -> Side:
-    suites = tables.items["suite"].unique(maintain_order=True).to_list()
-    main, verified = next(iter(tables.kinds)), ()
-    if verify and verify != main:  # the tool's main score is compared with ours
-        both = tables.scores.filter(pl.col("metric").is_in([main, verify]))
-        called = both.with_columns(pl.col("metric").replace({main: STATED}))
-        verified = tuple(stated_scores(called, tables.items, dict.fromkeys(suites, (verify,))))
-    return Side(
-        name,
-        tables.items,
-        tables.scores,
-        tables.replies,
-        dict.fromkeys(suites, tuple(tables.kinds)),
-        stated=log.facts,
-        judged=log.judges(),
-        kinds=tables.kinds,
-        remarks=tables.remarks,
-        verified=verified,
+def _verified(side: Side, ours: str) -> Side:
+    """Compare the tool's main score with ours."""
+    main = next(iter(side.kinds))
+    if ours == main:
+        return side
+    both = side.scores.filter(pl.col("metric").is_in([main, ours])).with_columns(
+        pl.col("metric").replace({main: STATED})
     )
+    return replace(side, verified=tuple(stated_scores(both, side.items, dict.fromkeys(side.score, (ours,)))))
 
 
 def _expecting(whole: Sequence[Side]) -> list[Side]:

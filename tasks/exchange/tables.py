@@ -4,7 +4,7 @@ Source: SPEC 15, 18.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -13,8 +13,11 @@ from data.draw import content_id
 from data.errors import InputError
 from data.questions import identify, identify_text
 from data.records import Item
+from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.other_tools import StatedScore
 from tasks.exchange.records import UNREAD, Log, Recorded
+from tasks.store.runs import Run
 
 UNNAMED = "results"
 """The suite of files that name none."""
@@ -59,17 +62,26 @@ class LogFrames:
 
 
 @dataclass(frozen=True, slots=True)
-class LogTables:
-    """A log's tables, as those of a run.
+class Side:
+    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat, text and error.
 
-    `kinds` maps each metric of `scores`, in order, to `yes_no`, `share` or `rating` (of a declared scale).
+    `score` are the compared metrics, by suite, the main one first. `kinds` maps each metric of a file to `yes_no`,
+    `share` or `rating` (of a declared scale). `stated` is what a file states of versions, options and prompts,
+    `verified` its own scores beside ours; `run` is our run, None for a file.
     """
 
+    name: str
     items: pl.DataFrame
     scores: pl.DataFrame
     replies: pl.DataFrame
-    kinds: Mapping[str, str]
-    remarks: tuple[str, ...]
+    score: Mapping[str, tuple[str, ...]]
+    suites: tuple[Suite, ...] = ()
+    stated: Mapping[str, str] = field(default_factory=dict)
+    judged: Mapping[str, str] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    run: Run | None = None
+    verified: tuple[StatedScore, ...] = ()
 
 
 def framed(log: Log) -> LogFrames:
@@ -141,9 +153,9 @@ def _refuse_twofold(rows: pl.DataFrame, *, by_id: bool) -> None:
 
 
 def tabulate(
-    log: LogFrames, *, ids: Collection[str], by_id: bool, scales: Scales, apart: Collection[str]
-) -> LogTables:
-    """Return a log's tables.
+    name: str, log: LogFrames, *, ids: Collection[str], by_id: bool, scales: Scales, apart: Collection[str]
+) -> Side:
+    """Return a log as a side of a comparison.
 
     `ids` are the declared ids that count (others add nothing to the question's text); `by_id`: not all sides have
     texts, so ids alone identify questions. `apart` are metrics that are kept though they equal another.
@@ -171,12 +183,16 @@ def tabulate(
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, ITEMS.columns[name]) for name in ("version", "seed", "index")}
     items = rows.unique("item_id", keep="first", maintain_order=True).with_columns(**blank, **nothing)
-    return LogTables(
+    return Side(
+        name,
         items.select([*ITEMS.columns]),
         _scores(rows, log.stated, kept),
         rows.select("item_id", "model", "repeat", "text", "error"),
-        kinds,
-        tuple(remarks),
+        dict.fromkeys(items["suite"].unique(maintain_order=True), tuple(kept)),
+        stated=log.facts,
+        judged=log.judges(),
+        kinds=kinds,
+        remarks=tuple(remarks),
     )
 
 
