@@ -229,6 +229,34 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
         raise _wrong((*place, "aggregate"), said)
 
 
+RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
+"""Keys that earlier versions recorded, by section; none of them affected a score."""
+
+
+def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
+
+    Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
+    asked at the metric's own temperature.
+    """
+    kept = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
+    if isinstance(report := kept.get("report"), Mapping):
+        kept["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
+    suites, judges = kept.get("suites"), kept.get("judges")
+    if (
+        isinstance(suites, list)
+        and isinstance(judges, list)
+        and not any(isinstance(one, Mapping) for one in suites)
+    ):
+        kept["judges"] = [
+            {key: value for key, value in one.items() if (key, value) != ("temperature", 0.0)}
+            if isinstance(one, Mapping)
+            else one
+            for one in judges
+        ]
+    return kept
+
+
 def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     """Return the suites of a run's configuration, of this or an earlier version, as far as possible.
 

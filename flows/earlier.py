@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from config.declared import recorded
 from config.reading import parse
 from config.settings import Settings
 from data.errors import InputError
@@ -60,32 +61,4 @@ def settings_of(
     """
     found = named(run, Path(runs))
     where = str(found.folder / MANIFEST)
-    return parse(_recorded(found.configuration), where, {}, sets, only), found.manifest
-
-
-RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
-"""Keys that earlier versions recorded, by section; none of them affected a score."""
-
-
-def _recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a recorded configuration without retired keys and without judge temperatures that nobody set.
-
-    Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
-    asked at the metric's own temperature.
-    """
-    kept = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
-    if isinstance(report := kept.get("report"), Mapping):
-        kept["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
-    suites, judges = kept.get("suites"), kept.get("judges")
-    if (
-        isinstance(suites, list)
-        and isinstance(judges, list)
-        and not any(isinstance(one, Mapping) for one in suites)
-    ):
-        kept["judges"] = [
-            {key: value for key, value in one.items() if (key, value) != ("temperature", 0.0)}
-            if isinstance(one, Mapping)
-            else one
-            for one in judges
-        ]
-    return kept
+    return parse(recorded(found.configuration), where, {}, sets, only), found.manifest

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import TypeAdapter
 
+from config.declared import recorded
 from config.settings import Settings
 from data.errors import InputError
 from data.suites import MAX_DROP, Suite
@@ -142,7 +143,7 @@ def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> t
 
     store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
     try:
-        plan = resolve(Settings.model_validate({**run.configuration, "store": store}))
+        plan = resolve(Settings.model_validate({**recorded(run.configuration), "store": store}))
     except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
         return known.scores, ()
     again, units = rescore(plan, known, provenance)
