@@ -23,14 +23,13 @@ from metrics.stats.margins import (
     Differences,
     MarginTest,
     Test,
-    are_yes_no,
-    differences,
     least_p,
     method_of,
+    paired,
     two_sided,
     weighted_mean,
 )
-from metrics.stats.power import ALPHA, detectable, holm, holm_levels
+from metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
 Scope = Literal["metric", "suite", "total", "overall"]
 """What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""
@@ -291,9 +290,7 @@ def _weights(rows: pl.DataFrame) -> Floats:
 
 
 def _sample(rows: pl.DataFrame, a: str, b: str, weights: Floats) -> Differences:
-    after, before = _floats(rows[a]), _floats(rows[b])
-    yes_no = are_yes_no(after, before)
-    return differences(after - before, yes_no=yes_no, weights=weights, clusters=rows["cluster"].to_numpy())
+    return paired(_floats(rows[a]), _floats(rows[b]), weights=weights, clusters=rows["cluster"].to_numpy())
 
 
 def _floats(column: pl.Series) -> Floats:
@@ -310,34 +307,31 @@ def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
         for draft, p in zip(drafts, seen, strict=True)
     ]
     each = (seen, [low for low, _ in ends], [high for _, high in ends])
-    p_values = zip(*each, *map(holm, each), strict=True)
-    return [*map(_concluded, drafts, tests, holm_levels(seen), p_values)]
+    return [*map(_concluded, drafts, tests, zip(*map(holm, each), strict=True))]
 
 
-def _concluded(
-    draft: UncorrectedComparison, test: MarginTest | None, level: float | None, p_values: tuple[float | None, ...]
-) -> Comparison:
-    """Conclude from a test at its step's level: p-values as observed and at both bounds, then Holm-adjusted."""
+def _concluded(draft: UncorrectedComparison, test: MarginTest | None, steps: tuple[HolmStep, ...]) -> Comparison:
+    """Conclude from a test at the level of its step; `steps`: as observed, and at both bounds."""
     seen, sample, ends = draft.seen, draft.sample, draft.ends
-    if sample is None or test is None or level is None:
+    own, low, high = steps
+    if sample is None or test is None or own.level is None:
         return seen
-    p, p_low, p_high, *adjusted = p_values
     right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
     found = replace(
         seen,
         interval=test.limits((ALPHA / 2, ALPHA / 2)),
         test=test.name,
-        p_value=p,
-        p_adjusted=adjusted[0],
-        interval_adjusted=test.limits((level / 2, level / 2)),
-        detectable=detectable(sample, max(right, 1 - right), level=level / 2),
-        reachable=least_p(sample) < level / 2,
+        p_value=own.p,
+        p_adjusted=own.adjusted,
+        interval_adjusted=test.limits((own.level / 2, own.level / 2)),
+        detectable=detectable(sample, max(right, 1 - right), level=own.level / 2),
+        reachable=least_p(sample) < own.level / 2,
     )
     if not ends:
         return found
     worst, best = (end.mean for end in ends)
-    ways = {*map(_direction, (seen.difference, worst, best), adjusted)}
-    return replace(found, low=worst, high=best, p_low=p_low, p_high=p_high, hangs=len(ways) > 1)
+    ways = {*map(_direction, (seen.difference, worst, best), (step.adjusted for step in steps))}
+    return replace(found, low=worst, high=best, p_low=low.p, p_high=high.p, hangs=len(ways) > 1)
 
 
 def _direction(difference: float | None, p_adjusted: float | None) -> int:

@@ -227,8 +227,8 @@ def _leaning(made: Sequence[Passport], judge: str) -> Iterator[Passport]:
     own = [one for one in made if one.judge == judge]
     tests = [(place, name, p) for place, one in enumerate(own) if not one.domain for name, p in _tests(one)]
     named: dict[int, list[str]] = {}
-    for (place, name, _), p in zip(tests, holm([p for *_, p in tests]), strict=True):
-        if p is not None and p < ALPHA:
+    for (place, name, _), step in zip(tests, holm([p for *_, p in tests]), strict=True):
+        if step.adjusted is not None and step.adjusted < ALPHA:
             named.setdefault(place, []).append(name)
     for place, one in enumerate(own):
         yield replace(one, leanings=tuple(named.get(place, ())))

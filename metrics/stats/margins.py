@@ -100,9 +100,10 @@ def differences(
     )
 
 
-def are_yes_no(*sides: Floats) -> bool:
-    """Return whether all means of both sides are 0 or 1."""
-    return all(bool(((means <= _WHOLE) | (means >= 1 - _WHOLE)).all()) for means in sides)
+def paired(after: Floats, before: Floats, *, weights: Floats, clusters: Codes) -> Differences:
+    """Make a sample from the means of both sides in [0, 1], a question a row: yes/no if all are 0 or 1."""
+    yes_no = all(bool(((means <= _WHOLE) | (means >= 1 - _WHOLE)).all()) for means in (after, before))
+    return differences(after - before, yes_no=yes_no, weights=weights, clusters=clusters)
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float:

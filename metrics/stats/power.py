@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,34 +29,31 @@ _SPREADS = 7  # standard deviations that contain all but 1e-11 of a count
 _STEPS = 30
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p-values for multiple tests by Holm's step-down method, in order; None (no test) stays None.
+class HolmStep(NamedTuple):
+    """A p-value, its adjusted one, and the level at which it was decided; all None without a test."""
+
+    p: float | None = None
+    adjusted: float | None = None
+    level: float | None = None
+
+
+def holm(p_values: Sequence[float | None]) -> list[HolmStep]:
+    """Correct for multiple tests by Holm's step-down method, in order; None (no test) takes no part.
+
+    The k-th smallest of m is rejected below alpha / (m - k + 1); the first that is not rejected, and all after it,
+    are decided at its level. A p-value lies below its level exactly if its adjusted one lies below alpha.
 
     Source: Holm 1979.
     """
     known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    highest = 0.0
-    for rank, (p, i) in enumerate(known):
-        highest = max(highest, min(1.0, p * (len(known) - rank)))
-        adjusted[i] = highest
-    return adjusted
-
-
-def holm_levels(p_values: Sequence[float | None]) -> list[float | None]:
-    """Return the level of Holm's step at which each p-value was decided, in order; None (no test) stays None.
-
-    The k-th smallest of m is rejected below alpha / (m - k + 1); the first that is not rejected, and all after it,
-    are decided at its level. A p-value lies below its level exactly if its adjusted one lies below alpha.
-    """
-    known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
-    levels: list[float | None] = [None] * len(p_values)
-    stopped = None
+    steps = [HolmStep()] * len(p_values)
+    highest, stopped = 0.0, None
     for rank, (p, i) in enumerate(known):
         level = ALPHA / (len(known) - rank)
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
         stopped = level if stopped is None and p >= level else stopped
-        levels[i] = level if stopped is None else stopped
-    return levels
+        steps[i] = HolmStep(p, highest, level if stopped is None else stopped)
+    return steps
 
 
 def detectable_effect(n: int, *, spread: float = SINGLE_SPREAD) -> float | None:
@@ -268,14 +265,6 @@ def _least(power: Callable[[float], float], low: float, high: float) -> float | 
 
 
 @dataclass(frozen=True, slots=True)
-class NeededQuestions:
-    """How many questions show a true drop with power 0.8 in a paired comparison; None: over a million."""
-
-    drop: float
-    n: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Spread:
     """Spread of a file's questions: `n` of them with mean `mean`, all 0 or 1 (`yes_no`) or grades.
 
@@ -304,13 +293,16 @@ def spread(values: Floats, other: Floats | None = None) -> Spread:
     return Spread(len(values), mean, yes_no, 2 * variance, seen=False)
 
 
-def needed(found: Spread, drops: Sequence[float]) -> tuple[NeededQuestions, ...]:
-    """Return the number of questions that show each drop (in (0, 1)), two-sided at 5 %."""
+def needed(found: Spread, drop: float) -> int | None:
+    """Return the number of questions that show a true drop (in (0, 1)) with power 0.8 in a paired comparison.
 
-    def shown(drop: float, n: int) -> bool:
+    Two-sided at 5 %; None: over a million.
+    """
+
+    def shown(n: int) -> bool:
         if not found.yes_no:
             return (_Z_ALPHA + _Z_BETA) * math.sqrt(found.discordance / n) <= drop
         least = detectable_drop(n, found.discordance, found.mean, max_drop=0.0, level=ALPHA / 2)
         return least is not None and least <= drop
 
-    return tuple(NeededQuestions(drop, least_number(partial(shown, drop), first=8, parts=200)) for drop in drops)
+    return least_number(shown, first=8, parts=200)

@@ -16,8 +16,8 @@ import polars as pl
 
 from data.suites import MAX_DROP
 from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import Differences, MarginTest, are_yes_no, differences, method_of, weighted_mean
-from metrics.stats.power import ALPHA, detectable, holm, holm_levels, needed_units
+from metrics.stats.margins import Differences, MarginTest, method_of, paired, weighted_mean
+from metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]
@@ -102,13 +102,8 @@ class Pairs:
         rows = self.rows.drop_nulls([run, baseline])
         if rows.is_empty():
             return None
-        after, before = rows[run].to_numpy(), rows[baseline].to_numpy()
-        return differences(
-            after - before,
-            yes_no=are_yes_no(after, before),
-            weights=weights_of(rows["stratum"]),
-            clusters=rows["cluster"].to_numpy(),
-        )
+        after, before, clusters = (rows[name].to_numpy() for name in (run, baseline, "cluster"))
+        return paired(after, before, weights=weights_of(rows["stratum"]), clusters=clusters)
 
     def mean(self, side: str) -> float | None:
         """Return the mean over what both have scored, with strata weighted equally; None if nothing is."""
@@ -132,7 +127,10 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
     """
     placed = run.group_by("item_id").agg(pl.col("question", "cluster", "stratum").first())
     before, after = (_of_items(frame) for frame in (baseline, run))
-    both = after.join(before, on="item_id", suffix="_before").join(placed, on="item_id")
+    # In the items' order: of equal questions the first one's template and stratum count.
+    both = after.join(before, on="item_id", suffix="_before", maintain_order="left").join(
+        placed, on="item_id", maintain_order="left"
+    )
     neither = pl.col("value").is_null() & pl.col("value_before").is_null()
     same = neither & (pl.col("cause") == pl.col("cause_before"))
     ends = ("lower", "upper", "lower_before", "upper_before")
@@ -221,33 +219,27 @@ def _decided(
     both = [(test, -drop) for test, drop in zip(tests, tolerated, strict=True)]
     fell = [test.below(margin) if test else None for test, margin in both]
     rose = [test.above(margin) if test else None for test, margin in both]
-    by_holm = (zip(each, holm(each), holm_levels(each), strict=True) for each in (fell, rose))
     tested = zip(samples, tests, strict=True)
-    return [*map(_regression, pairs, tested, tolerated, *by_holm)]
-
-
-_ByHolm = tuple[float | None, float | None, float | None]
-"""A p-value, its Holm-adjusted value, and the level of its step."""
+    return [*map(_regression, pairs, tested, tolerated, holm(fell), holm(rose))]
 
 
 def _regression(
     own: Pairs,
     tested: tuple[Differences | None, MarginTest | None],
     max_drop: float,
-    fell: _ByHolm,
-    rose: _ByHolm,
+    fell: HolmStep,
+    rose: HolmStep,
 ) -> Regression:
     sample, test = tested
     scored = own.scored
-    (p_fell, fell_by_holm, level_fell), (p_rose, rose_by_holm, level_rose) = fell, rose
-    levels = (level_rose or ALPHA, level_fell or ALPHA)
+    levels = (rose.level or ALPHA, fell.level or ALPHA)
     interval = test.limits(levels) if test else Interval()
     differing = sample.won + sample.lost if sample else 0
     outcome: Change = "undecided"
-    if fell_by_holm is not None and fell_by_holm < ALPHA:
+    if fell.adjusted is not None and fell.adjusted < ALPHA:
         outcome = "regressed"
-    elif rose_by_holm is not None and (
-        rose_by_holm < ALPHA or (not differing and (not max_drop or scored["identical"].all()))
+    elif rose.adjusted is not None and (
+        rose.adjusted < ALPHA or (not differing and (not max_drop or scored["identical"].all()))
     ):
         outcome = "held"
     n = sample.n if sample else 0
@@ -266,8 +258,8 @@ def _regression(
         won=sample.won if sample else 0,
         lost=sample.lost if sample else 0,
         test="binomial" if name == "tango" and not max_drop else name,
-        p_regressed=p_fell,
-        p_held=p_rose,
+        p_regressed=fell.p,
+        p_held=rose.p,
         outcome=outcome,
         improved=outcome == "held" and (interval.low or 0.0) > 0 and bool(sample and sample.won),
         n_cut=scored.filter(_OPEN).height,

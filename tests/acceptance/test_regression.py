@@ -187,12 +187,12 @@ def test_holms_correction_runs_over_suites() -> None:
 
 @pytest.mark.parametrize("p_values", list(itertools.product((0.001, 0.02, 0.04, 0.3), repeat=3)))
 def test_holm_is_by_its_definition(p_values: tuple[float, ...]) -> None:
-    assert power.holm(p_values) == pytest.approx(references.holm(p_values))
-    assert power.holm([None, *p_values]) == [None, *(pytest.approx(one) for one in references.holm(p_values))]
-    levels = power.holm_levels(p_values)
-    for p, level, adjusted in zip(p_values, levels, references.holm(p_values), strict=True):
-        assert level is not None
-        assert (p < level) == (adjusted < 0.05)
+    steps = power.holm(p_values)
+    assert [one.adjusted for one in steps] == pytest.approx(references.holm(p_values))
+    assert power.holm([None, *p_values]) == [power.HolmStep(), *steps]
+    for p, step, adjusted in zip(p_values, steps, references.holm(p_values), strict=True):
+        assert step.level is not None
+        assert (p < step.level) == (adjusted < 0.05)
 
 
 @pytest.mark.parametrize(("lost", "won"), [(0.1, 0.05), (0.2, 0.0), (0.05, 0.05), (0.3, 0.1)])

@@ -277,10 +277,12 @@ def power(
     how = "as these two differ" if found.seen else "as if two runs answered independently"
     show(f"{about}: mean {percent(found.mean)} over {found.n} questions; {how}.")
     enough = Table.of(
-        needed(found, drop),
-        Column("drop, points", lambda one: points(one.drop).lstrip("+")),
+        ((one, needed(found, one)) for one in drop),
+        Column("drop, points", lambda one: points(one[0]).lstrip("+")),
         Column(
-            "questions needed", lambda one: "more than 1 000 000" if one.n is None else grouped(one.n), numeric=True
+            "questions needed",
+            lambda one: "more than 1 000 000" if one[1] is None else grouped(one[1]),
+            numeric=True,
         ),
     )
     show(enough.terminal())

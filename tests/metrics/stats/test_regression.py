@@ -162,6 +162,17 @@ def test_items_that_ask_the_same_are_one_question() -> None:
     assert (found.n, found.p_regressed) == (3, 1 / 8)
 
 
+def test_equal_questions_in_several_templates_do_not_depend_on_the_order_of_rows() -> None:
+    question, cluster = pl.Series([f"q{k % 50}" for k in range(200)]), pl.Series([k // 50 for k in range(200)])
+    both = frames(
+        [k % 3 / 2 for k in range(200)], [k % 5 / 4 for k in range(200)], question=question, cluster=cluster
+    )
+    expected = pair("s", *both).rows
+    for seed in range(5):
+        run, before = (frame.sample(fraction=1.0, shuffle=True, seed=seed) for frame in both)
+        assert pair("s", run, before).rows.equals(expected)
+
+
 def test_a_suite_with_strata_is_tested_on_its_total() -> None:
     """Family a lost 8 of 10, b won 20 of 90: TOTAL fell by 29 points, where the rows' mean rose by 12."""
     run = [0.0] * 8 + [1.0] * 2 + [1.0] * 90

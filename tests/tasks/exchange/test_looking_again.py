@@ -86,13 +86,13 @@ def test_needed_questions_are_those_that_show_the_drop() -> None:
     import numpy as np
 
     grades = np.linspace(0, 1, 101)
-    (one,) = needed(spread(grades), [0.05])
+    n = needed(spread(grades), 0.05)
     z = norm.ppf(0.975) + norm.ppf(0.8)
-    assert one.n == pytest.approx(math.ceil(z**2 * 2 * grades.var(ddof=1) / 0.05**2), rel=0.01)
+    assert n == pytest.approx(math.ceil(z**2 * 2 * grades.var(ddof=1) / 0.05**2), rel=0.01)
 
     right = np.array([1.0] * 70 + [0.0] * 30)
-    (one,) = needed(spread(right), [0.1])
-    assert one.n is not None
+    n = needed(spread(right), 0.1)
+    assert n is not None
     lost, won = 0.21 * (1 - 0.1 / 0.7) + 0.1, 0.21 * (1 - 0.1 / 0.7)  # half of 2 · 0.7 · 0.3 either way, 0.1 turned
 
     def power(n: int) -> float:
@@ -102,8 +102,8 @@ def test_needed_questions_are_those_that_show_the_drop() -> None:
         most = under + (binom.cdf(under + 1, differing, 0.5) < 0.025)
         return float(binom.pmf(differing, n, lost + won) @ binom.cdf(most, differing, won / (lost + won)))
 
-    assert power(one.n) >= 0.79
-    assert power(int(one.n * 0.95)) < 0.8
+    assert power(n) >= 0.79
+    assert power(int(n * 0.95)) < 0.8
 
 
 def test_power_speaks_of_one_file_and_of_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
