@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from data.errors import InputError
 from data.records import VALUED
 from metrics.stats.intervals import Interval, MeanEstimate, mean_interval, wilson
 
@@ -111,7 +110,8 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     """
     schema = {"metric": pl.String(), "unit": pl.String(), "judge": pl.String(), "value": pl.Float64()}
     rows = []
-    columns = scores.select("item_id", "model", "repeat", "metric", "details").drop_nulls("details")
+    judged = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
+    columns = judged.select("item_id", "model", "repeat", "metric", "details")
     for item_id, model, repeat, metric, details in columns.iter_rows():
         judges = json.loads(details).get("judges")
         for judge, found in judges.items() if isinstance(judges, dict) else ():
@@ -125,17 +125,7 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
 
     A row of `ratings` is one judge's rating of one unit: `unit`, `judge`, `value` (null: the call failed or its
     reply could not be parsed). Leave out what was not applicable, which is no failure.
-
-    Raises:
-        InputError: a judge rated a unit twice; average its ratings or rate one repeat.
     """
-    twice = ratings.filter(pl.struct("unit", "judge").is_duplicated()).head(1)
-    if twice.height:
-        row = twice.row(0, named=True)
-        raise InputError(
-            f"ratings: judge {row['judge']!r} rated unit {row['unit']!r} more than once; expected one rating for "
-            "each judge and unit. Include what distinguishes them (step, repeat) in the unit."
-        )
     counts = ratings.group_by("judge").agg(asked=pl.len(), failed=pl.col("value").null_count()).sort("judge")
     judges = tuple(
         JudgeFailures(judge, asked, failed, failed / asked, wilson(failed, asked))
@@ -162,19 +152,14 @@ def pass_all(n: int, c: int, k: int) -> float:
 
 
 def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, ...]:
-    """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores.
+    """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores; k > 0.
 
     A row is a metric's value for an item, a model and a repeat. For an item with n scored repeats of which c are
     right, pass@k = 1 - C(n - c, k) / C(n, k) and pass^k = C(c, k) / C(n, k): unbiased for any n >= k. Agreement is
     the share of an item's pairs of repeats that score the same.
 
     Source: Chen et al. 2021 (pass@k); Yao et al. 2024 (pass^k).
-
-    Raises:
-        InputError: k is not positive.
     """
-    if k < 1:
-        raise InputError(f"repeats: expected k to be 1 or more, found {k}.")
     counts = (
         scores.filter(pl.col("status").is_in(VALUED))
         .with_columns(pl.col("value").fill_null(0.0))

@@ -80,15 +80,10 @@ class Corrected:
 
 
 def corrected_share(share: float, n: float, sensitivity: MeanRate, specificity: MeanRate) -> Corrected:
-    """Correct the share of a judge's yes verdicts, over n (effective) observations.
+    """Correct the share (in [0, 1]) of a judge's yes verdicts, over n > 0 (effective) observations.
 
     None if the exam had no question of one kind, or sensitivity + specificity - 1 is below `UNUSABLE`.
-
-    Raises:
-        ValueError: a share outside [0, 1], or no observation.
     """
-    if not 0 <= share <= 1 or n <= 0:
-        raise ValueError(f"expected a share in [0, 1] of n > 0 observations, found {share} of {n}")
     if not sensitivity.n or not specificity.n:
         return Corrected(None, Interval(), None, UNTESTED)
     informedness = sensitivity.share + specificity.share - 1
@@ -134,15 +129,10 @@ def corrected_mean(
 ) -> Corrected:
     """Correct the mean verdict of a judge, or of several joined, by the exam's confusion table.
 
-    `counts` are the run's (effective) numbers of each possible verdict; `confusion` has a row for each true label
-    of the exam, worth one of `values` in [0, 1], and a column for each verdict.
-
-    Raises:
-        ValueError: nothing was counted, or the shapes do not fit.
+    `counts` are the run's (effective) numbers of each possible verdict, not all 0; `confusion` has a row for each
+    true label of the exam, worth one of `values` in [0, 1], and a column for each verdict.
     """
     said, table, worth = np.asarray(counts, float), np.asarray(confusion, float), np.asarray(values, float)
-    if table.shape != (len(worth), len(said)) or said.sum() <= 0:
-        raise ValueError(f"expected a table of {len(worth)} truths by {len(said)} counts, found {table.shape}")
     if not table.sum(axis=1).all():
         return Corrected(None, Interval(), None, UNTESTED)
     apart = least_contrast(table).value

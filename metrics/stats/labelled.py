@@ -11,7 +11,7 @@ labels (`tests.benchmarks.calibration`).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -67,16 +67,12 @@ def prediction_powered(
 ) -> Powered:
     """Estimate the mean of all samples.
 
-    `judged` are the judge's scores of all samples in [0, 1]; `labelled` the indices of the labelled samples,
-    `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities (equal by default). `weight`
-    fixes λ.
-
-    Raises:
-        ValueError: no label, a repeated or invalid index, a probability outside (0, 1], or a value outside [0, 1].
+    `judged` are the judge's scores of all samples in [0, 1]; `labelled` the distinct indices of the labelled
+    samples, at least one; `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities, in (0, 1]
+    (equal by default). `weight` fixes λ.
     """
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
-    _check(scores, human, at, chances)
     total, count, alone = len(scores), len(human), np.zeros(1)
     sums = moments(scores.mean()[None], scores.var()[None], human[None], scores[at][None], 1 / chances[None])
     chosen = best_lambda(sums, total) if weight is None else np.array([weight])
@@ -117,18 +113,6 @@ def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Float
     weight = best_lambda(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
     low, high = np.quantile(weight, [0.025, 0.975]).tolist()
     return Interval(min(low, value), max(high, value), "bootstrap", len(human))
-
-
-def _check(scores: Floats, human: Floats, at: Any, chances: Floats) -> None:
-    if not len(human) or len(human) != len(at) or len(chances) != len(at):
-        raise ValueError(f"expected {len(at)} labels and probabilities, found {len(human)} and {len(chances)}")
-    if len(np.unique(at)) != len(at) or at.min() < 0 or at.max() >= len(scores):
-        raise ValueError(f"expected distinct indices of labelled samples, each below {len(scores)}")
-    for name, column in (("scores", scores), ("labels", human)):
-        if not ((column >= 0) & (column <= 1)).all():
-            raise ValueError(f"expected {name} within 0 and 1")
-    if not ((chances > 0) & (chances <= 1)).all():
-        raise ValueError("expected probabilities above 0 and at most 1")
 
 
 def _fewest(labels: Floats) -> int:

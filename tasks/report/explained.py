@@ -12,7 +12,8 @@ from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
-from metrics.stats.intervals import mean_interval, wilson
+from metrics.stats.agreement import judge_ratings
+from metrics.stats.intervals import mean_interval
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Column, Table
 from tasks.report.text import percent
@@ -162,23 +163,18 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
 
 def judges(data: ReportData) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, mean scores and agreement."""
-    given: dict[tuple[str, str], list[float]] = {}
-    columns = data.scores.filter(pl.col("details").str.contains('"judges"', literal=True))
-    for name, details in columns.select("metric", "details").iter_rows():
-        read = json.loads(details).get("judges")
-        for judge, found in read.items() if isinstance(read, dict) else ():
-            if isinstance(found, dict) and found.get("value") is not None:
-                given.setdefault((name, judge), []).append(float(found["value"]))
+    given = judge_ratings(data.scores).drop_nulls("value")
 
-    def row(one: Mapping[str, Any], values: Sequence[float]) -> dict[str, Any]:
-        mean, failures = mean_interval(values), wilson(one["n_failed"], one["n_asked"])
-        return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values), "failures": failures}
+    def row(metric: str, one: Mapping[str, Any]) -> dict[str, Any]:
+        values = given.filter(metric=metric, judge=one["judge"])["value"].to_numpy()
+        mean = mean_interval(values)
+        return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values)}
 
     return [
         {
             "title": metric_title(name, data.language),
             **{key: agreement[key] for key in ("alpha", "interval", "n_units")},
-            "rows": [row(one, given.get((name, one["judge"]), [])) for one in agreement["judges"]],
+            "rows": [row(name, one) for one in agreement["judges"]],
         }
         for name, agreement in data.results.get("judges", {}).items()
     ]

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.errors import InputError
 from data.tables import SCORES
 from metrics.stats.agreement import agreement, judge_agreement, judge_ratings, repeats
 
@@ -111,11 +110,6 @@ def test_a_judge_that_always_failed_leaves_alpha_undefined() -> None:
     assert judge_agreement(table).alpha is None
 
 
-def test_two_ratings_of_one_judge_for_one_unit_are_refused() -> None:
-    with pytest.raises(InputError, match="judge 'a' rated unit 1 more than once"):
-        judge_agreement(pl.DataFrame({"unit": [1, 1], "judge": ["a", "a"], "value": [1.0, 0.0]}))
-
-
 def test_judges_own_scores_are_read_from_the_details_where_they_were_asked() -> None:
     judges = {
         "a": {"value": 1.0, "status": "scored"},
@@ -190,8 +184,6 @@ def test_failed_calls_are_not_answers_and_no_answer_is_a_wrong_one() -> None:
     assert (found.pass_at.mean, found.pass_all.mean, found.agreement.mean) == (1.0, 0.0, 0.0)
 
 
-def test_graded_metrics_have_no_pass_at_k_and_k_is_positive() -> None:
+def test_graded_metrics_have_no_pass_at_k() -> None:
     graded = answered("10").with_columns(value=pl.Series([0.5, 1.0]))
     assert repeats(graded, k=1) == ()
-    with pytest.raises(InputError, match="found 0"):
-        repeats(graded, k=0)

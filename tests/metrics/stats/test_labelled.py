@@ -84,23 +84,6 @@ def test_samples_drawn_with_unlike_probabilities_are_weighed() -> None:
     assert found.value == pytest.approx(10 / 11)
 
 
-@pytest.mark.parametrize(
-    ("places", "labels", "chances"),
-    [
-        ([], [], None),
-        ([0, 0], [1, 0], None),
-        ([0, 9], [1, 0], None),
-        ([0, 1], [1, 2], None),
-        ([0, 1], [1, 0], [0, 1]),
-    ],
-)
-def test_what_cannot_be_labels_is_refused(
-    places: list[int], labels: list[float], chances: list[float] | None
-) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        prediction_powered([0.5] * 4, places, labels, probabilities=chances)
-
-
 def chances_of(counts: Floats, shares: Floats) -> Floats:
     """Return the multinomial chance of each row of counts."""
     logs = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
