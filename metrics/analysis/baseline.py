@@ -11,13 +11,13 @@ from data.draw import canonical
 from data.errors import InputError
 from metrics.analysis.questions import QuestionChanges, pair_questions
 from metrics.analysis.values import placed
-from metrics.stats.missing import cause, highest, lowest, scored
+from metrics.stats.missing import bounded
 from metrics.stats.regression import KEY, Change, Regression, pair, regressions
 
 SHOWN = 10
 LEAST_COMMON = 0.95
 """Minimum share of the baseline's questions that a run must ask to be comparable."""
-_NOTHING = 1e-12
+NOTHING = 1e-12
 _LONGEST = 80
 _DIGEST = re.compile("[0-9a-f]{32,}")
 _DIGITS = 12
@@ -274,22 +274,12 @@ def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
     Rows that are not applicable are left out. `lower` and `upper` bound the value over failed and truncated
     responses, `cause` says why it is missing; `status` is the first that is not plainly scored.
     """
-    kept = scores.filter(pl.col("metric").is_in(list(metrics)) & (pl.col("status") != "not_applicable"))
-    rows = kept.select(
-        "model",
-        *KEY,
-        "status",
-        plain=pl.col("status") == "scored",
-        value=scored(),
-        lower=lowest(),
-        upper=highest(),
-        cause=cause(scores),
-    )
+    rows = bounded(scores.filter(pl.col("metric").is_in(list(metrics))))
     return rows.group_by("model", *KEY, maintain_order=True).agg(
         pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()).alias("value"),
         pl.col("lower", "upper").mean(),
         pl.col("cause").drop_nulls().first(),
-        status=pl.coalesce(pl.col("status").filter(~pl.col("plain")).first(), pl.lit("scored")),
+        status=pl.coalesce(pl.col("status").filter(pl.col("status") != "scored").first(), pl.lit("scored")),
     )
 
 
@@ -364,7 +354,7 @@ def _model(
 
     `asked` has each item's suite, question, cluster and stratum.
     """
-    pairs, moved, changed, gone = [], [], list[ChangedItem](), list[str]()
+    pairs, moved, both, gone = [], [], list[pl.DataFrame](), list[str]()
     for suite, rules in baseline.provenance.suites.items():
         if suite not in run.provenance.suites:
             continue
@@ -388,11 +378,11 @@ def _model(
         placing = own.select("item_id", "question", "cluster", "stratum")
         pairs.append(pair(suite, after.join(placing, on="item_id", how="left"), renamed))
         moved.append(changes)
-        changed += _changes(suite, model, renamed, after, run.items)
+        joined = after.join(renamed.select(*KEY, before="value"), on=KEY)
+        both.append(joined.select(*KEY, "before", "value", "status", suite=pl.lit(suite)))
     told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
-    changed.sort(key=lambda one: (-abs(one.after - one.before), one.after > one.before, one.suite, one.item_id))
     suites = tuple(_limited(one, own, allowed=allowed) for one, own in zip(told, moved, strict=True))
-    return ModelChange(model, against, suites, tuple(changed[:SHOWN])), gone
+    return ModelChange(model, against, suites, _changed(pl.concat(both), model, run.items) if both else ()), gone
 
 
 def _values(side: RunSide, scores: pl.DataFrame, model: str, metrics: Sequence[str]) -> pl.DataFrame:
@@ -411,21 +401,12 @@ def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> Sui
     return replace(change, outcome="undecided", improved=False)
 
 
-def _changes(
-    suite: str, model: str, before: pl.DataFrame, after: pl.DataFrame, items: pl.DataFrame
-) -> list[ChangedItem]:
+def _changed(both: pl.DataFrame, model: str, items: pl.DataFrame) -> tuple[ChangedItem, ...]:
     """Return the items that changed most; losses precede gains of the same size."""
-    joined = after.join(before.select(*KEY, before="value"), on=list(KEY), how="inner").drop_nulls(
-        ["value", "before"]
-    )
     gain = pl.col("value") - pl.col("before")
-    moved = joined.filter(gain.abs() > _NOTHING).sort(
-        gain.abs(), gain, *KEY, descending=[True, False, False, False]
+    moved = both.filter(gain.abs() > NOTHING).sort(
+        gain.abs(), gain, "suite", *KEY, descending=[True, False, False, False, False]
     )
-    told = moved.head(SHOWN).join(items.select("item_id", "prompt").unique("item_id"), on="item_id", how="left")
-    return [
-        ChangedItem(
-            suite, model, row["item_id"], row["repeat"], row["before"], row["value"], row["status"], row["prompt"]
-        )
-        for row in told.iter_rows(named=True)
-    ]
+    prompts = items.select("item_id", "prompt").unique("item_id")
+    told = moved.head(SHOWN).join(prompts, on="item_id", how="left", maintain_order="left")
+    return tuple(ChangedItem(model=model, **row) for row in told.rename({"value": "after"}).iter_rows(named=True))

@@ -10,7 +10,7 @@ import polars as pl
 
 from data.questions import shown_answer, shown_question
 from data.suites import Suite
-from metrics.analysis.baseline import values_of
+from metrics.analysis.baseline import NOTHING, values_of
 from metrics.analysis.pairs import (
     Comparison,
     Grouping,
@@ -19,9 +19,7 @@ from metrics.analysis.pairs import (
     drafted,
     groups,
 )
-
-_NOTHING = 1e-12
-KEY = ("item_id", "repeat")
+from metrics.stats.regression import KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def changes(
     found = (
         before.join(after, on=KEY)
         .with_columns(gain=gain)
-        .filter(pl.col("gain").abs() > _NOTHING)
+        .filter(pl.col("gain").abs() > NOTHING)
         .with_columns(change=pl.when(pl.col("gain") < 0).then(pl.lit(lost)).otherwise(pl.lit(won)))
         .join(
             own.select("item_id", "suite", "family", "level", "language", "prompt", "answer", "facts"), on="item_id"

@@ -1,7 +1,7 @@
 """A run's results: every number behind its verdict and reports, computed once from its tables."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import polars as pl
@@ -91,10 +91,9 @@ def build(
     leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
     pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
     by_metric = judge_ratings(scores).group_by("metric", maintain_order=True)
-    return Results(
+    return replace(
+        lone,
         run={**run, "items": question_sets(items)},
-        models=lone.models,
-        waiting=known.waiting,
         spending=spending,
         totals=totals_of(suites, summary),
         cells=cells(summary),
@@ -109,10 +108,8 @@ def build(
         baseline=baseline,
         doubled=once.doubled,
         few_templates=few_templates(items),
-        judge_statuses=known.judge_statuses,
         self_judged=_self_judged(known.judge_statuses, own_models or {}),
         passports=passports,
-        twins=lone.twins,
         twin_counts=twins.counts if twins else (),
     )
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from data.errors import InputError
 from metrics.stats.intervals import units_of
-from metrics.stats.missing import LOST, cause, highest, lowest, scored
+from metrics.stats.missing import LOST, bounded
 
 TEMPLATE = ("suite", "family", "template")
 _PLACE = ("suite", "family", "level", "language")
@@ -55,28 +55,15 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    asked = scores.filter(pl.col("status") != "not_applicable")
-    rows = asked.select(
-        "item_id",
-        "model",
-        "metric",
-        "repeat",
-        value=scored(),
-        lower=lowest(),
-        upper=highest(),
-        cut=pl.col("status") == "truncated",
-        lost=pl.col("status").is_in(LOST),
-        cause=cause(scores),
-    )
-    by_question = rows.sort("repeat").group_by("model", "metric", "item_id")
+    by_question = bounded(scores).sort("repeat").group_by("model", "metric", "item_id")
     means = by_question.agg(
         pl.col("value", "lower", "upper").mean(),
         answers=pl.col("value").count(),
         asked=pl.len(),
         plain=pl.col("value").drop_nulls().is_in([0.0, 1.0]).all(),
         cause=pl.col("cause").drop_nulls().first(),
-        n_cut=pl.col("cut").sum(),
-        n_lost=pl.col("lost").sum(),
+        n_cut=(pl.col("status") == "truncated").sum(),
+        n_lost=pl.col("status").is_in(LOST).sum(),
     )
     order = ("suite", "metric", "model", "family", "item_id")
     found = means.join(placed(items), on="item_id", how="left").sort(order)

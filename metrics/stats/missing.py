@@ -32,7 +32,13 @@ def highest() -> pl.Expr:
     return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(1.0).otherwise(scored())
 
 
-def cause(scores: pl.DataFrame) -> pl.Expr:
+def bounded(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that apply, with `value`, its bounds `lower` and `upper`, and why it is missing (`cause`)."""
+    asked = scores.filter(_STATUS != "not_applicable")
+    return asked.with_columns(value=scored(), lower=lowest(), upper=highest(), cause=_cause(asked))
+
+
+def _cause(scores: pl.DataFrame) -> pl.Expr:
     """Return why a row is not scored; null if it is, or if no cause is stated."""
     reason = pl.col("reason") if "reason" in scores.columns else pl.lit("")
     known = _STATUS.is_in(LOST) & (reason != "") & ~reason.str.starts_with(UNSTATED)
