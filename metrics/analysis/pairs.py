@@ -29,6 +29,7 @@ from metrics.stats.margins import (
     two_sided,
     weighted_mean,
 )
+from metrics.stats.missing import ALIKE, equated
 from metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
 Scope = Literal["metric", "suite", "total", "overall"]
@@ -36,8 +37,6 @@ Scope = Literal["metric", "suite", "total", "overall"]
 
 _PAIR = 2
 _KEY = ("suite", "item_id")
-_ALIKE = pl.col("value").is_null() & pl.col("value_b").is_null() & (pl.col("cause") == pl.col("cause_b"))
-"""Missing on both sides for the same cause, and therefore equal there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,7 @@ class Comparison:
     @property
     def significant(self) -> bool:
         """Whether the difference is significant at 5 %, after correction, everywhere within the bounds."""
-        return self.refused and not self.hangs
-
-    @property
-    def refused(self) -> bool:
-        """Whether the test rejects equality at the 5 % level, after correction."""
-        return self.p_adjusted is not None and self.p_adjusted < ALPHA
+        return self.p_adjusted is not None and self.p_adjusted < ALPHA and not self.hangs
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON."""
@@ -243,15 +237,15 @@ def drafted(
 def _draft(
     a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: Headline
 ) -> UncorrectedComparison:
-    both = a.join(b, on=_KEY, suffix="_b", maintain_order="left")
-    there = both.drop_nulls(["value", "value_b"])
-    cut, lost = ((pl.col(name) + pl.col(f"{name}_b")).sum() for name in ("n_cut", "n_lost"))
-    n_cut, n_lost, n_alike = map(int, both.select(n_cut=cut, n_lost=lost, n_alike=_ALIKE.sum()).row(0))
+    both = a.join(b, on=_KEY, suffix="_before", maintain_order="left")
+    there = both.drop_nulls(["value", "value_before"])
+    cut, lost = ((pl.col(name) + pl.col(f"{name}_before")).sum() for name in ("n_cut", "n_lost"))
+    n_cut, n_lost, n_alike = map(int, both.select(n_cut=cut, n_lost=lost, n_alike=ALIKE.sum()).row(0))
     sample, means = None, (None, None)
     if whole := there["suite"].n_unique() == len(headline.parts):
         weights = _weights(there)
-        sample = _sample(there, "value", "value_b", weights)
-        means = tuple(weighted_mean(_floats(there[name]), weights) for name in ("value", "value_b"))
+        sample = _sample(there, "value", "value_before", weights)
+        means = tuple(weighted_mean(_floats(there[name]), weights) for name in ("value", "value_before"))
     seen = Comparison(
         suite=headline.suite,
         metric=headline.metric,
@@ -275,10 +269,8 @@ def _draft(
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
     """Compute a's worst and best differences over all questions that both were asked."""
-    names = ("lower", "upper", "lower_b", "upper_b")
-    known = both.with_columns(pl.when(_ALIKE).then(0.0).otherwise(pl.col(name)).alias(name) for name in names)
-    weights = _weights(known)
-    return _sample(known, "lower", "upper_b", weights), _sample(known, "upper", "lower_b", weights)
+    known, weights = equated(both), _weights(both)
+    return _sample(known, "lower", "upper_before", weights), _sample(known, "upper", "lower_before", weights)
 
 
 def _weights(rows: pl.DataFrame) -> Floats:

@@ -18,8 +18,6 @@ from metrics.stats.power import deciding_n
 from metrics.stats.regression import Change
 from metrics.stats.sequential import Side, side
 
-SUBMITTED = "submitted"
-"""Start of the reason for a suite whose requests wait in batches at a server."""
 _AGAIN = {
     (True, False): "ask them again with --only-failed",
     (False, True): "ask them again with more tokens",
@@ -158,9 +156,14 @@ def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> S
     if suite.suite in policy.robust and found.outcome != "error" and not suite.withheld:
         renewed = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
         found = _on_robust(suite, next(renewed, None), policy.gate)
-    if suite.waiting and suite.coverage != 1:
-        found = _Finding("undecided", f"{SUBMITTED}: {suite.waiting} requests wait in batches")
+    if _waits(suite):
+        found = _Finding("undecided", f"submitted: {suite.waiting} requests wait in batches")
     return replace(suite, **found._asdict())
+
+
+def _waits(suite: SuiteScore) -> bool:
+    """Return whether a suite's requests wait in batches while rows are not scored."""
+    return suite.waiting > 0 and suite.coverage != 1
 
 
 def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
@@ -272,7 +275,7 @@ def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
 def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
     """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
     wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
-    submitted = [suite.suite for suite in model.suites if suite.reason.startswith(f"{SUBMITTED}:")]
+    submitted = [suite.suite for suite in model.suites if _waits(suite)]
     withheld = [suite.suite for suite in model.suites if suite.withheld]
     if wrong:
         return _Finding("error", f"an error in {', '.join(wrong)}; look there")

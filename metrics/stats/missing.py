@@ -15,6 +15,10 @@ UNSTATED = "no score"
 LOST: tuple[Status, ...] = ("model_error", "judge_failed")
 """The statuses of rows that were asked but not scored."""
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
+ALIKE = _VALUE.is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
+"""Missing on both sides of a pair for the same cause, and therefore equal there."""
+ENDS = ("lower", "upper", "lower_before", "upper_before")
+"""The bounds of both sides of a pair."""
 
 
 def scored() -> pl.Expr:
@@ -36,6 +40,11 @@ def bounded(scores: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that apply, with `value`, its bounds `lower` and `upper`, and why it is missing (`cause`)."""
     asked = scores.filter(_STATUS != "not_applicable")
     return asked.with_columns(value=scored(), lower=lowest(), upper=highest(), cause=_cause(asked))
+
+
+def equated(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Make the bounds of both sides equal where they are alike."""
+    return pairs.with_columns(pl.when(ALIKE).then(0.0).otherwise(pl.col(name)).alias(name) for name in ENDS)
 
 
 def _cause(scores: pl.DataFrame) -> pl.Expr:

@@ -17,6 +17,7 @@ import polars as pl
 from data.suites import MAX_DROP
 from metrics.stats.intervals import Floats, Interval
 from metrics.stats.margins import Differences, MarginTest, method_of, paired, weighted_mean
+from metrics.stats.missing import ALIKE, ENDS, equated
 from metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
@@ -131,27 +132,24 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
     both = after.join(before, on="item_id", suffix="_before", maintain_order="left").join(
         placed, on="item_id", maintain_order="left"
     )
-    neither = pl.col("value").is_null() & pl.col("value_before").is_null()
-    same = neither & (pl.col("cause") == pl.col("cause_before"))
-    ends = ("lower", "upper", "lower_before", "upper_before")
-    known = both.with_columns(pl.when(same).then(0.0).otherwise(pl.col(name)).alias(name) for name in ends)
     alike = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
     rows = (
-        known.drop_nulls(ends)
+        equated(both)
+        .drop_nulls(ENDS)
         .group_by("question")
         .agg(
-            pl.col("value", "value_before", *ends).mean(),
+            pl.col("value", "value_before", *ENDS).mean(),
             pl.col("cluster", "stratum").first(),
             identical=alike.all(),
         )
         .sort("question")
         .with_columns(
-            pl.col("value", "value_before", *ends).cast(pl.Float64),
+            pl.col("value", "value_before", *ENDS).cast(pl.Float64),
             pl.col("cluster").cast(pl.Int64).fill_null(-1),
             pl.col("stratum").rank("dense").cast(pl.Int64).fill_null(0),
         )
     )
-    return Pairs(suite, rows, both.select(same.sum()).item())
+    return Pairs(suite, rows, both.select(ALIKE.sum()).item())
 
 
 def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
