@@ -17,8 +17,6 @@ _COMPUTED = (
 )
 _ELSEWHERE = ("models", "spending", "waiting")
 """Result fields already held by the verdict or the run's own facts."""
-_BARE = ("ModelScore", "SuiteScore")
-"""Types that the verdict replaces by results with an outcome."""
 
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
@@ -39,7 +37,6 @@ def schema() -> dict[str, Any]:
 
     results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
-    kinds = {name: kind for name, kind in kinds.items() if name not in _BARE}
     kinds["ExplainabilityResult"] = {
         "type": "object",
         "properties": {},

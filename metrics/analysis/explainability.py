@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from metrics.analysis.policy import reaches
-from metrics.analysis.scores import THRESHOLD, ModelScore, SuiteScore
+from metrics.analysis.scores import THRESHOLD, ModelResult, SuiteResult
 from metrics.analysis.summary import rounded
 
 EXPLAINED = ("cot", "citation")
@@ -41,7 +41,7 @@ class ExplainabilityResult:
         return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
 
 
-def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[ExplainabilityResult, ...]:
+def explained(models: Sequence[ModelResult], terms: Terms) -> tuple[ExplainabilityResult, ...]:
     """Return a result for each model that took part in both suites.
 
     If no model did, return one for each pair of a model from the first suite and a model from the second.
@@ -58,7 +58,7 @@ def explained(models: Sequence[ModelScore], terms: Terms) -> tuple[Explainabilit
 
 
 def explainability(
-    cot: SuiteScore, citation: SuiteScore, terms: Terms, *, cot_model: str, citation_model: str
+    cot: SuiteResult, citation: SuiteResult, terms: Terms, *, cot_model: str, citation_model: str
 ) -> dict[str, Any]:
     """Build an explainability result in its published form, with keys in the published order.
 
@@ -75,7 +75,7 @@ def explainability(
     known = [score for score in scores if score is not None]
     overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
 
-    def published(suite: SuiteScore, score: float | None, threshold: float) -> dict[str, Any]:
+    def published(suite: SuiteResult, score: float | None, threshold: float) -> dict[str, Any]:
         return {
             "avg_score": None if score is None else rounded(score, 4),
             "count": suite.n_scored,

@@ -17,7 +17,7 @@ from metrics.analysis.means import repeated, suite_intervals
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
-from metrics.analysis.scores import Circumstances, ModelScore, model_scores, right_answers, totals_of
+from metrics.analysis.scores import Circumstances, ModelResult, model_scores, right_answers, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
@@ -42,7 +42,7 @@ class Results:
     """
 
     run: Mapping[str, Any]
-    models: tuple[ModelScore, ...]
+    models: tuple[ModelResult, ...]
     waiting: Mapping[str, int] = field(default_factory=dict)
     spending: Spending | None = None
     totals: Mapping[str, Total] = field(default_factory=dict)

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import polars as pl
 
 from data.errors import InputError
+from data.exits import OUTCOMES, GateOutcome
 from data.plugins import metric
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
@@ -33,8 +34,8 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class SuiteScore:
-    """One model's score in one suite.
+class SuiteResult:
+    """One model's score in one suite, and the verdict on it.
 
     `score` is unrounded, in [0, 1]; None if undefined (`problem` says why). `weight` is the suite's share of the
     overall score, renormalised over the model's suites. `parts` are the means behind the score (with strata: of
@@ -52,6 +53,12 @@ class SuiteScore:
 
     With `gate_on` `pass_at_k` or `pass_all_k` the score is that of `k` answers to each question, its rows are
     questions, and `mean` is the mean of all answers, with its interval.
+
+    The fields from `threshold` on are those of `metrics.analysis.verdict`: without a threshold the outcome is
+    `none`: the score is measured but not judged; `reason` explains it where needed. With `n_deciding` scored rows
+    the interval would exclude the threshold, if mean and spread stayed the same; None if no number would, or if no
+    score decides the suite. `judges_left_out` do not count (with reasons, by judge and metric); `judges_unmeasured`
+    count though their errors have not been measured.
     """
 
     suite: str
@@ -87,20 +94,29 @@ class SuiteScore:
     n_labels: int = 0
     corrected: float | None = None
     corrected_interval: Interval = field(default_factory=Interval)
+    threshold: float | None = None
+    outcome: GateOutcome = "none"
+    reason: str = ""
+    n_deciding: int | None = None
+    judges_left_out: Mapping[str, str] = field(default_factory=dict)
+    judges_unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class ModelScore:
+class ModelResult:
     """One model's weighted score over all its suites, and its values at the suites' bounds.
 
     `missing` says why the model could not be asked, `failed` why all of its calls failed ('' if any succeeded).
     `measured` is false if the score includes a suite that is not. `corrected` is the score with the suites'
     corrected scores; None if there are none.
+
+    The fields from `threshold` on are the verdict's, as a suite's. If only one suite has weight there is no overall
+    score: score and outcome are that suite's, and `threshold` is None.
     """
 
     model: str
     score: float | None
-    suites: tuple[SuiteScore, ...]
+    suites: tuple[SuiteResult, ...]
     interval: Interval = field(default_factory=Interval)
     lower: float | None = None
     lower_interval: Interval = field(default_factory=Interval)
@@ -111,6 +127,19 @@ class ModelScore:
     measured: bool = True
     corrected: float | None = None
     corrected_interval: Interval = field(default_factory=Interval)
+    threshold: float | None = None
+    outcome: GateOutcome = "none"
+    reason: str = ""
+    n_deciding: int | None = None
+
+    @property
+    def verdict(self) -> GateOutcome:
+        """The worst outcome of the suites and the overall score, which decides the exit code."""
+        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON."""
+        return {**asdict(self), "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +173,7 @@ def model_scores(
     right: Mapping[tuple[str, str], int] | None = None,
     failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
-) -> tuple[ModelScore, ...]:
+) -> tuple[ModelResult, ...]:
     """Combine each model's suites into its score.
 
     `summary` is the run's summary table. The score of a suite with strata is TOTAL / 100; otherwise it is the mean
@@ -193,7 +222,7 @@ def _score(
     *,
     causes: tuple[FailureCount, ...],
     intervals: Mapping[End, Interval],
-) -> SuiteScore:
+) -> SuiteResult:
     """Compute a model's score in a suite and the reasons to withhold it; the weight is set later."""
     corrected = [one for one in known.corrected if (one.suite, one.model) == (suite.name, model)]
     found = _suite(deciding, suite, model, known.labels, corrected)
@@ -224,7 +253,7 @@ def _score(
     )
 
 
-def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelScore:
+def _overall(model: str, suites: tuple[SuiteResult, ...], missing: str) -> ModelResult:
     score, interval = weighted(suites)
     others: dict[str, Any] = {}
     for end in ("lower", "upper", "corrected"):
@@ -232,7 +261,7 @@ def _overall(model: str, suites: tuple[SuiteScore, ...], missing: str) -> ModelS
             others |= dict(zip(_FIELDS[end], weighted(put), strict=True))
     asked = [suite for suite in suites if suite.answered is not None]
     causes = [one for suite in asked for one in suite.failures]
-    return ModelScore(
+    return ModelResult(
         model=model,
         score=score,
         suites=suites,
@@ -258,7 +287,7 @@ def right_answers(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
     return found
 
 
-def put_in(suites: Sequence[SuiteScore], end: str) -> list[SuiteScore]:
+def put_in(suites: Sequence[SuiteResult], end: str) -> list[SuiteResult]:
     """Return the suites' scores at their `lower` or `upper` bounds, or `corrected`, where available."""
     score, interval = _FIELDS[end]
     return [
@@ -284,7 +313,7 @@ def _suite(
     model: str,
     labels: Labels | None = None,
     corrected: Sequence[CorrectedMean] = (),
-) -> SuiteScore:
+) -> SuiteResult:
     """Compute a suite's score, interval and coverage."""
     names = suite.scored_by
     whole = summary.filter(OF_SUITES, suite=suite.name)
@@ -294,7 +323,7 @@ def _suite(
     mine = {cell.metric: cell for cell in cells(rows.filter(pl.col("model") == model))}
     lost = [name for name in ran if name not in mine]
     applicable = [cell for cell in mine.values() if cell.n_asked > cell.n_not_applicable]
-    blank = SuiteScore(
+    blank = SuiteResult(
         suite.name,
         None,
         n_asked=sum(cell.n_asked for cell in mine.values()),
@@ -321,11 +350,11 @@ def _suite(
 
 
 def _of_metrics(
-    blank: SuiteScore,
+    blank: SuiteResult,
     applicable: Sequence[SummaryRow],
     own: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
-) -> SuiteScore:
+) -> SuiteResult:
     """Combine a suite's metrics: by human labels where available (`own`), else as judged; corrected separately."""
     known = [_by_labels(cell, own[cell.metric]) if cell.metric in own else cell for cell in applicable]
     found = _mean(blank, known)
@@ -391,7 +420,7 @@ def _by_labels(cell: SummaryRow, found: Powered) -> SummaryRow:
     return replace(cell, n_truncated=0, **put)
 
 
-def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: str) -> SuiteScore:
+def _stopped(result: SuiteResult, stopping: Sequence[ConfidenceSequence], model: str) -> SuiteResult:
     """Replace the interval, invalid after interim looks, by the sequence's."""
     wanted = result.suite, model, ""
     one = next((one for one in stopping if (one.suite, one.model, one.against) == wanted), None)
@@ -407,7 +436,7 @@ def _stopped(result: SuiteScore, stopping: Sequence[ConfidenceSequence], model: 
     return replace(found, corrected=min(max(result.corrected, low), high), corrected_interval=around)
 
 
-def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) -> SuiteScore:
+def _total(summary: pl.DataFrame, blank: SuiteResult, model: str, metric: str) -> SuiteResult:
     found = totals(summary, suite=blank.suite, metric=metric)[model]
     families = cells(summary.filter(OF_FAMILIES, suite=blank.suite, metric=metric, model=model))
     parts = {cell.family: cell.mean for cell in families if cell.family not in found.left_out}
@@ -420,7 +449,7 @@ def _total(summary: pl.DataFrame, blank: SuiteScore, model: str, metric: str) ->
     return _joined(known, counted, scores, _of_strata)
 
 
-def _mean(blank: SuiteScore, applicable: Sequence[SummaryRow]) -> SuiteScore:
+def _mean(blank: SuiteResult, applicable: Sequence[SummaryRow]) -> SuiteResult:
     if without := [cell.metric for cell in applicable if cell.mean is None]:
         problem = f"nothing scored for {', '.join(without)}; look at the statuses of its rows"
         return replace(blank, problem=problem)
@@ -442,11 +471,11 @@ def _of_strata(parts: _Parts) -> Interval:
 
 
 def _joined(
-    blank: SuiteScore,
+    blank: SuiteResult,
     counted: Sequence[SummaryRow],
     scores: Sequence[float | None],
     join: Callable[[_Parts], Interval],
-) -> SuiteScore:
+) -> SuiteResult:
     """Set a suite's score, its bounds, and the intervals combined from its cells."""
     known: dict[str, Any] = {}
     for end, score in zip(ENDS, scores, strict=True):
@@ -465,7 +494,7 @@ def _at(cell: SummaryRow, end: End) -> tuple[float, Interval]:
     return mean or 0.0, Interval() if low is None or high is None else Interval(low, high, "combined", units)
 
 
-def weighted(suites: Sequence[SuiteScore]) -> tuple[float | None, Interval]:
+def weighted(suites: Sequence[SuiteResult]) -> tuple[float | None, Interval]:
     """Compute the weighted score and its interval; suites of weight 0 are ignored."""
     parts = [(suite.weight, suite.score, suite.interval) for suite in suites if suite.weight]
     known = [(weight, score, interval) for weight, score, interval in parts if score is not None]

@@ -1,15 +1,15 @@
 """The pass/fail verdict of a run: each model's scores against the thresholds, by suite and overall."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from data.exits import OUTCOMES, Exit, GateOutcome
+from data.exits import Exit, GateOutcome
 from metrics.analysis.failures import lost
 from metrics.analysis.judged import outcome_as_judged, panel_status
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelScore, SuiteScore, put_in, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, put_in, weighted
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.analysis.twins import TwinResult
@@ -25,48 +25,6 @@ _AGAIN = {
 }
 """How to recover missing responses, truncated responses, and both."""
 _SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteResult(SuiteScore):
-    """A model's score in a suite, and its outcome at the threshold; `reason` explains it where needed.
-
-    Without a threshold the outcome is `none`: the score is measured but not judged. With `n_deciding` scored rows
-    the interval would exclude the threshold, if mean and spread stayed the same; None if no number would, or if no
-    score decides the suite. `judges_left_out` do not count (with reasons, by judge and metric); `judges_unmeasured`
-    count though their errors have not been measured.
-    """
-
-    threshold: float | None = None
-    outcome: GateOutcome = "error"
-    reason: str = ""
-    n_deciding: int | None = None
-    judges_left_out: Mapping[str, str] = field(default_factory=dict)
-    judges_unmeasured: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ModelResult(ModelScore):
-    """A model's weighted score over its suites, and its outcome at the overall threshold.
-
-    If only one suite has weight there is no overall score: score and outcome are that suite's, and `threshold` is
-    None.
-    """
-
-    suites: tuple[SuiteResult, ...]
-    threshold: float | None = None
-    outcome: GateOutcome = "error"
-    reason: str = ""
-    n_deciding: int | None = None
-
-    @property
-    def verdict(self) -> GateOutcome:
-        """The worst outcome of the suites and the overall score, which decides the exit code."""
-        return max((self.outcome, *(suite.outcome for suite in self.suites)), key=OUTCOMES.index)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return {**asdict(self), "verdict": self.verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +101,11 @@ class _Finding(NamedTuple):
     n_deciding: int | None = None
 
 
-def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> SuiteResult:
+def _suite(score: SuiteResult, policy: Policy, results: Results, model: str) -> SuiteResult:
     own = [one for one in results.judge_statuses if one.suite == score.suite and one.metric in score.parts]
     judges = panel_status(own)
-    suite = SuiteResult(
-        **{one.name: getattr(score, one.name) for one in fields(SuiteScore)},
+    suite = replace(
+        score,
         threshold=policy.thresholds.get(score.suite),
         judges_left_out=judges.left_out,
         judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
@@ -161,7 +119,7 @@ def _suite(score: SuiteScore, policy: Policy, results: Results, model: str) -> S
     return replace(suite, **found._asdict())
 
 
-def _waits(suite: SuiteScore) -> bool:
+def _waits(suite: SuiteResult) -> bool:
     """Return whether a suite's requests wait in batches while rows are not scored."""
     return suite.waiting > 0 and suite.coverage != 1
 
@@ -239,7 +197,7 @@ def _at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> set[GateOutcome
     return {outcome_at(*bound, result.threshold, gate) for bound in both if bound[0] is not None}
 
 
-def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[SuiteScore]) -> str:
+def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[SuiteResult]) -> str:
     """Describe the responses on which a suite's outcome depends, and how to recover them."""
     low = result.score if result.lower is None else result.lower
     high = result.score if result.upper is None else result.upper
@@ -249,18 +207,17 @@ def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[Suit
     return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"
 
 
-def _missing(suites: Sequence[SuiteScore]) -> str:
+def _missing(suites: Sequence[SuiteResult]) -> str:
     """Describe what was asked and is not scored."""
     n = sum(suite.n_failed + suite.n_unread for suite in suites)
     told = lost(one for suite in suites for one in suite.failures)
     return told or (f"rows that are not scored ({n})" if n else "")
 
 
-def _model(score: ModelScore, policy: Policy, results: Results) -> ModelResult:
+def _model(score: ModelResult, policy: Policy, results: Results) -> ModelResult:
     """Set a model's overall outcome: that of the only suite with weight, else by `_overall`."""
     suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
-    known: dict[str, Any] = {one.name: getattr(score, one.name) for one in fields(ModelScore)} | {"suites": suites}
-    model, weighing = ModelResult(**known), [suite for suite in suites if suite.weight]
+    model, weighing = replace(score, suites=suites, threshold=None), [suite for suite in suites if suite.weight]
     if len(weighing) == 1:
         found = _Finding(weighing[0].outcome)
     else:

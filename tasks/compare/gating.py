@@ -22,7 +22,7 @@ from metrics.analysis.baseline import (
 )
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results, build_interim
-from metrics.analysis.scores import Circumstances, ModelScore, SuiteScore
+from metrics.analysis.scores import Circumstances, ModelResult, SuiteResult
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import TwinResult
@@ -154,10 +154,10 @@ def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
     """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
     with results(run, whole=twins) as document:
         final = document["final"]
-        models = TypeAdapter(tuple[ModelScore, ...]).validate_python(final["models"])
+        models = TypeAdapter(tuple[ModelResult, ...]).validate_python(final["models"])
         renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(document["twins"] if twins else ())
 
-    def asked(suite: SuiteScore) -> SuiteScore:
+    def asked(suite: SuiteResult) -> SuiteResult:
         if suite.stopping is None or threshold is None:
             return suite
         return replace(suite, stopping=against(suite.stopping, threshold))

@@ -5,7 +5,7 @@ from typing import Any
 
 from config.settings import Settings
 from data.suites import Suite
-from metrics.analysis.scores import SuiteScore
+from metrics.analysis.scores import SuiteResult
 from tasks.generate import items_of
 
 MODEL = {"name": "m", "provider": "ollama"}
@@ -43,6 +43,6 @@ def rows_of(name: str, **section: Any) -> list[dict[str, Any]]:
     return list(items_of(Settings.model_validate(raw).suites[0]))
 
 
-def result(suite: str, score: float | None, n: int) -> SuiteScore:
+def result(suite: str, score: float | None, n: int) -> SuiteResult:
     """Return a suite's score as far as FINAL_RESULTS needs it."""
-    return SuiteScore(suite, score, weight=0.5, n_scored=n)
+    return SuiteResult(suite, score, weight=0.5, n_scored=n)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from metrics.analysis.explainability import Terms, explainability, explained
-from metrics.analysis.scores import ModelScore, SuiteScore
+from metrics.analysis.scores import ModelResult, SuiteResult
 from tests.helpers.suites import result
 
 
-def made(cot: SuiteScore, citation: SuiteScore, **terms: float) -> dict[str, Any]:
+def made(cot: SuiteResult, citation: SuiteResult, **terms: float) -> dict[str, Any]:
     return explainability(cot, citation, Terms("j", **terms), cot_model="m", citation_model="m")
 
 
@@ -69,13 +69,13 @@ def test_passing_compares_the_score_with_the_threshold_and_nothing_else() -> Non
     assert (found["cot"]["pass"], found["citation"]["pass"], found["overall_pass"]) == (True, False, True)
 
 
-def models(**taken: tuple[str, ...]) -> list[ModelScore]:
+def models(**taken: tuple[str, ...]) -> list[ModelResult]:
     return [
-        ModelScore(model, 0.5, tuple(result(suite, 0.5, 5) for suite in suites)) for model, suites in taken.items()
+        ModelResult(model, 0.5, tuple(result(suite, 0.5, 5) for suite in suites)) for model, suites in taken.items()
     ]
 
 
-def named(*found: ModelScore) -> list[tuple[str, str, str]]:
+def named(*found: ModelResult) -> list[tuple[str, str, str]]:
     return [
         (one.name, one.published["cot"]["model"], one.published["citation"]["response_model"])
         for one in explained(found, Terms("j"))

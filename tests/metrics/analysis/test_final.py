@@ -10,8 +10,9 @@ import pytest
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
 from metrics.analysis.policy import Gate
+from metrics.analysis.scores import ModelResult
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import ModelResult, RunVerdict
+from metrics.analysis.verdict import RunVerdict
 from metrics.stats.intervals import score_limits
 from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four

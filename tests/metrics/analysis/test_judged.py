@@ -27,10 +27,10 @@ from metrics.analysis.judged import (
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances
+from metrics.analysis.scores import Circumstances, SuiteResult
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import Observations
-from metrics.analysis.verdict import SuiteResult, verdict_of
+from metrics.analysis.verdict import verdict_of
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
 from metrics.stats.calibration import contrast

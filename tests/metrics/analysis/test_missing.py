@@ -13,10 +13,10 @@ from metrics.analysis.failures import failures
 from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances
+from metrics.analysis.scores import Circumstances, ModelResult
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
 from metrics.analysis.values import Observations, RepeatedQuestions, observations
-from metrics.analysis.verdict import ModelResult, verdict_of
+from metrics.analysis.verdict import verdict_of
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered
 from prompts.phrases import translated

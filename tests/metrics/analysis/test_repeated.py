@@ -7,9 +7,8 @@ from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate
-from metrics.analysis.scores import right_answers
+from metrics.analysis.scores import SuiteResult, right_answers
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import SuiteResult
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
 

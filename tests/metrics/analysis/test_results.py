@@ -15,7 +15,7 @@ from metrics.analysis.document import document, schema
 from metrics.analysis.explainability import Terms, explained
 from metrics.analysis.pairs import compare, groups
 from metrics.analysis.results import Results
-from metrics.analysis.scores import ModelScore
+from metrics.analysis.scores import ModelResult
 from metrics.analysis.summary import cells, summarise, totals
 from metrics.stats.agreement import judge_agreement, repeats
 from tests.conftest import TOP
@@ -52,7 +52,7 @@ def _document() -> dict[str, Any]:
         repeats=repeats(scores, k=2),
         judges={"support": judge_agreement(ratings)},
         explainability=explained(
-            [ModelScore("m", None, (result("cot", None, 0), result("citation", 1.0, 1)))], Terms("j")
+            [ModelResult("m", None, (result("cot", None, 0), result("citation", 1.0, 1)))], Terms("j")
         ),
     )
     return document(found, final)

@@ -12,8 +12,9 @@ from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
 from metrics.analysis.pairs import compare
 from metrics.analysis.policy import Gate
+from metrics.analysis.scores import ModelResult
 from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import ModelResult, RunVerdict
+from metrics.analysis.verdict import RunVerdict
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer

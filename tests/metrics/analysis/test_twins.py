@@ -11,11 +11,11 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances
+from metrics.analysis.scores import Circumstances, SuiteResult
 from metrics.analysis.summary import summarise
 from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
 from metrics.analysis.values import Observations
-from metrics.analysis.verdict import SuiteResult, verdict_of
+from metrics.analysis.verdict import verdict_of
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 

@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
-from metrics.analysis.verdict import ModelResult, RunVerdict, SuiteResult
+from metrics.analysis.scores import ModelResult, SuiteResult
+from metrics.analysis.verdict import RunVerdict
 from metrics.stats.intervals import Interval
 from tasks.plan import resolve
 from tasks.report import conclusion
