@@ -231,6 +231,14 @@ def test_what_judges_said_of_citations_is_counted_by_judge(data: ReportData) -> 
     assert any("points nowhere" in table.caption for table in shown["tables"])
 
 
+def test_a_judges_mean_is_over_what_it_was_asked_and_not_over_what_a_shortcut_settled(data: ReportData) -> None:
+    settled = pl.col("details").str.replace_all(r'"n_calls": ?\d+', '"n_calls": 0')
+    others = replace(data, scores=data.scores.with_columns(details=settled))
+    before, after = ([row["n"] for page in explained.judges(one) for row in page["rows"]] for one in (data, others))
+    assert min(before) > 0
+    assert after == [0] * len(before)
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path: Path, *, turned: bool) -> None:
     listed = settings().models[:: -1 if turned else 1]
