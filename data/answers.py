@@ -19,17 +19,12 @@ Rule = Literal["marker", "boxed", "cue", "last number"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A final answer: its exact value, the rule that found it, its text and its position.
-
-    `position` is the start of the number; `anchor` the start of the marker, box or cue before it (for the last
-    number: the number itself), both in characters from the start of the text.
-    """
+    """A final answer: its exact value, the rule that found it, its text, and where the text starts."""
 
     value: Fraction
     rule: Rule
     text: str
     position: int
-    anchor: int
 
     @property
     def said(self) -> bool:
@@ -175,12 +170,12 @@ def _boxed(reading: SearchedText, box: re.Match[str]) -> AnswerSearch | None:
     text, anchor, start = reading.text, box.start(), box.end()
     end = _closing(text, start)
     if (chosen := choose(reading, candidates(text, start, end), start)) is not None:
-        return AnswerSearch(_answer(text, "boxed", anchor, chosen), anchor)
+        return AnswerSearch(_answer(text, "boxed", chosen), anchor)
     inside = text[start:end]
     if not any(character.isalnum() for character in inside):
         return None
     word = spelled(re.sub(r"\\(?:text|mathrm|mathbf|textbf)\b|[{}]", " ", inside))
-    return AnswerSearch(None if word is None else Answer(word, "boxed", inside.strip(" {}"), start, anchor), anchor)
+    return AnswerSearch(None if word is None else Answer(word, "boxed", inside.strip(" {}"), start), anchor)
 
 
 def _closing(text: str, start: int) -> int:
@@ -211,10 +206,10 @@ def _after(reading: SearchedText, rule: Rule, anchor: int, start: int) -> Answer
     if rule == "cue" and (stop := _derivation(text, anchor, opened)) is not None:
         return AnswerSearch(_last(reading, begin, stop, rule))
     if found := candidates(text, max(anchor, begin - 1), end):
-        return AnswerSearch(_answer(text, rule, anchor, choose(reading, found, begin)), anchor)
+        return AnswerSearch(_answer(text, rule, choose(reading, found, begin)), anchor)
     tail = text[begin:end]
     if (word := spelled(tail)) is not None:
-        return AnswerSearch(Answer(word, rule, tail.strip(), begin, anchor), anchor)
+        return AnswerSearch(Answer(word, rule, tail.strip(), begin), anchor)
     refused = (rule == "marker" or len(tail) < _SHORT) and _NONE.search(tail)
     return AnswerSearch(None, anchor) if refused else None
 
@@ -291,8 +286,7 @@ def _last(reading: SearchedText, start: int, end: int, rule: Rule) -> Answer | N
         for a, b in reversed([*split_sentences(text[line:end])]):
             first, stop = line + max(a, b - TAIL), line + b
             if free := _free(reading, first, stop):
-                chosen = conclude(reading, free[-_MOST:], first, stop)
-                return _answer(text, rule, chosen.start, chosen)
+                return _answer(text, rule, conclude(reading, free[-_MOST:], first, stop))
         end = begin - 1
     return None
 
@@ -305,7 +299,7 @@ def _free(reading: SearchedText, begin: int, end: int) -> list[Number]:
     return [n for n in found if not is_of_the_reply(reading, n)]
 
 
-def _answer(text: str, rule: Rule, anchor: int, number: Number | None) -> Answer | None:
+def _answer(text: str, rule: Rule, number: Number | None) -> Answer | None:
     if number is None or number.value is None:
         return None
-    return Answer(number.value, rule, text[number.start : number.end], number.start, anchor)
+    return Answer(number.value, rule, text[number.start : number.end], number.start)

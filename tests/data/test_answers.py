@@ -256,9 +256,9 @@ def test_two_equal_candidates_are_no_contradiction() -> None:
 
 
 def test_says_where_and_how_it_is_written() -> None:
-    found = final_number("So she makes that.\nThe answer is $1,080.00 today.")
-    assert found is not None
-    assert (found.text, found.position, found.anchor) == ("$1,080.00", 33, 23)
+    found = search("So she makes that.\nThe answer is $1,080.00 today.")
+    assert found.answer is not None
+    assert (found.answer.text, found.answer.position, found.anchor) == ("$1,080.00", 33, 23)
 
 
 def test_a_refused_marker_still_stands_somewhere() -> None:
