@@ -36,10 +36,15 @@ def failures(
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
-    metrics = {name for suite in suites for name in suite.scored_by}
-    lost = scores.filter(pl.col("status").is_in(LOST), pl.col("metric").is_in(metrics))
+    lost = scores.filter(pl.col("status").is_in(LOST))
     placed = lost.join(items.select("item_id", "suite").unique("item_id"), on="item_id", maintain_order="left")
-    rows = placed.unique(["suite", "model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    scored = pl.DataFrame(
+        [(suite.name, name) for suite in suites for name in suite.scored_by],
+        schema={"suite": pl.String, "metric": pl.String},
+        orient="row",
+    )
+    own = placed.join(scored, on=["suite", "metric"], how="semi", maintain_order="left")
+    rows = own.unique(["suite", "model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     counted: dict[tuple[str, str], Counter[tuple[Status, str]]] = {}
     first: dict[str, str] = {}
     told = rows.select("model", "suite", "status", "reason", "details")

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.suites import GateOn
+from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
 from metrics.analysis.means import repeated
@@ -182,6 +182,14 @@ def test_one_cause_is_one_whatever_numbers_its_messages_hold() -> None:
         ("judge_failed", "support: unparsable reply", 2),
         ("model_error", "timed out", 1),
     ]
+
+
+def test_a_metric_that_only_another_suite_scores_by_adds_no_cause() -> None:
+    items, scores = tables("RjR")
+    only_shown = scores.with_columns(metric=pl.lit("rubric"))
+    suites = [*declared("cot"), Suite(name="other", items={}, metrics={"rubric": {}}, weight=1)]
+    assert [suite.scored_by for suite in suites] == [("cot",), ("rubric",)]
+    assert failures(only_shown, items, suites) == {}
 
 
 def doubled(times: int) -> tuple[pl.DataFrame, pl.DataFrame]:
