@@ -219,7 +219,7 @@ _DECIMAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _SIGN = 8
 _AFTER = frozenset({"", " "})
 _STOPS = frozenset(".,;:!?")
-_OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?[0-9]|plus|minus|times|of")
+_OPERATES = re.compile(r"[*+/^(\\]|[-:xX]\s?\$?\.?[0-9]|plus|minus|times|of")
 
 
 def _repeats(line: str, match: re.Match[str]) -> int:

@@ -116,7 +116,7 @@ def test_independent_givens_are_reordered_and_others_are_not() -> None:
     assert said != free
     assert said.endswith("How many pens are there?")
     assert sorted(said.split(". ")) == sorted(free.split(". "))
-    with pytest.raises(Refused, match="hang on"):
+    with pytest.raises(Refused, match="depend on"):
         order.renew({"question": "Alice has 3 pens. Then she buys 4. How many has she?"}, "7", source(1))
 
 
