@@ -8,6 +8,7 @@ from pydantic import Field, StrictInt, StringConstraints, field_validator, model
 
 from data.errors import InputError
 from data.options import Frozen
+from data.questions import WHOLE
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from metrics._replies import NO_REPLY, question, reference, reply
 from metrics.judging import Judgement, read_whole, reasoned_schema
@@ -49,7 +50,7 @@ class Options(Frozen):
             named = reads(value)
         except InputError as error:
             raise ValueError(str(error)) from error
-        if unknown := named - NAMES:
+        if unknown := {"row" if one == WHOLE else one for one in named} - NAMES:
             raise ValueError(f"unknown names {', '.join(sorted(unknown))}; expected {', '.join(sorted(NAMES))}")
         if shipped(value) or (value.strip() and "response" not in named):
             raise ValueError(

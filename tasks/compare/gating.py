@@ -156,6 +156,7 @@ def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
         final = document["final"]
         models = TypeAdapter(tuple[ModelResult, ...]).validate_python(final["models"])
         renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(document["twins"] if twins else ())
+        waiting = {run.name: final["waiting"]}
 
     def asked(suite: SuiteResult) -> SuiteResult:
         if suite.stopping is None or threshold is None:
@@ -163,7 +164,7 @@ def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
         return replace(suite, stopping=against(suite.stopping, threshold))
 
     found = tuple(replace(model, suites=tuple(map(asked, model.suites))) for model in models)
-    return Results({}, found, waiting={run.name: final["waiting"]}, twins=renewed)
+    return Results({}, found, waiting=waiting, twins=renewed)
 
 
 def _scored(side: Side, metric: str) -> Results:

@@ -34,7 +34,7 @@ class FileForm:
 def is_run(named: str, runs: Path) -> bool:
     """Return whether a name is a run's: a folder with a manifest, or what looks like an id among `runs`."""
     path = Path(named)
-    there = any((folder / MANIFEST).is_file() for folder in (path, runs / named))
+    there = (path / MANIFEST).is_file() or (path.name == named and (runs / named).is_dir())
     return there or not (path.exists() or path.suffix)
 
 

@@ -77,13 +77,13 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
     Raises:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
-    with results(run, whole=True) as document:
-        found, models = document["cells"], document["final"]["models"]
     cells: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    for one in found:
-        if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
-            cells.setdefault((one["suite"], one["model"]), {})[one["metric"]] = one
-    scored = {(part["suite"], one["model"]): part for one in models for part in one["suites"]}
+    with results(run, whole=True) as document:
+        for one in document["cells"]:
+            if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
+                cells.setdefault((one["suite"], one["model"]), {})[one["metric"]] = one
+        models = document["final"]["models"]
+        scored = {(part["suite"], one["model"]): part for one in models for part in one["suites"]}
     items = load(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
     scores = load(run, "scores", root)
     asked = answers(run, root).join(items, on="item_id", how="left", maintain_order="left")

@@ -367,13 +367,22 @@ def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None
     """Return the labels of a run's judged replies; None if those differ from the replies drawn from.
 
     Judges may have failed on a few.
+
+    Raises:
+        ValueError: a label or probability out of its range, or a reply listed twice.
     """
+    labelled = stored["labelled"]
+    known = [[label for label in one["labels"] if label is not None] for one in labelled]
+    within = all(own and all(0 <= label <= 1 for label in own) for own in known)
+    drawn = all(0 < one["probability"] <= 1 for one in labelled)
+    if not within or not drawn or len({one["reply"] for one in labelled}) < len(labelled):
+        raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
     if not {*names} <= {*stored["of"]} or len(names) < MIN_COVERAGE * len(stored["of"]):
         return None
     at = {name: place for place, name in enumerate(names)}
-    there = [one for one in stored["labelled"] if one["reply"] in at]
+    there = [one for one in labelled if one["reply"] in at]
     listed = [(at[one["reply"]], one["labels"], one["probability"]) for one in there]
-    return GroupLabels(stored["drawn"] - len(stored["labelled"]) + len(there), listed) if listed else None
+    return GroupLabels(stored["drawn"] - len(labelled) + len(there), listed) if listed else None
 
 
 def _of(found: pl.DataFrame, group: Group) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
+from metrics.analysis.values import observations
 from metrics.stats.agreement import judge_ratings
 from metrics.stats.intervals import mean_interval
 from tasks.report.report_data import ReportData
@@ -163,7 +164,7 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
 
 def judges(data: ReportData) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, mean scores and agreement."""
-    given = judge_ratings(data.scores).drop_nulls("value")
+    given = judge_ratings(observations(data.scores, data.items).scores).drop_nulls("value")
 
     def row(metric: str, one: Mapping[str, Any]) -> dict[str, Any]:
         values = given.filter(metric=metric, judge=one["judge"])["value"].to_numpy()

@@ -91,12 +91,12 @@ def read(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: cannot be read ({error}).") from error
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
         raise InputError(f"{path}: expected a manifest of schema {SCHEMA}.")
-    configuration, started = found.get("configuration"), found.get("started")
+    configuration, started = found.get("configuration"), found.get("started", "")
     if not isinstance(configuration, dict):
         raise InputError(f"{path}: found no configuration in it. Start the run's own command again.")
     try:
-        datetime.fromisoformat(str(started)).astimezone()
-    except (ValueError, OverflowError) as error:
+        datetime.fromisoformat(started).astimezone()
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{path}: found started: {started!r}, expected a date and time.") from error
     if not _sound(configuration, found.get("tables", {}), found.get("reports", [])):
         raise InputError(f"{path}: its keys are not those that a run writes.")

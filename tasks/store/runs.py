@@ -108,10 +108,12 @@ def runs_in(folder: Path) -> list[Run]:
 
 
 def _run(place: Path) -> Run:
-    try:
-        return opened(place)
-    except InputError as error:
-        problem = str(error)
+    problem = "it has no manifest"
+    if (place / MANIFEST).exists():
+        try:
+            return opened(place)
+        except InputError as error:
+            problem = str(error)
     started = datetime.fromtimestamp(place.stat().st_mtime).astimezone()
     if named := NAME.fullmatch(place.name):
         with suppress(ValueError):

@@ -20,6 +20,7 @@ from tasks.compare.runs import compare_runs
 from tasks.generate import items_of
 from tasks.report import comparison
 from tasks.store import manifest as manifests
+from tasks.store.runs import runs_in
 from tests.conftest import TOP, Run
 from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.runs import at
@@ -243,12 +244,18 @@ def test_help_answers_at_once() -> None:
     assert json.dumps(done.stderr) == '""'
 
 
-def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("damage", ["digest", "started"])
+def test_a_damaged_manifest_is_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
     good, bad = (finished(tmp_path, name) for name in ("a", "b"))
     manifest = json.loads((bad / "manifest.json").read_text(encoding="utf-8"))
-    manifest["tables"]["items"][0]["digest"] = 5
+    if damage == "digest":
+        manifest["tables"]["items"][0]["digest"] = 5
+    else:
+        manifest["started"] = 20260101
     (bad / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert main(["compare", "--set", f"store.runs={good.parent}", "a", "b"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert "Traceback" not in said
+    assert "defect in the program" not in said
+    assert [(run.name, bool(run.problem)) for run in runs_in(good.parent)] == [("a", False), ("b", True)]

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -182,9 +183,14 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
     assert known(said=texts.with_columns(response=pl.lit("y"))) == {}
     assert "rag, =m, rubric: replies have changed since they were labelled." in caplog.text
     (path,) = folder.iterdir()
-    path.write_text("[{}]", encoding="utf-8")
-    with pytest.raises(InputError, match="again with the filled sheets"):
-        known()
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    first = stored["labelled"][0]
+    wrong = [{**first, "labels": [5.0]}, {**first, "labels": [math.nan]}, {**first, "labels": []},
+             {**first, "probability": 0.0}, stored["labelled"][1]]  # fmt: skip
+    for damaged in [{**stored, "labelled": [one, *stored["labelled"][1:]]} for one in wrong] + [[{}]]:
+        path.write_text(json.dumps(damaged), encoding="utf-8")
+        with pytest.raises(InputError, match="again with the filled sheets"):
+            known()
 
 
 def test_rows_left_empty_are_rows_not_drawn(tmp_path: Path) -> None:

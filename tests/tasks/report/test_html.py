@@ -239,6 +239,15 @@ def test_a_judges_mean_is_over_what_it_was_asked_and_not_over_what_a_shortcut_se
     assert after == [0] * len(before)
 
 
+def test_a_question_that_occurs_twice_counts_once_in_a_judges_mean(data: ReportData) -> None:
+    def doubled(frame: pl.DataFrame) -> pl.DataFrame:
+        return pl.concat([frame, frame.with_columns(item_id=pl.col("item_id") + "x")])
+
+    twice = replace(data, items=doubled(data.items), scores=doubled(data.scores))
+    before, after = ([row["n"] for page in explained.judges(one) for row in page["rows"]] for one in (data, twice))
+    assert after == before
+
+
 @pytest.mark.parametrize("turned", [False, True])
 def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path: Path, *, turned: bool) -> None:
     listed = settings().models[:: -1 if turned else 1]
