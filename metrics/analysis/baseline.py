@@ -264,7 +264,7 @@ def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different:
     if wrong and not allow_different:
         raise InputError(
             f"baseline {name}: its scores were decided by other rules than this run's. {'; '.join(wrong)}. Set a "
-            "new baseline, or run with --allow-different to compare anyway."
+            "new baseline, or add --allow-different to compare anyway."
         )
 
 

@@ -48,13 +48,15 @@ def gate(
     metric: str = "",
     max_drop: float = MAX_DROP,
     threshold: float | None = None,
+    allow_different: bool = False,
     form: FileForm | None = None,
 ) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
     """Return whether a run or file passes: `threshold` for its scores, `max_drop` below the baseline's.
 
     Besides the verdict and the comparison: whether judges gave the deciding scores, and which; what only one side
     has. `metric` is the one that decides; by default a run's scores, or the first metric that both files have. A
-    run's scores are those of its results, decided as in the run: by its `gate`, on twins, errors included.
+    run's scores are those of its results, decided as in the run: by its `gate`, on twins, errors included. Rules
+    that differ from the baseline's are refused, or named if `allow_different`.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -64,7 +66,9 @@ def gate(
     for side in found if chosen else ():
         if side.scores.filter(metric=chosen)["value"].count() == 0:
             raise InputError(f"{side.name}: no reply has a score by {chosen}, so nothing can be decided.")
-    held = _compared(found[0], found[1], chosen, max_drop, root) if baseline else None
+    held = None
+    if baseline:
+        held = _compared(found[0], found[1], chosen, max_drop, root, allow_different=allow_different)
     run = found[-1].run
     results = Results({}, ())
     robust = {suite.name for suite in found[-1].suites if suite.gate_on == "robust"} if not chosen else set[str]()
@@ -98,7 +102,9 @@ def _chosen(found: Sequence[Side], metric: str) -> str:
     return there[0]
 
 
-def _compared(baseline: Side, new: Side, metric: str, max_drop: float, root: str) -> BaselineComparison:
+def _compared(
+    baseline: Side, new: Side, metric: str, max_drop: float, root: str, *, allow_different: bool
+) -> BaselineComparison:
     first, run = baseline.run, new.run
     if first and run:
         before, after = _provenance_of(first, metric), _provenance_of(run, metric)
@@ -117,6 +123,7 @@ def _compared(baseline: Side, new: Side, metric: str, max_drop: float, root: str
         max_drop=max_drop,
         strata=[suite.name for suite in new.suites if suite.strata],
         known=unlike(before, after, units),
+        allow_different=allow_different,
     )
 
 

@@ -143,6 +143,7 @@ def gate(
     max_drop: Share = None,
     threshold: Share = None,
     metric: str = "",
+    allow_different: bool = False,
     junit: File = "",
     form: FileOptions = ANYHOW,
     at: Where = USUAL,
@@ -158,6 +159,7 @@ def gate(
         max_drop: the tolerated drop from the baseline (default: 0.02)
         threshold: the threshold of its score, from 0 to 1
         metric: the metric that decides (default: a run's score, or a file's first)
+        allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
         junit: write a case for each gate as JUnit XML
     """
     from data.suites import MAX_DROP
@@ -180,6 +182,7 @@ def gate(
         metric=metric,
         max_drop=MAX_DROP if max_drop is None else max_drop,
         threshold=threshold,
+        allow_different=allow_different,
         form=form.form(),
     )
     lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]

@@ -126,6 +126,20 @@ def test_a_run_all_of_whose_calls_failed_is_an_error_as_it_was(
     assert "<error" in junit.read_text(encoding="utf-8")
 
 
+def test_other_rules_are_refused_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def looser(manifest: dict[str, Any]) -> None:
+        manifest["configuration"]["suites"][0]["metrics"] = {"exact_match": {"case": True}}
+
+    finished(tmp_path, "old", ROWS)
+    amend(finished(tmp_path, "new", ROWS), looser)
+    assert gate(tmp_path) == 2
+    assert "add --allow-different to compare anyway" in capsys.readouterr().err
+    assert gate(tmp_path, "--allow-different") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "case" in said
+    assert "held" in said
+
+
 def test_undecided_counts_as_the_run_says(tmp_path: Path) -> None:
     """With two of three questions gone nothing counts as held."""
     finished(tmp_path, "old", ROWS)
