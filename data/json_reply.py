@@ -152,8 +152,10 @@ def read_object(text: str, *keys: str) -> dict[str, Any]:
         Unparsable: there is none; the text says what was found instead.
     """
     stripped = text.strip()
-    if stripped.startswith("{") and "\\u" not in stripped:
-        with suppress(ValueError, RecursionError):
+    # Within this depth, Python's own parser reads the same, in a tenth of the time.
+    flat = stripped.count("{") + stripped.count("[") <= DEPTH
+    if flat and stripped.startswith("{") and "\\u" not in stripped:
+        with suppress(ValueError):
             whole: dict[str, Any] = _DECODER.decode(stripped)
             if all(key in whole for key in keys):
                 return whole

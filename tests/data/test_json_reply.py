@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.json_reply import objects, read_object
+from data.json_reply import DEPTH, objects, read_object
 from data.records import Unparsable
 from tests.helpers.bounds import bounded
 
@@ -91,6 +91,20 @@ def test_every_object_that_json_writes_comes_back_equal(value: dict[str, object]
 def test_any_text_gives_objects_or_nothing_but_never_an_error(text: str) -> None:
     for found in objects(text):
         assert isinstance(found, dict)
+
+
+@pytest.mark.parametrize("levels", [DEPTH, DEPTH + 1, 400, 900])
+def test_how_deep_a_reply_may_nest_depends_neither_on_the_text_around_it_nor_on_the_stack(levels: int) -> None:
+    text = '{"a":' * levels + "1" + "}" * levels
+
+    def outcome(reply: str) -> str:
+        try:
+            return repr(read_object(reply, "a"))
+        except Unparsable as error:
+            return str(error)
+
+    assert outcome(text) == outcome(f"So: {text}")
+    assert (outcome(text) == str(json.loads(text))) == (levels <= DEPTH)
 
 
 @pytest.mark.parametrize(
