@@ -1,6 +1,7 @@
 """What tests share: a folder for Prefect of their own, a way to run a flow, and a Prefect server where needed."""
 
 import contextlib
+import functools
 import gc
 import importlib
 import os
@@ -11,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,12 +54,19 @@ settings.load_profile("patient")
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Have each worker begin with other files: to rewrite the asserts of a file takes longer than all else."""
     gc.disable()  # until all is imported: of what has been so far, nothing is garbage
+    sys.unraisablehook = functools.partial(_heard, sys.unraisablehook)
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if worker and session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
         files = sorted((TOP / "tests").rglob("test_*.py"))
         for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
             with contextlib.suppress(Exception, pytest.skip.Exception):  # said where it is collected
                 importlib.import_module(".".join(file.relative_to(TOP).with_suffix("").parts))
+
+
+def _heard(report: Callable[[Any], object], unraisable: Any) -> None:
+    """Report what a finalizer raised, but for a full stack: a test of deep nesting had garbage collected there."""
+    if not issubclass(unraisable.exc_type, RecursionError):
+        report(unraisable)
 
 
 @pytest.hookimpl(wrapper=True)
