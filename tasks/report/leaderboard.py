@@ -109,6 +109,14 @@ def trend_table(found: Leaderboard, board: Board) -> Table:
     )
 
 
+def _drawn(board: Board) -> Iterator[tuple[str, list[tuple[str, float]]]]:
+    """Yield the lines of a board's trends: a model with the dates and scores of its latest runs, oldest first."""
+    for model, own in board.trends().items():
+        scores = [(f"{one.started:%Y-%m-%d}", one.score) for one in own[-LATEST:] if one.score is not None]
+        if len(scores) > 1:
+            yield model, scores
+
+
 @speaking(lambda found: found.language)
 def page(found: Leaderboard) -> str:
     """Return the whole leaderboard as one page: no script, no network; names are escaped."""
@@ -124,6 +132,7 @@ def page(found: Leaderboard) -> str:
                 "table": table(found, board),
                 "notes": [*notes(found, board)],
                 "trends": trend_table(found, board),
+                "drawn": [*_drawn(board)],
             }
             for number, board in enumerate(found.boards, 1)
         ],

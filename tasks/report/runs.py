@@ -1,7 +1,6 @@
 """The page of all runs, as `view` serves it: their outcomes, a search, and a choice of two to compare."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 from data.exits import OUTCOMES
@@ -13,8 +12,6 @@ from tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs per page."""
-DRAWN = 4
-"""Trends drawn."""
 
 STYLES = ("comparison.css", "runs.css")
 
@@ -40,20 +37,6 @@ def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
         return all(word in text for word in wanted)
 
     return [one for one in entries if fits(one)]
-
-
-def trends(entries: Sequence[HistoryEntry]) -> list[dict[str, Any]]:
-    """Return the models' scores over time, for runs of the same configuration: runs and scores, oldest first."""
-    found: dict[tuple[str, str], list[tuple[HistoryEntry, float]]] = {}
-    for one in entries:
-        for model, score in one.scores.items():
-            if score is not None and one.configuration:
-                found.setdefault((one.configuration, model), []).append((one, score))
-    several = [pair for pair in found.items() if len(pair[1]) > 1]
-    return [
-        {"model": model, "configuration": newest[0][0].file or configuration, "points": newest[::-1]}
-        for (configuration, model), newest in several[:DRAWN]
-    ]
 
 
 def index(
@@ -94,7 +77,6 @@ def index(
         STYLES,
         form=True,
         script="runs.js",
-        trends=trends(found),
         section="view",
         language=language,
         words=words,

@@ -119,6 +119,8 @@ def test_trends_are_shown_in_the_terminal_and_on_a_page(
     drawn_page = page.read_text(encoding="utf-8")
     assert "<m>" not in drawn_page
     assert "<script" not in drawn_page
+    (line,) = re.findall(r'<svg class="trend".*?</svg>', drawn_page)
+    assert re.findall(r"<title>.*?: (.*?)</title>", line) == ["50%", "60%", "80%"]
     for text in (capsys.readouterr().out, drawn_page):
         shown = text[text.index("Over time") :]
         assert [len(re.findall(rf"run_0{n}", shown)) for n in (1, 2, 3, 4, 5)] == [0, 1, 1, 1, 0]

@@ -400,7 +400,7 @@ def view(
     language: str = "",
     at: Where = USUAL,
 ) -> None:
-    """Serve the runs to a browser on this machine: an index, reports, trends, and comparisons of runs or files.
+    """Serve the runs to a browser on this machine: index, reports, leaderboard, and comparisons of runs or files.
 
     It listens only on 127.0.0.1 unless --host is given, nothing can be changed, and no model is asked. Ctrl-C
     ends it.
