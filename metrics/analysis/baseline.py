@@ -10,9 +10,8 @@ import polars as pl
 from data.draw import canonical
 from data.errors import InputError
 from metrics.analysis.questions import QuestionChanges, pair_questions
-from metrics.analysis.values import placed
-from metrics.stats.missing import bounded
-from metrics.stats.regression import KEY, Change, Regression, pair, regressions
+from metrics.analysis.values import KEY, composites, question_values, values_of
+from metrics.stats.regression import Change, Regression, pair, regressions
 
 SHOWN = 10
 LEAST_COMMON = 0.95
@@ -268,21 +267,6 @@ def refuse(name: str, differences: Sequence[RuleDifference], *, allow_different:
         )
 
 
-def values_of(scores: pl.DataFrame, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return a suite's value for each model, item and repeat: the mean over its metrics, null if any is missing.
-
-    Rows that are not applicable are left out. `lower` and `upper` bound the value over failed and truncated
-    responses, `cause` says why it is missing; `status` is the first that is not plainly scored.
-    """
-    rows = bounded(scores.filter(pl.col("metric").is_in(list(metrics))))
-    return rows.group_by("model", *KEY, maintain_order=True).agg(
-        pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()).alias("value"),
-        pl.col("lower", "upper").mean(),
-        pl.col("cause").drop_nulls().first(),
-        status=pl.coalesce(pl.col("status").filter(pl.col("status") != "scored").first(), pl.lit("scored")),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class RunSide:
     """One side of the comparison; items of a baseline may lack prompts and answers.
@@ -326,10 +310,12 @@ def compare_with_baseline(
     refuse(name, known, allow_different=allow_different)
     gone = missing(baseline.provenance, run.provenance)
     gone += [f"model {one}" for one in there if one not in {against for _, against in models}]
-    question = pl.coalesce("text_digest", "item_id").alias("question")
-    asked = placed(run.items).join(run.items.select("item_id", question).unique("item_id"), on="item_id")
-    stratum = pl.when(pl.col("suite").is_in([*strata])).then("family").otherwise(pl.lit("")).alias("stratum")
-    asked = asked.with_columns(stratum)
+    asked = run.items.unique("item_id", maintain_order=True).with_columns(
+        question=pl.coalesce("text_digest", "item_id"),
+        stratum=pl.when(pl.col("suite").is_in([*strata]))
+        .then(pl.col("family").fill_null(""))
+        .otherwise(pl.lit("")),
+    )
     found = []
     for model, against in models:
         one, without = _model(model, against, baseline, run, asked, max_drop=max_drop, allowed=allow_different)
@@ -352,7 +338,7 @@ def _model(
 ) -> tuple[ModelChange, list[str]]:
     """Compare a model with a baseline model; also return the suites it did not take part in this time.
 
-    `asked` has each item's suite, question, cluster and stratum.
+    `asked` are the run's items, with each one's question and stratum.
     """
     pairs, moved, both, gone = [], [], list[pl.DataFrame](), list[str]()
     for suite, rules in baseline.provenance.suites.items():
@@ -360,36 +346,37 @@ def _model(
             continue
         metrics = [one for one in rules.score if one in run.provenance.suites[suite].score]
         own = asked.filter(suite=suite)
-        before = _values(baseline, baseline.scores.filter(suite=suite), against, metrics)
-        after = _values(run, run.scores.join(own, on="item_id", how="semi"), model, metrics)
+        chosen = pl.col("metric").is_in(metrics), pl.col("status") != "not_applicable"
+        before = baseline.scores.filter(*chosen, suite=suite, model=against)
+        after = run.scores.filter(*chosen, model=model).join(own, on="item_id", how="semi")
         if before.is_empty() or after.is_empty():
             gone += [] if before.is_empty() else [suite]
             continue
-        rows, changes = pair_questions(
-            suite,
-            *(
-                side.items.filter(suite=suite).join(values, on="item_id", how="semi", maintain_order="left")
-                for side, values in ((baseline, before), (run, after))
-            ),
+        sides = (baseline.items.filter(suite=suite), before), (own, after)
+        ids, changes = pair_questions(
+            suite, *(rows.join(scores, on="item_id", how="semi", maintain_order="left") for rows, scores in sides)
         )
-        renamed = before.join(rows, left_on="item_id", right_on="before", how="left").with_columns(
-            item_id=pl.coalesce("after", pl.format("baseline {}", "item_id"))
-        )
-        placing = own.select("item_id", "question", "cluster", "stratum")
-        pairs.append(pair(suite, after.join(placing, on="item_id", how="left"), renamed))
         moved.append(changes)
-        joined = after.join(renamed.select(*KEY, before="value"), on=KEY)
-        both.append(joined.select(*KEY, "before", "value", "status", suite=pl.lit(suite)))
+        before, told = (
+            rows.join(ids, left_on="item_id", right_on="before").drop("item_id").rename({"after": "item_id"})
+            for rows in (before, baseline.replies.filter(model=against))
+        )
+        new = _questions(after, run.replies.filter(model=model), own)
+        pairs.append(pair(suite, new, _questions(before, told, own)))
+        earlier = values_of(before, metrics).select(*KEY, before="value")
+        both.append(values_of(after, metrics).join(earlier, on=KEY).with_columns(suite=pl.lit(suite)))
     told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
     suites = tuple(_limited(one, own, allowed=allowed) for one, own in zip(told, moved, strict=True))
-    return ModelChange(model, against, suites, _changed(pl.concat(both), model, run.items) if both else ()), gone
+    return ModelChange(model, against, suites, _changed(pl.concat(both), model, asked) if both else ()), gone
 
 
-def _values(side: RunSide, scores: pl.DataFrame, model: str, metrics: Sequence[str]) -> pl.DataFrame:
-    """Return a model's values in a suite, with the digests of its responses."""
-    replies = side.replies.filter(model=model).select(*KEY, "reply").unique(KEY)
-    values = values_of(scores.filter(model=model), metrics)
-    return values.join(replies, on=list(KEY), how="left", maintain_order="left")
+def _questions(scores: pl.DataFrame, replies: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """Return a model's value of each question of a suite, with its responses' digests (null if any is unknown)."""
+    every = scores.select(KEY).unique().join(replies.select(*KEY, "reply").unique(KEY), on=KEY, how="left")
+    known = pl.col("reply").null_count() == 0
+    said = every.sort("repeat").group_by("item_id").agg(reply=pl.when(known).then(pl.col("reply").str.join("\n")))
+    values = composites(question_values(scores, asked))
+    return values.join(said, on="item_id").join(asked.select("item_id", "question", "stratum"), on="item_id")
 
 
 def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> SuiteChange:
@@ -407,6 +394,6 @@ def _changed(both: pl.DataFrame, model: str, items: pl.DataFrame) -> tuple[Chang
     moved = both.filter(gain.abs() > NOTHING).sort(
         gain.abs(), gain, "suite", *KEY, descending=[True, False, False, False, False]
     )
-    prompts = items.select("item_id", "prompt").unique("item_id")
-    told = moved.head(SHOWN).join(prompts, on="item_id", how="left", maintain_order="left")
-    return tuple(ChangedItem(model=model, **row) for row in told.rename({"value": "after"}).iter_rows(named=True))
+    told = moved.head(SHOWN).join(items.select("item_id", "prompt"), on="item_id", maintain_order="left")
+    told = told.select("suite", *KEY, "before", "status", "prompt", after="value")
+    return tuple(ChangedItem(model=model, **row) for row in told.iter_rows(named=True))

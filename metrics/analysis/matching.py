@@ -10,7 +10,7 @@ import polars as pl
 
 from data.questions import shown_answer, shown_question
 from data.suites import Suite
-from metrics.analysis.baseline import NOTHING, values_of
+from metrics.analysis.baseline import NOTHING
 from metrics.analysis.pairs import (
     Comparison,
     Grouping,
@@ -19,7 +19,7 @@ from metrics.analysis.pairs import (
     drafted,
     groups,
 )
-from metrics.stats.regression import KEY
+from metrics.analysis.values import KEY, values_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ its rows carry no more information than one of them (`observations`). Deliberate
 Source: SPEC 9, 10, 15.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,8 +14,9 @@ import polars as pl
 
 from data.errors import InputError
 from metrics.stats.intervals import units_of
-from metrics.stats.missing import LOST, bounded
+from metrics.stats.missing import LOST, bounded, scored
 
+KEY = ("item_id", "repeat")
 TEMPLATE = ("suite", "family", "template")
 _PLACE = ("suite", "family", "level", "language")
 _ROW = ("item_id", "model", "repeat", "metric")
@@ -84,6 +86,21 @@ def composites(values: pl.DataFrame) -> pl.DataFrame:
         pl.col("n_cut", "n_lost").max(),
         value=pl.when(whole).then(pl.col("value").mean()),
         cause=pl.col("cause").drop_nulls().first(),
+    )
+
+
+def values_of(scores: pl.DataFrame, metrics: Collection[str]) -> pl.DataFrame:
+    """Return a suite's value for each model, item and repeat: the mean over its metrics, null if any is missing.
+
+    Rows that are not applicable are left out; `status` is the first that is not plainly scored.
+    """
+    status = pl.col("status")
+    rows = scores.filter(pl.col("metric").is_in([*metrics]), status != "not_applicable").with_columns(
+        value=scored()
+    )
+    return rows.group_by("model", *KEY, maintain_order=True).agg(
+        value=pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()),
+        status=pl.coalesce(status.filter(status != "scored").first(), pl.lit("scored")),
     )
 
 

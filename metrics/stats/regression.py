@@ -23,8 +23,6 @@ from metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]
 
-KEY = ("item_id", "repeat")
-
 
 @dataclass(frozen=True, slots=True)
 class Regression:
@@ -120,18 +118,14 @@ def weights_of(strata: pl.Series) -> Floats:
 
 
 def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
-    """Pair two tables of a suite's values by item; equal questions, and repeats, enter by their mean.
+    """Pair two tables of a suite's values by item; equal questions enter by their mean.
 
-    Columns of each: item_id, repeat, value (null: not scored), lower and upper (null: does not apply), cause (why
-    it is not scored) and, if known, reply (its digest); for `run` also question, cluster and stratum. Questions
-    missing on both sides for the same cause are equal there.
+    A row is an item; columns of each: item_id, value (null: not scored), lower and upper (null: does not apply),
+    cause (why it is not scored) and reply (a digest of its responses; null: unknown); of `run` also question,
+    cluster and stratum. Questions missing on both sides for the same cause are equal there.
     """
-    placed = run.group_by("item_id").agg(pl.col("question", "cluster", "stratum").first())
-    before, after = (_of_items(frame) for frame in (baseline, run))
     # In the items' order: of equal questions the first one's template and stratum count.
-    both = after.join(before, on="item_id", suffix="_before", maintain_order="left").join(
-        placed, on="item_id", maintain_order="left"
-    )
+    both = run.sort("item_id").join(baseline, on="item_id", suffix="_before", maintain_order="left")
     alike = (pl.col("reply") == pl.col("reply_before")).fill_null(value=False)
     rows = (
         equated(both)
@@ -150,21 +144,6 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
         )
     )
     return Pairs(suite, rows, both.select(ALIKE.sum()).item())
-
-
-def _of_items(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a row per item: the means over its repeats, its first cause, and its responses' digests."""
-    told = rows if "reply" in rows.columns else rows.with_columns(reply=pl.lit(None, pl.String))
-    return (
-        told.sort("repeat")
-        .group_by("item_id")
-        .agg(
-            pl.col("value", "lower", "upper").mean(),
-            pl.col("cause").drop_nulls().first(),
-            reply=pl.when(pl.col("reply").null_count() == 0).then(pl.col("reply").str.join("\n")),
-        )
-        .sort("item_id")
-    )
 
 
 def regressions(

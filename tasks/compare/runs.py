@@ -15,8 +15,7 @@ from data.tables import SCORES
 from metrics.analysis.matching import ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import align
-from metrics.analysis.values import observations
-from metrics.stats.regression import KEY
+from metrics.analysis.values import KEY, observations
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, remarks, shared_metrics, sides, stated_differences
 from tasks.exchange.tables import Side

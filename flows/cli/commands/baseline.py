@@ -44,7 +44,8 @@ def show_(name: Name, /) -> None:
     Args:
         name: the baseline's name, or a path that ends in .json
     """
-    from metrics.analysis.baseline import one_line, values_of
+    from metrics.analysis.baseline import one_line
+    from metrics.analysis.values import values_of
     from tasks.report.text import percent
     from tasks.store.baselines import read
 

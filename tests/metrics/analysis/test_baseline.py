@@ -9,6 +9,7 @@ import pytest
 from data.errors import InputError
 from data.questions import identify
 from data.records import Item
+from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
     BaselineComparison,
@@ -21,8 +22,9 @@ from metrics.analysis.baseline import (
     refuse,
     same_rules,
     unlike,
-    values_of,
 )
+from metrics.analysis.pairs import compare
+from metrics.analysis.values import values_of
 
 
 def items(n: int, suite: str = "s", answer: str = "yes", first: int = 0) -> pl.DataFrame:
@@ -178,6 +180,32 @@ def test_a_regression_that_hangs_on_cut_replies_is_undecided() -> None:
     (suite,) = against(run, scores([1.0] * 12)).models[0].suites
     assert (suite.outcome, suite.hangs) == ("undecided", True)
     assert (suite.low, suite.difference, suite.high) == pytest.approx((-0.5, -0.5, -0.25))
+
+
+TWO = Suite(name="s", items={"data": "x.jsonl"}, prompt="{{ question }}", metrics={"m": {}, "k": {}})
+
+
+def asked_twice(first: Sequence[float | None], second: Sequence[float | None], metric: str = "m") -> pl.DataFrame:
+    both = scores(first, metric=metric), scores(second, metric=metric)
+    return pl.concat(frame.with_columns(repeat=pl.lit(n, frame["repeat"].dtype)) for n, frame in enumerate(both))
+
+
+def test_repeats_of_an_item_are_one_unit() -> None:
+    """6 items lost twice are 6 units, and p is 1/64."""
+    (suite,) = against(asked_twice([0.0] * 6, [0.0] * 6), asked_twice([1.0] * 6, [1.0] * 6)).models[0].suites
+    assert (suite.test, suite.n, suite.p_regressed, suite.outcome) == ("binomial", 6, 1 / 64, "regressed")
+
+
+def test_a_baseline_and_a_comparison_agree_where_a_repeat_lacks_a_metric() -> None:
+    """A question's value is the mean of its metrics' means over their scored repeats, for both (SPEC 9, 10)."""
+    run = pl.concat([asked_twice([1.0] * 4, [0.0] * 4), asked_twice([1.0] * 4, [None] * 4, "k")])
+    before = pl.concat([asked_twice([1.0] * 4, [1.0] * 4), asked_twice([1.0] * 4, [1.0] * 4, "k")])
+    rules = provenance(score=("m", "k"))
+    (suite,) = against(run, before, before=rules, after=rules).models[0].suites
+    both = pl.concat([run.with_columns(model=pl.lit("b")), before])
+    (pair,) = [one for one in compare(both, items(4), [TWO]) if one.scope == "suite"]
+    assert suite.difference == -0.25
+    assert pair.difference == 0.25, "model a, the baseline here, minus b"
 
 
 def test_a_value_of_several_metrics_is_their_mean_and_null_where_one_failed() -> None:

@@ -137,23 +137,16 @@ def frames(
     """Tables of a suite's values, an item a row."""
     ids = [f"i{n}" for n in range(len(run))]
     sides = [
-        pl.DataFrame({"item_id": ids, "repeat": 0, "value": values}, schema_overrides={"value": pl.Float64})
+        pl.DataFrame(
+            {"item_id": ids, "value": values, "reply": None},
+            schema_overrides={"value": pl.Float64, "reply": pl.String},
+        )
         .with_columns(lower=pl.col("value").fill_null(0.0), upper=pl.col("value").fill_null(1.0))
         .with_columns(cause=pl.when(pl.col("value").is_null()).then(pl.lit("model_error: refused")))
         for values in (run, before)
     ]
     placed = {"question": pl.col("item_id"), "cluster": pl.lit(-1), "stratum": pl.lit("")}
     return sides[0].with_columns(**{**placed, **more}), sides[1]  # pyrefly: ignore[bad-argument-type] # expressions and columns
-
-
-def test_repeats_are_compared_by_item() -> None:
-    """Two repeats of an item are one unit: 6 items lost twice are 6 units, and p is 1/64."""
-    run, before = (
-        pl.concat([frame, frame.with_columns(repeat=pl.lit(1))]) for frame in frames([0.0] * 6, [1.0] * 6)
-    )
-    found = regressions([pair("s", run, before)], max_drop={"s": 0.0})[0]
-    assert (found.test, found.n, found.p_regressed) == ("binomial", 6, 1 / 64)
-    assert found.outcome == "regressed"
 
 
 def test_items_that_ask_the_same_are_one_question() -> None:
