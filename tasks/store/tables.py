@@ -41,7 +41,7 @@ class Damaged(Exception):  # noqa: N818 - said of a table
 def explain(error: OSError, doing: str) -> InputError:
     """Turn a file system error into a message for the user."""
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        todo = "Choose another folder with --set store.root=… --set store.runs=…."
+        todo = "The folders of runs and store are set with --set store.runs=… and store.root=…."
     else:
         full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         first = "The disk is full: free some space" if full else "Check the path"
