@@ -25,7 +25,7 @@ function note(push) {
   clearTimeout(waiting);
   const to = () => {
     const now = fragment(S.view === "matrix" ? matrixParts() : { ...filterParts(), ...(S.chosen < 0 ? {} : sampleParts(S.chosen)) });
-    if (now === location.hash) return;
+    if (now === location.hash || location.hash !== written) return; // another address was asked for meanwhile
     written = now;
     if (push) location.hash = now;
     else location.replace(now);

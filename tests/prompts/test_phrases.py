@@ -228,7 +228,9 @@ def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None
     assert said("regression.equal", "en", n=1, outcome="held") == "1 pair is equal: held"
     assert said("regression.equal", "en", n=2, outcome="held") == "all 2 pairs are equal: held"
     assert said("regression.blind", "en", n="1") == "1 pair cannot detect any drop"
-    assert said("screen.cut", "en", n=1, command="x") == "1 reply was truncated at the token limit; ask them again: x"
+    assert (
+        said("screen.cut", "en", n=1, command="x") == "1 reply was truncated at the token limit; ask them again: x"
+    )
     assert said("estimate.counted", "en", n=1, cached=1, fresh=0) == "1 call: 1 from the cache, 0 to ask."
     assert said("compare.by", "en", points="1") == "1 point"
     assert said("compare.by", "en", points="1.5") == "1.5 points"

@@ -179,6 +179,22 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
     page.wait_for_function("text => document.querySelector('.sample').innerText.includes(text)", arg=before)
 
 
+def test_an_address_that_is_asked_for_right_after_a_click_is_shown(visit: Open, pages: dict[str, Path]) -> None:
+    """What was clicked is written into the address a moment later: not over one that was asked for meanwhile."""
+    page = visit(pages["page"])
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_function("() => location.hash.includes('item=')")
+    last = page.evaluate("location.hash")
+    settled(page, lambda: page.select_option("#f-outcome", "right"))
+    page.evaluate("() => { window.due = []; window.setTimeout = (act) => due.push(act); }")
+    page.locator(".head [role=columnheader] button").first.click()
+    page.wait_for_function("() => due.length")
+    page.evaluate("hash => { location.hash = hash; for (const act of due) act(); }", last)
+    page.wait_for_function(NEEDLE)
+    assert page.evaluate("location.hash") == last
+
+
 def test_every_disagreement_is_reached_over_all_chunks(
     visit: Open, pages: dict[str, Path], run: ReportData
 ) -> None:
