@@ -37,7 +37,8 @@ def rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the items table; an item without a prompt from its loader gets the suite's first.
 
-    Equal rows of a data set remain separate items: from the second on, the occurrence is part of the id.
+    An item's id is unique in the run: two suites may draw the same items. Equal rows of a data set remain separate
+    items: from the second on, the occurrence is part of the id.
     """
     source = name_of(str(options.get("data", unit_name)))
     prompt, read = prompts[0], read_by(prompts)
@@ -49,11 +50,11 @@ def rows(
             answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then no call is needed
             found["prompt"] = "" if answered else fill(prompt, item.language, item.facts)
             found["family"] = found["family"] or source
-        if not item.item_id:
-            item_id = content_id(suite, item.language, found["prompt"], item.answer, found["facts"])
-            seen[item_id] += 1
-            again = seen[item_id]
-            found["item_id"] = item_id if again == 1 else content_id(item_id, "occurrence", again)
+        content = (item.item_id,) if item.item_id else (found["prompt"], item.answer, found["facts"])
+        item_id = content_id(suite, item.language, *content)
+        seen[item_id] += 1
+        again = seen[item_id]
+        found["item_id"] = item_id if again == 1 else content_id(item_id, "occurrence", again)
         yield found
 
 
@@ -75,7 +76,7 @@ class ItemSource:
     digests: tuple[str, ...] = ()
 
 
-@stage(version=1, part="generate")
+@stage(version=2, part="generate")
 def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
     """Create a suite's items, from any source, and store them in batches."""
     opened, size = open_store(store), source.batch_size

@@ -155,3 +155,38 @@ def test_the_tutorials_family_has_room_for_ten_thousand_items() -> None:
     others = {item.prompt for item in draw(unit, level="hard", language="en", seed=2, count=10_000)}
     assert not others & {item.prompt for item in items}
     assert all(unit.verify(item, unit.reference(item)).correct for item in items[:100])
+
+
+APPLICATION = """
+import re
+
+
+def answer(prompt, system=""):
+    asked = re.search(r"[-+*() 0-9]{5,}", prompt)
+    return f"ANSWER: {eval(asked[0]) if system else 'none'}"
+"""
+
+
+def test_two_suites_that_draw_the_same_items_are_each_scored_by_their_own_replies(run: Run, tmp_path: Path) -> None:
+    """The same families and seed with another system prompt: the scores of one are no repeats of the other's."""
+    (tmp_path / "app.py").write_text(APPLICATION, encoding="utf-8")
+    drawn = {"loader": "families", "families": ["arithmetic"], "n_items": 4}
+    shared: dict[str, Any] = {"metrics": ["correct"], "threshold": 0.5}
+    raw = {
+        "models": [{"name": "sums", "provider": "python", "function": f"{tmp_path / 'app.py'}:answer"}],
+        "suites": [
+            {"name": "plain", "items": drawn, **shared},
+            {"name": "told", "items": {**drawn, "levels": ["easy", "medium"]}, "system": "Calculate.", **shared},
+        ],
+        "gate": "off",
+    }
+    path = tmp_path / "run.yaml"
+    path.write_text(json.dumps(raw), encoding="utf-8")
+    done = run("--config", str(path))
+    assert done.returncode == 0, done.stderr
+    document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (model,) = document["final"]["models"]
+    assert {one["suite"]: (one["score"], one["n_asked"]) for one in model["suites"]} == {
+        "plain": (0.0, 4),
+        "told": (1.0, 8),
+    }
