@@ -13,7 +13,6 @@ from jinja2 import (
     StrictUndefined,
     Template,
     TemplateError,
-    TemplateNotFound,
     meta,
     nodes,
 )
@@ -46,14 +45,17 @@ def template(name: str, language: str) -> Template:
     """Return the template `<language>/<name>.j2`.
 
     Raises:
-        InputError: there is none; the message lists the languages that have it.
+        InputError: there is none, and the message lists the languages that have it; or there are two.
     """
-    try:
-        found = _environment(folders()).get_template(f"{language}/{name}.j2")
-    except TemplateNotFound as error:
+    file = f"{language}/{name}.j2"
+    there = [folder for folder in folders() if (folder / file).is_file()]
+    if not there:
         raise InputError(
             f"no prompt {name!r} in language {language!r}; expected one of {', '.join(languages(name)) or 'none'}."
-        ) from error
+        )
+    if len(there) > 1:
+        raise InputError(f"two prompts are named {file}: in {there[0]} and {there[1]}. Rename or remove one.")
+    found = _environment(folders()).get_template(file)
     found.globals = dict(found.globals)  # each render copies them, and a ChainMap is slow to copy
     return found
 
@@ -68,13 +70,22 @@ def _languages(name: str, there: tuple[Path, ...]) -> tuple[str, ...]:
     return tuple(sorted({path.relative_to(one).parts[0] for one in there for path in one.glob(f"*/{name}.j2")}))
 
 
-def _text(name: str, language: str) -> str:
-    return Path(str(template(name, language).filename)).read_bytes().decode()
+def _texts(name: str, language: str) -> list[str]:
+    """Return the texts of a template and of all that it includes, imports or extends."""
+    environment = _environment(folders())
+    loader: Any = environment.loader
+    texts: dict[str, str] = {}
+    due = [str(template(name, language).name)]
+    while due:
+        if (one := due.pop()) not in texts:
+            texts[one] = loader.get_source(environment, one)[0]
+            due += filter(None, meta.find_referenced_templates(environment.parse(texts[one])))
+    return [*texts.values()]
 
 
 def digest(name: str, language: str) -> str:
-    """Return the SHA-256 of a template's text, or of the given text if it is no template's name."""
-    text = _text(name.strip(), language) if shipped(name) else name
+    """Return the SHA-256 of a template's texts, or of the given text if it is no template's name."""
+    text = "\0".join(_texts(name.strip(), language)) if shipped(name) else name
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -119,7 +130,7 @@ def reads(prompt: str) -> frozenset[str]:
         InputError: it is not valid Jinja2.
     """
     if shipped(prompt):
-        texts = [_text(prompt.strip(), language) for language in languages(prompt.strip())]
+        texts = [text for language in languages(prompt.strip()) for text in _texts(prompt.strip(), language)]
     else:
         own(prompt)  # raises if invalid
         texts = [prompt]

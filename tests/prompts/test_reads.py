@@ -1,10 +1,15 @@
 """Which columns a prompt reads: told from its text, without filling it."""
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from data import plugins
 from data.errors import InputError
 from data.questions import WHOLE
-from prompts import reads
+from prompts import digest, fill, reads, template
 
 
 @pytest.mark.parametrize(
@@ -29,3 +34,38 @@ def test_a_prompt_reads_the_columns_that_it_names(prompt: str, columns: set[str]
 def test_a_prompt_that_cannot_be_read_is_refused() -> None:
     with pytest.raises(InputError, match="not valid Jinja2"):
         reads("{{ question")
+
+
+@pytest.fixture(autouse=True)
+def _as_at_a_start() -> Iterator[None]:
+    template.cache_clear()
+    yield
+    template.cache_clear()
+
+
+def test_what_a_template_includes_is_part_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its digest decides whether items and requests are made again, and its columns whether questions are equal."""
+    (tmp_path / "en" / "support").mkdir(parents=True)
+    included = tmp_path / "en" / "support" / "rules.j2"
+    included.write_text("Be brief, {{ customer }}.", encoding="utf-8")
+    task = '{% include "en/support/rules.j2" %} {{ question }}'
+    (tmp_path / "en" / "support" / "task.j2").write_text(task, encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
+    before = digest("support/task", "en")
+    assert reads("support/task") == {"question", "customer"}
+    included.write_text("Be polite, {{ customer }}.", encoding="utf-8")
+    assert digest("support/task", "en") != before
+
+
+@pytest.mark.parametrize("name", ["support/task", "cot/task"])
+def test_two_templates_of_one_name_are_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One would be asked in the other's place: of two plug-ins', or of ours and one that means to replace it."""
+    there = [tmp_path / one for one in ("mine", "yours")]
+    for folder in there[name == "cot/task" :]:
+        (folder / "en" / name).parent.mkdir(parents=True)
+        (folder / "en" / f"{name}.j2").write_text("{{ question }}", encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, os.pathsep.join(map(str, there)))
+    for folder in there:
+        folder.mkdir(exist_ok=True)
+    with pytest.raises(InputError, match=rf"two prompts are named en/{name}\.j2: in .*(mine|prompts) and .*yours"):
+        fill(name, "en", {"question": "?"})
