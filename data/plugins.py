@@ -104,6 +104,11 @@ def paths() -> list[Path]:
     return [Path(one) for one in os.environ.get(VARIABLE, "").split(os.pathsep) if one]
 
 
+def folders() -> list[Path]:
+    """Return the folders of plug-ins' modules."""
+    return [path if path.is_dir() else path.parent for path in paths()]
+
+
 def files(ending: str = ".py") -> Iterator[Path]:
     """Yield the plug-ins' files of one kind; in a folder those that do not begin with an underscore."""
     for path in paths():

@@ -12,10 +12,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from data.plugins import Plugin, Unit, find, origin, remembered
+from data.errors import InputError
+from data.plugins import Plugin, Unit, find, folders, origin, remembered
 from data.records import Family
 
 TOP = Path(__file__).parents[1]
@@ -33,7 +35,7 @@ _BEFORE = re.compile(rf"(?:^|[:;]){_GAP}*(?:from{_GAP}*(?P<module>[.\w](?:[.\w]|
 _AFTER = re.compile(rf"{_GAP}*(?:\((?:[^()#]|#.*)*\)|(?:\\\r?\n|[^\n;#(])+)")
 _BETWEEN = re.compile(r"#.*|\\\r?\n|[()]")
 _BY_NAME = re.compile(r"(?:import_module|__import__)\(\s*[\"'](?P<module>\w[.\w]*)[\"']")
-_LITERAL = re.compile(r"[\"'}]/?([\w.-]+(?:/[\w.-]+)*(?:/(?=[{\"'])|(?=[\"'])))")
+_LITERAL = re.compile(r"[\"'}*]/?([\w. -]+(?:/[\w. -]+)*(?:/(?=[{\"'])|(?=[\"'])))")
 _DOCSTRING = 2000
 """Minimum size in bytes of an `__init__.py` with more than a docstring."""
 _LISTS = ("glob(", "iterdir(", "scandir(", "listdir(", "walk(")
@@ -88,14 +90,31 @@ def verifier_of(family: Family) -> UnitIdentity:
 
 @remembered
 def _hash(kind: Any, name: str) -> str:
+    return source_of(_module(kind, name))
+
+
+@remembered
+def plugin_source(kind: Any, name: str) -> str:
+    """Hash a plug-in's unit with what it imports of the plug-in; '' for a unit of ours."""
+    module = _module(kind, name)
+    return source_of(module, lambda one: one.home is not None) if module.home else ""
+
+
+def _module(kind: Any, name: str) -> Module:
     found = origin(kind, name)
-    return source_of(Module(found.module, found.path, found.home))
+    return Module(found.module, found.path, found.home)
 
 
 def source_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> str:
-    """Hash a module with all relevant imports; the location of the files does not matter."""
-    told = sorted(f"{path.name} {_digest(path)}" for path in files_of(module, counts))
+    """Hash a module with all relevant imports; where their folders are does not matter."""
+    top = module.path.parent
+    told = sorted(f"{_place(path, top)} {_digest(path)}" for path in files_of(module, counts))
     return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def _place(path: Path, top: Path) -> str:
+    """Return the place of a file among ours, or else from a unit's folder."""
+    return os.path.relpath(path, TOP if path.is_relative_to(TOP) else top)
 
 
 def files_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> list[Path]:
@@ -187,13 +206,39 @@ def _located(name: str, home: Plugin | None) -> Module | None:
         home = None
     elif home is None or (home.names is not None and top not in home.names):
         return None
-    folder = "/".join([str(home.folder if home else TOP), *parents])
+    folder = "/".join([str(_base(top, home) if home else TOP), *parents])
     entries = _entries(folder)
     if last in entries and "__init__.py" in _entries(f"{folder}/{last}"):
         return Module(name, Path(folder, last, "__init__.py"), home)
     there = (f"{last}{ending}" for ending in (".py", *EXTENSION_SUFFIXES))
     file = next((one for one in there if one in entries), None)
     return Module(name, Path(folder, file), home) if file else None
+
+
+@remembered
+def _base(top: str, home: Plugin) -> Path:
+    """Return the folder in which Python finds a plug-in's top-level module: its own, or another plug-in's.
+
+    Raises:
+        InputError: it has a module of that name, but Python imports another plug-in's.
+    """
+    try:
+        spec = find_spec(top)
+    except ValueError:  # __main__ has none
+        spec = None
+    places = (
+        [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.has_location else ())] if spec else []
+    )
+    base = Path(str(places[0])).parent.resolve() if places else home.folder
+    if base / top == home.folder:  # `plugins.helper`, from where the run starts
+        return base
+    if base == home.folder or base not in folders():
+        return home.folder
+    if not _entries(str(home.folder)).isdisjoint({top, f"{top}.py"}):
+        raise InputError(
+            f"plug-ins: `import {top}` in {home.folder} finds the module of {base}, not its own. Rename one."
+        )
+    return base
 
 
 @remembered
@@ -209,6 +254,7 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
     """Yield the non-code files next to modules that these name in one of the ways of `names_of`.
 
     All files count of a folder that is named with a slash (`claims/`), or named by a module that lists folders.
+    Those of a plug-in count by their ending alone (`f"{language}.txt"`, `"*.txt"`); ours have names or a folder.
     """
     read = {path: _read(path) for path in code}
     literals = frozenset[str]().union(*(one.literals for one in read.values()))
@@ -216,12 +262,14 @@ def _files_named(code: Iterable[Path]) -> Iterator[Path]:
     for folder in {TEMPLATES, *(path.parent for path in read)}:
         own = [one for path, one in read.items() if path.parent == folder]
         listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
+        endings = frozenset[str]().union(*(one.literals for one in own if not folder.is_relative_to(TOP)))
         for below in ("", *_folders(folder)):
             if below and not (below in literals or _LANGUAGE.fullmatch(below)):
                 continue
             for path, names in _files(folder, below):
                 beside = path.suffix in literals and path.with_suffix(".py") in read  # it has a module's name
-                if below in listed or beside or any(n in literals or n.startswith(whole_folders) for n in names):
+                named = any(n in literals or n.startswith(whole_folders) for n in names)
+                if below in listed or beside or named or path.suffix in endings:
                     yield path
 
 

@@ -2,12 +2,14 @@
 
 import ast
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from data import plugins, units
+from data.errors import InputError
 from data.records import Family, Loader, Metric
 from data.units import Module, UnitIdentity, files_of, identity_of, names_of, source_of, verifier_of
 
@@ -191,6 +193,7 @@ def score(sample, found, options):
 
     polite = (HERE / "polite.txt").read_text() + Path(__file__).with_suffix(".csv").read_text()
     lists = [one.read_text() for one in (HERE / "lists").glob("*.csv")]
+    spoken = (HERE / f"{sample['language']}.lst").read_text() + (HERE / "two words.dat").read_text()
     return Score(float(loud(sample["response"])))
 
 
@@ -214,6 +217,8 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "lists/a.csv": "a",
         "elsewhere/b.csv": "b",
         "unread.txt": "",
+        "en.lst": "",
+        "two words.dat": "",
         "en/tone/rate.j2": "{{ text }}",
     }
     for name, text in texts.items():
@@ -234,7 +239,9 @@ def test_a_plug_ins_identity_is_its_name_version_and_source() -> None:
     assert len(tone.source) == 16
 
 
-@pytest.mark.parametrize("name", ["tone.py", "_words.py", "polite.txt", "lists/a.csv", "tone.csv"])
+@pytest.mark.parametrize(
+    "name", ["tone.py", "_words.py", "polite.txt", "lists/a.csv", "tone.csv", "en.lst", "two words.dat"]
+)
 def test_a_plug_ins_helpers_and_files_move_its_source(plugin: Path, name: str) -> None:
     before = identity_of(Metric, "tone")
     added("\n")(plugin / name)
@@ -249,6 +256,65 @@ def test_what_a_plug_in_does_not_name_does_not(plugin: Path, name: str) -> None:
     (plugin / "new.py").write_text('"""A docstring."""\n', encoding="utf-8")
     plugins.forget()
     assert identity_of(Metric, "tone") == before
+
+
+def test_two_files_of_one_name_that_are_swapped_move_the_source(plugin: Path) -> None:
+    added("\nLISTS = 'en/tone/words.txt', 'ru/tone/words.txt'\n")(plugin / "tone.py")
+    (plugin / "ru" / "tone").mkdir(parents=True)
+    there = [plugin / language / "tone" / "words.txt" for language in ("en", "ru")]
+    for path, text in zip(there, ("yes", "no"), strict=True):
+        path.write_text(text, encoding="utf-8")
+    plugins.forget()
+    before = identity_of(Metric, "tone")
+    for path, text in zip(there, ("no", "yes"), strict=True):
+        path.write_text(text, encoding="utf-8")
+    plugins.forget()
+    assert identity_of(Metric, "tone") != before
+
+
+BESIDE = """
+from data.records import Metric, Score
+from {module} import WORTH
+
+UNIT = Metric("{name}", 1, bounds=(0.0, 1.0), score=lambda sample, found, options: Score(WORTH))
+"""
+
+
+@pytest.fixture
+def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a folder that Python searches, with two folders for plug-ins; the first has a helper."""
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "first" / "worth_of.py").write_text("WORTH = 1.0\n", encoding="utf-8")
+    (tmp_path / "first" / "one.py").write_text(BESIDE.format(name="one", module="worth_of"), encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])
+    yield tmp_path
+    for name in ("worth_of", "first", "first.worth_of"):
+        sys.modules.pop(name, None)
+    monkeypatch.undo()
+    plugins.forget()
+
+
+def test_a_helper_that_another_plug_ins_hides_is_refused(two: Path) -> None:
+    """Python imports the first of a name, and the second plug-in would be scored by it."""
+    (two / "second" / "worth_of.py").write_text("WORTH = 0.0\n", encoding="utf-8")
+    (two / "second" / "other.py").write_text(BESIDE.format(name="other", module="worth_of"), encoding="utf-8")
+    plugins.use([two / "first", two / "second"])
+    assert identity_of(Metric, "one")
+    with pytest.raises(InputError, match=r"`import worth_of` in .*second finds the module of .*first, not its own"):
+        identity_of(Metric, "other")
+
+
+@pytest.mark.parametrize(("place", "module"), [("second", "worth_of"), ("first", "first.worth_of")])
+def test_a_helper_counts_by_whatever_name_it_is_imported(two: Path, place: str, module: str) -> None:
+    """That of another plug-in, and that of the own folder by the folder's name, from where the run starts."""
+    (two / place / "other.py").write_text(BESIDE.format(name="other", module=module), encoding="utf-8")
+    plugins.use([two / "first", two / "second"])
+    before = identity_of(Metric, "other")
+    added("# edited\n")(two / "first" / "worth_of.py")
+    plugins.forget()
+    assert identity_of(Metric, "other") != before
 
 
 def test_a_plug_ins_own_judge_prompt_moves_its_source(plugin: Path) -> None:

@@ -75,7 +75,7 @@ def _as_at_a_start(environment: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        folders = [path if path.is_dir() else path.parent for path in plugins.paths()]
+        folders = plugins.folders()
         _let_go()
         _become(before)
         sys.path[:] = found
