@@ -15,7 +15,9 @@ from data import stop_tokens
 from data.batches import Cell, QueryResult, Ref
 from data.draw import canonical
 from data.errors import InputError
+from data.records import Provider
 from data.tables import REQUESTS, RESPONSES
+from data.units import plugin_source
 from tasks.models import open_client
 from tasks.models.progress import counts, showing
 from tasks.models.protocol import FATAL, CallError, Client
@@ -62,7 +64,7 @@ def close_clients() -> None:
 
 
 def identify(model: Model) -> dict[str, str]:
-    """Return what identifies a model beyond its name.
+    """Return what identifies a model beyond its name: what its client says, and a plug-in's provider itself.
 
     Raises:
         InputError: its server cannot be reached, or does not have it.
@@ -76,8 +78,10 @@ def identify(model: Model) -> dict[str, str]:
         except TimeoutError as error:
             raise CallError("timeout", f"the server did not answer within {limit_s:g} s. Is it up?") from error
 
+    source = plugin_source(Provider, model.provider)
+    unit = {"unit": f"{model.unit.version} {source}"} if source else {}
     try:
-        return dict(event_loop_thread().call(identity()))
+        return {**event_loop_thread().call(identity()), **unit}
     except CallError as error:
         raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
 

@@ -1,8 +1,11 @@
 """The two forms of OpenAI's API: chat completions, which many servers support, and responses."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
+from config.addresses import secret_part
 from config.settings import Model
 from data.records import Message, Reply
 from tasks.models.protocol import CallError
@@ -183,4 +186,7 @@ def identified(model: Model, where: str) -> dict[str, str]:
     told = {"provider": model.provider, "model": model.served, "base_url": where}
     if model.options.get("api") == "responses":  # chats have none, so that replies of earlier versions are found
         told["api"] = "responses"
+    query = urlsplit(model.base_url).query
+    if query and not secret_part(model.base_url):  # hashed: an address is written down without it
+        told["query"] = hashlib.sha256(query.encode()).hexdigest()
     return told | ({"api_version": model.api_version} if model.api_version else {})

@@ -175,14 +175,18 @@ def answered(value: Any) -> dict[str, Any]:
     return {"answer": {str(key): plain(one) for key, one in value.items()}}
 
 
+def read(file: str) -> bytes:
+    """Return a file's content; nothing if there is no such file."""
+    return Path(file).read_bytes() if Path(file).is_file() else b""
+
+
 class LoadedApplication:
     """A loaded module whose functions are called: in threads, or on the loop where they are coroutines."""
 
     def __init__(self, module: Any, channel: Channel, loop: asyncio.AbstractEventLoop) -> None:
         self.module = module
         self.source = getattr(module, "__file__", None) or ""
-        source = Path(self.source)
-        self.digest = hashlib.sha256(source.read_bytes() if source.is_file() else b"").hexdigest()
+        self.content = read(self.source)
         self.channel = channel
         self.loop = loop
         self.functions: dict[str, Found] = {}
@@ -209,7 +213,7 @@ class LoadedApplication:
                 value, raised = await self.called(found, message["offered"])
                 said = answered(value) if raised is None else told_of(raised, self.source)
             else:
-                said = {"takes": sorted(found[1]), "digest": self.digest}
+                said = {"takes": sorted(found[1]), "digest": self.digest(found[0])}
         except NotCallable as error:
             said = {"refused": str(error)}
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like would end every other call
@@ -217,6 +221,12 @@ class LoadedApplication:
                 return  # it was cancelled, and nobody waits
             said = told_of(error, self.source)
         self.channel.send(id=number, **said)
+
+    def digest(self, function: Callable[..., Any]) -> str:
+        """Hash the module's file, and the function's own, from which the module may have imported it."""
+        code = (getattr(one, "__code__", None) for one in (inspect.unwrap(function), type(function).__call__))
+        own = next((one.co_filename for one in code if one), self.source)
+        return hashlib.sha256(self.content + (read(own) if own != self.source else b"")).hexdigest()
 
     def function(self, name: str) -> Found:
         """Return a function by its name in the module, looked up once."""

@@ -123,6 +123,17 @@ def test_identity_is_the_function_and_its_files_digest(tmp_path: Path) -> None:
     assert using(newer, lambda client: client.identity())["version"] == "2"
 
 
+def test_a_function_from_another_file_is_known_by_that_file_too(tmp_path: Path) -> None:
+    digests = set()
+    for number, answer in enumerate(("one", "two")):
+        (folder := tmp_path / str(number)).mkdir()
+        (folder / "bot.py").write_text(f"def answer(prompt): return '{answer}'\n", encoding="utf-8")
+        model = app(folder, "from bot import answer\n")
+        assert reply_of(model, call("x")).text == answer
+        digests.add(using(model, lambda client: client.identity())["digest"])
+    assert len(digests) == 2
+
+
 def test_a_function_of_a_package_is_found_by_its_dotted_name() -> None:
     model = Model.model_validate({"name": "app", "provider": "python", "function": "textwrap:dedent"})
     assert reply_of(model, call("  x")).text == "x"

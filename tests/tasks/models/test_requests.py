@@ -1,15 +1,20 @@
 """Requests: the same question has the same identity for ever, and what is sent is what was declared."""
 
 import json
+import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from config.settings import Model
+from data import plugins
 from data.plugins import metrics
 from data.records import Message, Question
+from data.units import Module, source_of
 from tasks.models.requests import call_of, request
+from tasks.query import identify
 from tests.servers import Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import ask
 
@@ -103,6 +108,61 @@ def test_a_schema_reaches_the_server_as_it_was_declared(serve: Any, name: str) -
         body = server.requests[0].body
     sent = body["format"] if server.kind == "ollama" else body["response_format"]["json_schema"]["schema"]
     assert json.dumps(sent) == json.dumps(schema), "the same keys in the same order"
+
+
+PARROT = """
+from beak import said
+from data.records import Provider
+from tasks.models.protocol import CallError
+
+
+class Parrot:
+    def __init__(self, model):
+        self.model = model
+
+    async def identity(self):
+        return {"provider": "parrot", "model": self.model.name}
+
+
+UNIT = Provider(name="parrot", version=1, open=Parrot)
+"""
+
+
+def test_an_edited_provider_of_ones_own_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its client tells of itself is the same; so is what it imports of ours, which no reply hangs on."""
+    (tmp_path / "parrot.py").write_text(PARROT, encoding="utf-8")
+    (tmp_path / "beak.py").write_text("said = str.upper\n", encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    try:
+        plugins.use([tmp_path])
+        model = Model(name="polly", provider="parrot")
+        before = identify(model)
+        assert identify(model) == before
+        for name in ("parrot.py", "beak.py"):
+            (tmp_path / name).write_text(f"{(tmp_path / name).read_text('utf-8')}# edited\n", encoding="utf-8")
+            plugins.forget()
+            now = identify(model)
+            assert now != before, name
+            before = now
+        ours = source_of(Module("parrot", tmp_path / "parrot.py", plugins.Plugin(tmp_path)))
+        assert not now["unit"].endswith(ours), "with all that it imports of ours"
+    finally:
+        sys.modules.pop("beak", None)
+        monkeypatch.undo()
+        plugins.forget()
+
+
+def test_the_query_of_an_address_is_part_of_a_models_identity() -> None:
+    """A gateway may choose the model by it."""
+    said = []
+    with serve_openai("yes") as server:
+        for query in ("", "?route=blue", "?route=green"):
+            at = f"{server.base_url}{query}"
+            said.append(identify(Model.model_validate({"name": "m", "provider": "openai", "base_url": at})))
+    assert said[0] == {"provider": "openai", "model": "m", "base_url": server.base_url}
+    assert len({str(one) for one in said}) == 3
+    assert "blue" not in str(said), "a query may hold what must not be written down"
 
 
 def test_a_temperature_of_null_sends_none() -> None:
