@@ -223,7 +223,7 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
         ledger.recorded = uncut(open_store(plan.store), before)
     opened = OpenedRun(folder, started, ledger, time.monotonic() if clock is None else clock)
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
-    manifests.write(folder, {**begun, "configuration": plan.configuration, **kept})
+    manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})
     return opened
 
 

@@ -369,14 +369,18 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     settings = read(given.config or None, sets, only)
     _refuse_unready(settings)
     _refuse_contradictions(given)
-    resume = ""
+    resume, of, truncated = "", given.run or "", given.only_truncated
     if given.resume is not None or given.run:
         from flows.earlier import ended, settings_of, to_resume
 
         runs = settings.store.runs
         run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
-        settings, _ = settings_of(runs, run, sets, only)
+        settings, manifest = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
+        earlier = manifest.get("rerun", {})
+        if earlier.get("truncated") and not truncated and not any("max_tokens" in one for one in sets):
+            # Part of that run's replies are to another token limit than its configuration's.
+            truncated, of = True, of if "tables" in manifest and of else earlier["of"]
         if resume and ended(runs, resume):
             say(f"--resume {resume}: this run has ended; it is repeated from the caches.")
     settings = settings.waiting() if given.wait else settings
@@ -385,11 +389,11 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     return settings, Rerun.model_validate(
         {
             "rerun": given.rerun,
-            "of": given.run or "",
+            "of": of,
             "suite": given.only_suite,
             "model": given.only_model,
             "resume": resume,
             "failed": given.only_failed,
-            "truncated": given.only_truncated,
+            "truncated": truncated,
         }
     )

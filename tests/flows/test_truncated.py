@@ -60,6 +60,11 @@ def test_only_the_cut_reply_is_asked_again_and_decides(run: Run, tmp_path: Path)
         assert second.returncode == 0, second.stderr
         assert len(server.requests) == 13
         assert server.requests[-1].body["max_tokens"] == 256
+        name = latest(tmp_path).name
+        for repeating in (["--run", name, "--rerun", "score"], ["--resume", name]):
+            repeated = run(*repeating)
+            assert repeated.returncode == 0, repeated.stderr
+            assert len(server.requests) == 13, "the replies that were not cut stay those to the first limit"
     (entry,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert (round(entry["score"], 4), entry["upper"], entry["verdict"]) == (0.9167, None, "pass")
 
