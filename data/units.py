@@ -9,7 +9,7 @@ import ast
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
@@ -140,6 +140,15 @@ def digest(path: Path) -> str:
 
 
 _digest = remembered(digest)
+
+
+def named_in(options: Any) -> tuple[str, ...]:
+    """Return the digests of the files whose paths are values of a unit's options."""
+    if isinstance(options, Mapping | list | tuple):
+        values = options.values() if isinstance(options, Mapping) else options
+        return tuple(found for one in values for found in named_in(one))
+    found = digest(Path(options)) if isinstance(options, str) and "\0" not in options else ""
+    return (found,) if found else ()
 
 
 @remembered

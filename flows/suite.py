@@ -14,7 +14,7 @@ from data.loading import digests_of, makers_of, offered, verifiers_of
 from data.plugins import metric
 from data.records import Metric
 from data.tables import ITEMS, SCORES
-from data.units import identity_of
+from data.units import identity_of, named_in
 from flows.judges_exam import SUITE as EXAM
 from flows.judges_exam import short_forms
 from flows.runners import run_part, running
@@ -120,8 +120,9 @@ def score_by(
         families = verifiers_of(plan.suite)
         verdicts = verify(batch.cell, store, batch, families=families, tools=sandbox, runner=runner)
         return Tables(verdicts=[verdicts], scores=[score(batch.cell, store, verdicts, metric=identity)])
+    files = named_in(own.options)
     if not unit.steps:
-        return Tables(scores=[measure(cell, store, batch, metric=identity, options=own.options)])
+        return Tables(scores=[measure(cell, store, batch, metric=identity, options=own.options, files=files)])
     judged = judge(
         cell,
         store,
@@ -142,6 +143,7 @@ def score_by(
         options=own.options,
         aggregate=own.aggregate,
         left_out=left_out,
+        files=files,
     )
     return Tables(judged=judged.asked, judgements=[judged.judgements], scores=[scores])
 

@@ -114,8 +114,16 @@ def _whole(given: object) -> Score:
 
 
 @stage(version=2, part="score", takes="query")
-def measure(store: StoreSettings, batch: Batch, *, metric: UnitIdentity, options: Mapping[str, Any]) -> Ref:
-    """Score a batch of replies by a metric that needs no judge."""
+def measure(
+    store: StoreSettings,
+    batch: Batch,
+    *,
+    metric: UnitIdentity,
+    options: Mapping[str, Any],
+    files: tuple[str, ...] = (),
+) -> Ref:
+    """Score a batch of replies by a metric that needs no judge; `files`: the digests of those that options name."""
+    del files  # part of the cache key only
     opened = open_store(store)
     unit = find(Metric, metric.name)
     used = options_of(unit, options)
@@ -137,8 +145,13 @@ def score_judged(
     options: Mapping[str, Any],
     aggregate: Aggregate,
     left_out: LeftOut | None = None,
+    files: tuple[str, ...] = (),
 ) -> Ref:
-    """Score a batch of replies from judges' findings; `left_out` are judges that do not count, by language."""
+    """Score a batch of replies from judges' findings; `left_out` are judges that do not count, by language.
+
+    `files`: as for `measure`.
+    """
+    del files
     opened = open_store(store)
     unit = find(Metric, metric.name)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}

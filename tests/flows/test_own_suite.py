@@ -190,3 +190,37 @@ def test_two_suites_that_draw_the_same_items_are_each_scored_by_their_own_replie
         "plain": (0.0, 4),
         "told": (1.0, 8),
     }
+
+
+LISTED = """
+from pathlib import Path
+
+from data.records import Metric, Score
+
+
+def score(sample, found, options):
+    return Score(float(sample["response"] in Path(options["words"]).read_text().split()))
+
+
+UNIT = Metric("listed", 1, bounds=(0.0, 1.0), score=score, options={"words": ""})
+"""
+
+
+def test_a_file_that_a_metrics_option_names_scores_again_where_it_was_edited(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "listed.py").write_text(LISTED, encoding="utf-8")
+    (tmp_path / "given.jsonl").write_text('{"question": "?", "response": "yes"}\n', encoding="utf-8")
+    words = tmp_path / "words.txt"
+    suite = {
+        "name": "given",
+        "items": {"data": str(tmp_path / "given.jsonl")},
+        "metrics": {"listed": {"words": str(words)}},
+    }
+    path = tmp_path / "run.yaml"
+    path.write_text(json.dumps({"plugins": [str(tmp_path / "listed.py")], "suites": [suite]}), encoding="utf-8")
+    scores = []
+    for text in ("no", "yes no"):
+        words.write_text(text, encoding="utf-8")
+        assert run("--config", str(path)).returncode == 0
+        document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        scores.append(document["final"]["models"][0]["score"])
+    assert scores == [0.0, 1.0]
