@@ -34,6 +34,7 @@ def _file(source: Source) -> Log:
     remarks: list[str] = []
     rows: list[Recorded] = []
     halved: list[int] = []
+    lower = frozenset[str]()
     try:
         for one in adapter.read(source):
             if isinstance(one, Recorded):
@@ -42,6 +43,8 @@ def _file(source: Source) -> Log:
                     halved.append(len(rows))
             elif isinstance(one, str):
                 remarks.append(one)
+            elif isinstance(one, frozenset):
+                lower |= one
             else:
                 facts.update(one)
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
@@ -57,7 +60,7 @@ def _file(source: Source) -> Log:
     if halved:
         listed = ", ".join(map(str, halved[:NAMED])) + (", …" if len(halved) > NAMED else "")
         remarks.append(f"Half of a surrogate pair is read as U+FFFD in {plural(len(halved), 'row')}: {listed}.")
-    return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks))
+    return Log(adapter.TOOL, tuple(rows), facts, tuple(remarks), lower)
 
 
 def _reader(source: Source) -> tuple[ModuleType, Source]:
@@ -115,7 +118,8 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
                 rows[key] = [*rows.get(key, ()), *own]
     merged = {name: value for _, log in logs for name, value in log.facts.items()}
     whole = tuple(row for own in rows.values() for row in own)
-    return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)))
+    lower = frozenset[str]().union(*(log.lower for _, log in logs))
+    return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)), lower)
 
 
 def _storable(row: Recorded) -> Recorded:

@@ -60,21 +60,23 @@ class Recorded(NamedTuple):
         return self.id, self.question
 
 
-Found = Recorded | str | Mapping[str, str]
-"""What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself."""
+Found = Recorded | str | Mapping[str, str] | frozenset[str]
+"""What an adapter yields: rows; remarks on what could not be carried over; what the file states of itself; names of
+metrics of which less is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
     """The content of one file. `facts` are what it states of versions, options and prompts, by the field's names.
 
-    `remarks` say what could not be carried over.
+    `remarks` say what could not be carried over. Of the metrics `lower`, less is better.
     """
 
     tool: str
     rows: tuple[Recorded, ...]
     facts: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    lower: frozenset[str] = frozenset()
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -93,10 +93,10 @@ def read(path: Path, *, metric: str = "", task: str = "") -> Replay:
 
 
 def _stated(path: Path, log: Log, wanted: str, remarks: list[str]) -> str:
-    """Return the score to compare with ours: the one `wanted`, else the first that lies in [0, 1]."""
+    """Return the score to compare with ours: the one `wanted`, else the first from 0, the worst, to 1, the best."""
     known = [(name, one.value) for row in log.rows for name, one in row.scores.items() if one.value is not None]
     strange = {name for name, value in known if share(value) is None}
-    able = [name for name in log.metrics if name not in strange]
+    able = [name for name in log.metrics if name not in strange | log.lower]
     if wanted and wanted not in able:
         there = ", ".join(able) or "none"
         raise InputError(f"{path}: found no score {wanted!r} between 0 and 1; expected one of {there}.")

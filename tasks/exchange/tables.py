@@ -29,7 +29,7 @@ _ROWS = {
 }  # fmt: skip
 _STATED = {"row": pl.UInt32(), "metric": _S, "value": pl.Float64(), "status": _S, "judge": _S, "reason": _S}
 Scales = Mapping[str, tuple[float, float]]
-"""The minimum and maximum of metrics whose values lie outside 0 and 1."""
+"""The minimum and maximum of metrics whose values lie outside 0 and 1; the other way round if less is better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class LogFrames:
     stated: pl.DataFrame
     facts: Mapping[str, str]
     remarks: tuple[str, ...]
+    lower: frozenset[str]
 
     @property
     def metrics(self) -> list[str]:
@@ -91,7 +92,9 @@ def framed(log: Log) -> LogFrames:
         for n, row in enumerate(log.rows)
         for name, one in row.scores.items()
     ]
-    return LogFrames(_frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks)
+    return LogFrames(
+        _frame([*map(_row, log.rows)], _ROWS), _frame(stated, _STATED), log.facts, log.remarks, log.lower
+    )
 
 
 def _frame(rows: Sequence[tuple[Any, ...]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -183,12 +186,15 @@ def tabulate(
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, ITEMS.columns[name]) for name in ("version", "seed", "index")}
     items = rows.unique("item_id", keep="first", maintain_order=True).with_columns(**blank, **nothing)
+    scores = _scores(rows, log.stated, kept)
+    by_suite = items.select("item_id", "suite").join(scores, on="item_id").group_by("suite", maintain_order=True)
+    there = {str(suite): {*own["metric"]} for (suite,), own in by_suite}
     return Side(
         name,
         items.select([*ITEMS.columns]),
-        _scores(rows, log.stated, kept),
+        scores,
         rows.select("item_id", "model", "repeat", "text", "error"),
-        dict.fromkeys(items["suite"].unique(maintain_order=True), tuple(kept)),
+        {suite: tuple(name for name in kept if name in own) for suite, own in there.items()},
         stated=log.facts,
         judged=log.judges(),
         kinds=kinds,
@@ -202,7 +208,7 @@ def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFr
     keys = rows.select("row", "item_id", "model", "repeat", "cut", "error")
     found = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
     failed, valued = pl.col("error").is_not_null(), pl.col("value").is_not_null()
-    scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1)
+    scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1) + 0.0  # no -0
     told = found.with_columns(
         value=pl.when(~failed).then(scaled),
         status=pl.when(failed)
@@ -238,6 +244,11 @@ def _scaled(
     values = log.values()
     kept: dict[str, tuple[float, float]] = {}
     kinds, remarks = {}, list(log.remarks)
+
+    def like(one: str, name: str) -> bool:
+        alike = name not in apart and (one in log.lower) == (name in log.lower)
+        return alike and values[name].height > 0 and values[one].equals(values[name])
+
     for name, own in values.items():
         known = own["value"].to_list()
         low, high = scales.get(name, (0.0, 1.0))
@@ -247,10 +258,12 @@ def _scaled(
                 f"{name}: found values from {least:g} to {most:g}, expected {low:g} to {high:g}; left out. Give "
                 f"its minimum and maximum: --scale {name}={least:g}..{most:g}"
             )
-        elif name not in apart and (same := next((one for one in kept if known and values[one].equals(own)), "")):
+        elif same := next((one for one in kept if like(one, name)), ""):
             remarks.append(f"{name} is the same as {same} in every row, so it is not compared separately.")
         elif known or not kept:
-            kept[name] = (low, high)
+            kept[name] = (high, low) if name in log.lower else (low, high)
+            if name in log.lower:
+                remarks.append(f"{name}: less is better; {low:g} counts as 100 %, {high:g} as 0 %.")
             plain = {*known} <= {low, high}
             kinds[name] = "rating" if name in scales else "yes_no" if plain else "share"
     if not kept:

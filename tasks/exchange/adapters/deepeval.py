@@ -3,11 +3,11 @@
 Source: deepeval 4, its `TestRun` model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from data.errors import plural
-from tasks.exchange.records import Found, Recorded, Stated, mapped, objects, stated, stated_facts, text_of
+from tasks.exchange.records import Found, Recorded, Stated, mapped, number, objects, stated, stated_facts, text_of
 from tasks.exchange.source import Source
 
 TOOL = "DeepEval"
@@ -25,7 +25,7 @@ def fits(source: Source) -> bool:
     )
 
 
-def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
+def _scores(case: Mapping[str, Any], *, alone: bool) -> dict[str, Stated]:
     found = {}
     for told in objects(case.get("metricsData")):
         why = told.get("error") or told.get("reason")
@@ -35,7 +35,17 @@ def _scores(case: Mapping[str, Any]) -> dict[str, Stated]:
     failed = next((one.reason for one in found.values() if one.status != "scored"), None)
     judged = next((one.judge for one in found.values() if one.judge), "")
     whole = stated(None if failed is not None else case.get("success"), judge=judged, reason=failed)
-    return found if len(found) == 1 else {"success": whole, **found}
+    return found if alone else {"success": whole, **found}
+
+
+def _lower(told: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a metric, such as Bias, passes at or below its threshold; strict ones have the threshold 0."""
+    apart = []
+    for one in told:
+        score, limit = number(one.get("score")), number(one.get("threshold"))
+        if score is not None and limit is not None and not one.get("error") and (score != limit or not limit):
+            apart.append(one.get("success") is not (score > limit))
+    return bool(apart) and all(apart)
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -46,6 +56,9 @@ def read(source: Source) -> Iterator[Found]:
     cases = objects(run["testCases"])
     names = [text_of(case.get("name")) for case in cases]
     # Unless named by the user, cases are named by position.
+    measured: dict[str, list[Mapping[str, Any]]] = {}
+    for told in (one for case in cases for one in objects(case.get("metricsData"))):
+        measured.setdefault(text_of(told.get("name")), []).append(told)
     declared = len({*names}) == len(names) and not all(name.startswith(("test_case_", "test_")) for name in names)
     for case, name in zip(cases, names, strict=True):
         yield Recorded(
@@ -53,12 +66,13 @@ def read(source: Source) -> Iterator[Found]:
             text_of(case.get("input")),
             text_of(case.get("expectedOutput")),
             text_of(case.get("actualOutput")),
-            _scores(case),
+            _scores(case, alone=len(measured) == 1),
             model,
             text_of(run.get("testFile")),
             contexts=tuple(map(text_of, case.get("context") or ())),
         )
     if talks := len(run.get("conversationalTestCases") or ()):
         yield f"{plural(talks, 'test case')} left out: multi-turn conversations."
+    yield frozenset(name for name, own in measured.items() if _lower(own))
     prompts = ", ".join(text_of(one.get("alias")) for one in objects(run.get("prompts")))
     yield stated_facts(tool=TOOL, prompt=prompts, **{str(name): value for name, value in options.items()})

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from data.errors import InputError, plural
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Found, Recorded, counted, mapped, stated, stated_facts, text_of, within
+from tasks.exchange.records import Found, Recorded, counted, mapped, objects, stated, stated_facts, text_of, within
 from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
@@ -75,6 +75,9 @@ def read(source: Source) -> Iterator[Found]:
     aggregate = "detailed_evaluation_results" in source.head or not source.head.keys() >= _KEYS
     where = open_source(_instances(source)) if aggregate else source
     turns, traces = 0, 0
+    told = objects(source.head.get("evaluation_results")) if aggregate else []
+    rising = {one.get("evaluation_name") for one in told if not within(one, "metric_config", "lower_is_better")}
+    falling = {one.get("evaluation_name") for one in told} - rising
     for line, row in enumerate(where.rows(), 1):
         if not row.keys() >= _KEYS:
             raise InputError(
@@ -85,7 +88,9 @@ def read(source: Source) -> Iterator[Found]:
             turns += 1
             continue
         traces += bool(within(row, "output", "reasoning_trace"))
-        yield _recorded(row, error)
+        yield (one := _recorded(row, error))
+        if one.suite in falling:
+            yield frozenset(one.scores)
     yield "The record does not say why replies ended, so truncated replies cannot be identified."
     if turns:
         yield f"{plural(turns, 'instance')} left out: multi-turn conversations or agent runs."

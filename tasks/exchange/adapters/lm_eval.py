@@ -72,8 +72,13 @@ def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
 
 
 def _results(path: Path) -> Mapping[str, Any]:
-    """Return the results file beside a sample log; empty if there is no readable one."""
-    for found in sorted(path.parent.glob("*results*.json"), reverse=True):
+    """Return the results file beside a sample log, of its date if there is one; empty if none is readable."""
+
+    def near(file: Path) -> tuple[bool, str]:
+        date = _DATE.search(file.stem)
+        return bool(date and date[0] in path.name), file.name
+
+    for found in sorted(path.parent.glob("*results*.json"), key=near, reverse=True):
         try:
             read = json.loads(found.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
@@ -117,6 +122,9 @@ def read(source: Source) -> Iterator[Found]:
     yield "The log does not say why replies ended, so truncated replies cannot be identified."
     if several:
         yield f"{plural(several, 'sample')} with several replies; the first of each is used."
+    rising = mapped(within(results, "higher_is_better", task))
+    named = {name for one in scores.values() for name in one}
+    yield frozenset(name for name in named if rising.get(name.partition(",")[0]) is False)
     own = mapped(within(results, "configs", task))
     yield stated_facts(
         tool=TOOL,

@@ -39,4 +39,5 @@ def read(source: Source) -> Iterator[Found]:
                 {name: stated(row.get(column), judge=judged.get(name, "")) for name, column in metrics.items()},
                 text_of(row.get("model")) or "model",
             )
+    yield frozenset({"toxicity"} & metrics.keys())
     yield stated_facts(tool=TOOL)

@@ -27,6 +27,8 @@ _SHIPPED = (
     "coherence", "conciseness", "nv_",
 )  # fmt: skip
 """Prefixes of ragas' own metrics that call a model."""
+_LOWER = ("noise_sensitivity", "harmfulness", "maliciousness")
+"""Prefixes of those of which less is better."""
 
 
 def fits(source: Source) -> bool:
@@ -72,4 +74,5 @@ def read(source: Source) -> Iterator[Found]:
             {name: stated(row.get(name), judge=judge) for name, judge in judges.items()},
             text_of(row.get("model")) or "model",
         )
+    yield frozenset(name for name in judges if name.startswith(_LOWER))
     yield stated_facts(tool=TOOL)
