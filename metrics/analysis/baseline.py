@@ -194,8 +194,10 @@ def _comparable(baseline: SuiteRules, run: SuiteRules, metrics: set[str]) -> tup
             before.pop(path, None)
             after.pop(path, None)
 
+    whole = {"", *(one.partition(".")[0] for one in metrics)}  # a part is decided by its metric's rules
+
     def kept(side: Mapping[str, Any]) -> dict[str, Any]:
-        return {path: value for path, value in side.items() if _metric_of(path) in {*metrics, ""}}
+        return {path: value for path, value in side.items() if _metric_of(path) in whole}
 
     return kept(before), kept(after)
 

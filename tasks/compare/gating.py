@@ -1,6 +1,6 @@
 """The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,9 +63,10 @@ def gate(
     """
     found = sides([baseline, new] if baseline else [new], runs=runs, root=root, form=form)
     chosen = _chosen(found, metric)
+    named = dict.fromkeys(chosen.values())
     for side in found if chosen else ():
-        if side.scores.filter(metric=chosen)["value"].count() == 0:
-            raise InputError(f"{side.name}: no reply has a score by {chosen}, so nothing can be decided.")
+        if _decisive(side, chosen)["value"].count() == 0:
+            raise InputError(f"{side.name}: no reply has a score by {', '.join(named)}, so nothing can be decided.")
     held = None
     if baseline:
         held = _compared(found[0], found[1], chosen, max_drop, root, allow_different=allow_different)
@@ -85,36 +86,54 @@ def gate(
         regressions=held is not None,
         robust=frozenset(robust),
     )
-    judges = [side.judged[chosen] for side in found if chosen in side.judged][-1:]
-    said = [phrase("compare.judged", ENGLISH, name=found[-1].name, metric=chosen, judge=one) for one in judges]
+    judges = {name: side.judged[name] for side in found for name in named if name in side.judged}
+    said = [
+        phrase("compare.judged", ENGLISH, name=found[-1].name, metric=name, judge=one)
+        for name, one in judges.items()
+    ]
     return verdict_of(replace(results, baseline=held), policy), held, [*said, *lacking(found, ENGLISH)]
 
 
-def _chosen(found: Sequence[Side], metric: str) -> str:
-    """Return the metric that decides; '' if runs have their own scores."""
+def _chosen(found: Sequence[Side], metric: str) -> dict[str, str]:
+    """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
     there = shared_metrics(found)
     if metric and not all(metric in side.scores["metric"].unique() for side in found):
         raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(there) or 'none'}.")
-    if metric or all(side.run for side in found):
-        return metric
+    if metric:
+        return dict.fromkeys((suite for side in found for suite in side.items["suite"].unique()), metric)
+    if all(side.run for side in found):
+        return {}
     if not there:
         raise InputError(f"{found[-1].name}: found no metric in common with {found[0].name}.")
-    return there[0]
+    chosen = {}
+    for suite in dict.fromkeys(suite for side in found for suite in side.score):
+        own = [side.score[suite] for side in found if suite in side.score]
+        chosen[suite] = next((one for one in own[0] if all(one in other for other in own)), own[0][0])
+    return chosen
+
+
+def _decisive(side: Side, chosen: Mapping[str, str]) -> pl.DataFrame:
+    """Return the scores by the metric that decides each suite, with the suite."""
+    deciding = pl.DataFrame([*chosen.items()], {"suite": pl.String, "metric": pl.String}, orient="row")
+    return _placed(side).join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
+
+
+def _placed(side: Side) -> pl.DataFrame:
+    items = side.items.select("item_id", "suite").unique("item_id", maintain_order=True)
+    return side.scores.join(items, on="item_id", how="inner", maintain_order="left")
 
 
 def _compared(
-    baseline: Side, new: Side, metric: str, max_drop: float, root: str, *, allow_different: bool
+    baseline: Side, new: Side, chosen: Mapping[str, str], max_drop: float, root: str, *, allow_different: bool
 ) -> BaselineComparison:
     first, run = baseline.run, new.run
-    if first and run:
-        before, after = _provenance_of(first, metric), _provenance_of(run, metric)
-    else:  # what decides a file's scores is known in part only
-        before, after = _stated(baseline, metric), _stated(new, metric)
+    before, after = (_provenance(side, chosen, whole=bool(first and run)) for side in (baseline, new))
     old, own = _side(baseline, before), _side(new, after)
     units: Sequence[str] = ()
     if first and run and changed_units(before, after):
-        scores, units = _rescored(pin(baseline.name, first, root), run, after, root)
-        old = replace(old, scores=scores)
+        again, units = _rescored(pin(baseline.name, first, root), run, after, root)
+        others = old.scores.join(again, on=["suite", "metric"], how="anti", maintain_order="left")
+        old = replace(old, scores=pl.concat([others, again.select(others.columns)]))
     return compare_with_baseline(
         baseline.name,
         baseline.name,
@@ -127,21 +146,21 @@ def _compared(
     )
 
 
-def _stated(side: Side, metric: str) -> Provenance:
-    suites = {name: SuiteRules((metric,)) for name, own in side.score.items() if metric in own}
-    return Provenance(suites, tested=dict(side.stated))
-
-
-def _provenance_of(run: Run, metric: str) -> Provenance:
-    known = provenance_of(run.manifest)
-    only = {name: replace(one, score=(metric,)) for name, one in known.suites.items() if metric in one.score}
-    return replace(known, suites=only) if metric else known
+def _provenance(side: Side, chosen: Mapping[str, str], *, whole: bool) -> Provenance:
+    """Return what decides a side's scores by the `chosen` metrics; in part (not `whole`) beside a file's."""
+    if side.run and whole and not chosen:
+        return provenance_of(side.run.manifest)
+    there = _decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows()
+    known = provenance_of(side.run.manifest, chosen) if side.run and whole else Provenance({}, tested=side.stated)
+    blank = SuiteRules(())
+    return replace(
+        known, suites={suite: replace(known.suites.get(suite, blank), score=(name,)) for suite, name in there}
+    )
 
 
 def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
-    scores = side.scores.join(items.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    return RunSide(scores, items, provenance, reply_digests(side.replies))
+    return RunSide(_placed(side), items, provenance, reply_digests(side.replies))
 
 
 def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> tuple[pl.DataFrame, Sequence[str]]:
@@ -174,11 +193,12 @@ def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
     return Results({}, found, waiting=waiting, twins=renewed)
 
 
-def _scored(side: Side, metric: str) -> Results:
-    """Return the results of a side's models by a metric, suite by suite."""
+def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
+    """Return the results of a side's models by the chosen metrics, suite by suite; a TOTAL where it has strata."""
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
-    suites = [ours.model_copy(update={"name": name}) for name in side.score]
-    scores = side.scores.filter(metric=metric).with_columns(metric=pl.lit(STATED))
+    strata = {suite.name: suite.strata for suite in side.suites}
+    suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
+    scores = _decisive(side, chosen).drop("suite").with_columns(metric=pl.lit(STATED))
     once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {

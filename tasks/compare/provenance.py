@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import PydanticUndefined, to_jsonable_python
@@ -41,10 +42,14 @@ def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
 
 
-def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
-    """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
+def provenance_of(manifest: Mapping[str, Any], chosen: Mapping[str, str] = MappingProxyType({})) -> Provenance:
+    """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version.
+
+    `chosen` are the metrics, or parts of metrics, that decide its suites instead of their scores.
+    """
     configuration, sources = manifest.get("configuration") or {}, manifest.get("sources") or {}
-    suites = suites_in(configuration)
+    decided = {suite: {"score": (name.partition(".")[0],)} for suite, name in chosen.items()}
+    suites = [suite.model_copy(update=decided.get(suite.name)) for suite in suites_in(configuration)]
     names = {suite.name for suite in suites}
     overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))

@@ -1,7 +1,7 @@
 """JUnit XML: a case for each gate, which fails if the exit code does."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -62,14 +62,18 @@ def gates(data: ReportData) -> list[ET.Element]:
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
     held = results.get("baseline") or {"models": (), "name": ""}
-    counts = policy.regressions
+    return [*cases, *against_baseline(held, language, counts=policy.regressions, passes=passes)]
+
+
+def against_baseline(held: Mapping[str, Any], language: str, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
+    """Yield the cases of a comparison with a baseline: each suite, and what is missing."""
+    of = f"baseline {held['name']}"
     for model, part in suites_in(held):
-        of, told = f"baseline {held['name']}.{model}", regression(part, language)
-        cases.append(case_of(part["suite"], of, part["outcome"], told, counts=counts, passes=passes))
+        told = regression(part, language)
+        yield case_of(part["suite"], f"{of}.{model}", part["outcome"], told, counts=counts, passes=passes)
     for what in () if held.get("allowed") else held.get("missing", ()):
         said = phrase("regression.missing", language, what=what)
-        cases.append(case_of(what, f"baseline {held['name']}", "regressed", said, counts=counts, passes=passes))
-    return cases
+        yield case_of(what, of, "regressed", said, counts=counts, passes=passes)
 
 
 def _told(part: Mapping[str, Any], language: str) -> str:

@@ -66,7 +66,7 @@ def index(
             "said": _outcome_name(verdict(one), language),
             "scores": [
                 (name, percent(score), told, _outcome_name(told, language) if told else "")
-                for name, score in (one.scores or dict.fromkeys(one.models)).items()
+                for name, score in one.scored.items()
                 for told in [one.verdicts.get(name, "")]
             ],
         }

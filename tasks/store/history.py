@@ -55,6 +55,11 @@ class HistoryEntry:
     baseline: str = ""
     language: str = ""
 
+    @property
+    def scored(self) -> Mapping[str, float | None]:
+        """The scores by target: a model with each of several prompts, recorded replies; the models if unscored."""
+        return self.scores or dict.fromkeys(self.models)
+
 
 _ENTRY = TypeAdapter(HistoryEntry)
 

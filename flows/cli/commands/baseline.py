@@ -44,17 +44,22 @@ def show_(name: Name, /) -> None:
     Args:
         name: the baseline's name, or a path that ends in .json
     """
+    import polars as pl
+
     from metrics.analysis.baseline import one_line
-    from metrics.analysis.values import values_of
+    from metrics.analysis.values import composites, observations, question_values
     from tasks.report.text import percent
     from tasks.store.baselines import read
 
     one = read(name)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
-    for suite, rules in one.provenance.suites.items():
-        for (model,), own in values_of(one.scores.filter(suite=suite), rules.score).group_by(
-            "model", maintain_order=True
-        ):
+    items = one.questions.with_columns(
+        pl.lit("").alias(name) for name in ("family", "level", "language", "template")
+    )
+    once = observations(one.scores, items)
+    values = composites(question_values(once.scores, once.items))
+    for suite in one.provenance.suites:
+        for (model,), own in values.filter(suite=suite).group_by("model", maintain_order=True):
             scored = own["value"].drop_nulls()
             mean = None if scored.is_empty() else float(scored.sum()) / len(scored)
             show(f"  {suite} {model}: {percent(mean)}, {len(scored)} / {own.height} scored")

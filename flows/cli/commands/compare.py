@@ -229,16 +229,17 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
 
 def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -> str:
-    from tasks.report import regressions
-    from tasks.report.junit import case_of, text_of
+    from prompts.phrases import ENGLISH
+    from tasks.report.junit import against_baseline, case_of, text_of
 
-    cases = [(name, model, outcome, said) for model, name, outcome, said in _thresholds(verdict)]
-    cases += [
-        (part["suite"], f"baseline.{model['model']}", part["outcome"], regressions.regression(part))
-        for model in (asdict(held)["models"] if held else ())
-        for part in model["suites"]
+    passes = verdict.undecided == "pass"
+    cases = [
+        case_of(name, model, outcome, said, counts=True, passes=passes)
+        for model, name, outcome, said in _thresholds(verdict)
     ]
-    return text_of([case_of(*one, counts=True, passes=False) for one in cases], new)
+    if held:
+        cases += against_baseline(asdict(held), ENGLISH, counts=True, passes=passes)
+    return text_of(cases, new)
 
 
 def power(
@@ -299,7 +300,7 @@ def _values(
     import polars as pl
 
     from metrics.analysis.questions import align
-    from metrics.analysis.values import question_values
+    from metrics.analysis.values import observations, question_values
     from tasks.compare.sides import shared_metrics, sides
 
     found = sides(named, runs=at.runs, root=at.root, form=form.form())
@@ -308,11 +309,14 @@ def _values(
     if chosen not in there:
         raise InputError(f"--metric {metric or 'METRIC'}: expected one of {', '.join(there) or 'none'}.")
     aligned = align({side.name: side.items for side in found})
+    models = [side.scores.filter(metric=chosen)["model"].unique(maintain_order=True) for side in found]
+    same = [name for name in models[0] if all(name in own for own in models)]
     frames, names = [], []
-    for side in found:
-        scores = side.scores.filter(metric=chosen).with_columns(pl.col("item_id").replace(aligned.ids[side.name]))
-        model = scores["model"][0] if scores.height else ""
-        values = question_values(scores.filter(model=model), aligned.items).drop_nulls("value")
+    for side, own in zip(found, models, strict=True):
+        model = next(iter(same or own), "")
+        scores = side.scores.filter(metric=chosen, model=model)
+        once = observations(scores.with_columns(pl.col("item_id").replace(aligned.ids[side.name])), aligned.items)
+        values = question_values(once.scores, once.items).drop_nulls("value")
         frames.append(values.select("item_id", "value"))
         names.append(f"{model} of {side.name}")
     both = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on="item_id", suffix="_other")

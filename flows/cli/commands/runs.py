@@ -27,7 +27,7 @@ def list_(
         if (not tag or tag in one.tags) and (not model or model in one.models)
     ]
     for one in found[:n]:
-        scores = ", ".join(f"{name} {percent(one.scores.get(name))}" for name in one.models)
+        scores = ", ".join(f"{name} {percent(score)}" for name, score in one.scored.items())
         code = "" if one.exit_code is None else f"  exit {one.exit_code}"
         tags = "".join(f"  #{name}" for name in one.tags)
         note = f"  {one.note}" if one.note else ""
@@ -78,8 +78,8 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     called = f" ({one.title})" if one.title else ""
     show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")
     show(f"  suites: {', '.join(one.suites)}")
-    for name in one.models:
-        show(f"  {name}: {percent(one.scores.get(name))}")
+    for name, score in one.scored.items():
+        show(f"  {name}: {percent(score)}")
     told = {
         "exit code": "" if one.exit_code is None else str(one.exit_code),
         "commit": one.commit,

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from config.declared import suites_in
-from data.tables import SCORES
+from data.tables import ITEMS, SCORES
 from flows.cli.application import main
 from metrics.analysis.document import document
 from metrics.analysis.policy import Policy
@@ -166,3 +166,67 @@ def test_results_of_another_schema_are_one_message(
     path.write_text('{"schema_version": 1, "cells": [{}], "final": {"models": []}}', "utf-8")
     assert main([*words, "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
     assert "results.json: cannot be read (KeyError" in capsys.readouterr().err
+
+
+def test_a_metric_beside_the_score_is_compared_where_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The score is `exact_match`; by `contains` the run is as much worse, and its options count."""
+    both = {"metrics": {"exact_match": {}, "contains": {}}, "score": ["exact_match"]}
+    for name, rows in (("old", ROWS), ("new", HALF_WRONG)):
+        recorded_run(tmp_path, name, [suite(written(tmp_path / f"{name}.jsonl", rows), **both)])
+    assert gate(tmp_path, "--metric", "contains") == 1
+    assert "own app: −50.0 points" in capsys.readouterr().out
+
+    def other(manifest: dict[str, Any]) -> None:
+        manifest["configuration"]["suites"][0]["metrics"]["contains"] = {"words": False}
+
+    amend(tmp_path / "runs" / "new", other)
+    assert gate(tmp_path, "--metric", "contains") == 2
+    assert "contains.words of suite own" in capsys.readouterr().err
+
+
+def test_a_named_metric_of_a_suite_with_strata_is_its_total(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One family of 10, half right, and one of 5 questions, all right: 75 %; over the questions 66.7 %."""
+
+    def families(items: pl.DataFrame) -> pl.DataFrame:
+        return items.with_columns(family=pl.Series(["a"] * 10 + ["b"] * 5))
+
+    rows = [*HALF_WRONG[:10], *ROWS[10:15]]
+    path = recorded_run(tmp_path, "new", [suite(written(tmp_path / "new.jsonl", rows), strata="family")])
+    items = families(load(find("new", tmp_path / "runs"), "items"))
+    ref = Store(str(tmp_path / "store")).write(ITEMS, items)
+    amend(path, lambda manifest: manifest["tables"].update(items=[ref.as_dict()]))
+    words = ["--metric", "exact_match", "--threshold", "0.7", "--set", f"store.runs={tmp_path / 'runs'}"]
+    assert main(["gate", "new", *words]) == 0
+    assert "own app: 75%" in capsys.readouterr().out
+
+
+def test_an_undecided_gate_that_counts_as_passed_passes_in_junit_too(tmp_path: Path) -> None:
+    def so(manifest: dict[str, Any]) -> None:
+        manifest["configuration"] |= {"gate": "interval", "undecided": "pass"}
+
+    amend(finished(tmp_path, "new", HALF_WRONG), so)
+    junit = tmp_path / "junit.xml"
+    words = ["--threshold", "0.5", "--set", f"store.runs={tmp_path / 'runs'}", "--junit", str(junit)]
+    assert main(["gate", "new", *words]) == 0
+    assert 'failures="0" errors="0" skipped="1"' in junit.read_text(encoding="utf-8")
+
+
+def test_recorded_replies_have_one_score_wherever_it_is_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 100 questions half are right; ten right ones stand twice, once with another answer, so are half right."""
+    twice = [{**row, "answer": "another"} for row in HALF_WRONG[:20:2]]
+    finished(tmp_path, "new", [*HALF_WRONG, *twice])
+    runs, pinned = ["--set", f"store.runs={tmp_path / 'runs'}"], str(tmp_path / "pinned.json")
+    assert main(["runs", "list", *runs]) == 0
+    assert main(["runs", "show", "new", *runs]) == 0
+    assert main(["baseline", "set", pinned, "new", *runs]) == 0
+    assert main(["baseline", "show", pinned]) == 0
+    said = capsys.readouterr().out
+    assert "app 45%" in said
+    assert "  app: 45%" in said
+    assert "own app: 45%, 100 / 100 scored" in said

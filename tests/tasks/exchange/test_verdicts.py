@@ -1,6 +1,7 @@
 """Planted differences over 200 questions come out in each form: the words, the counts, the exit codes."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,43 @@ def test_row_numbers_are_no_ids(first: int, tmp_path: Path) -> None:
     ]
     pair = compare(tmp_path, *files)["pairs"][0]
     assert (pair["n"], pair["only_b"], pair["only_a"]) == (N, 30, 4)
+
+
+def test_each_suite_of_a_folder_is_gated_by_its_own_first_score(tmp_path: Path) -> None:
+    """Two tasks of lm-evaluation-harness, scored by metrics of other names; the second gets worse."""
+    for name, lost in (("old", 0), ("new", 30)):
+        folder = tmp_path / name
+        folder.mkdir()
+        first = FORMS["lm_eval"](folder, "arc", [Line(f"a{n}", f"Which is {n}?", right=True) for n in range(N)])
+        first.write_text(first.read_text(encoding="utf-8").replace("exact_match", "acc"), encoding="utf-8")
+        FORMS["lm_eval"](folder, "sums", lines(lost))
+    assert gate(tmp_path / "new", tmp_path / "old") == 1
+    assert main(["gate", str(tmp_path / "new"), "--threshold", "0.65"]) == 1
+    assert main(["gate", str(tmp_path / "old"), "--threshold", "0.65"]) == 0
+
+
+def test_the_junit_of_a_gate_fails_where_a_part_of_the_baseline_is_missing(tmp_path: Path) -> None:
+    """As the exit code does."""
+    old, new, junit = tmp_path / "old.csv", tmp_path / "new.csv", tmp_path / "junit.xml"
+    rows = [f"{suite},Is {n} a number?,1" for suite in "AB" for n in range(N)]
+    old.write_text("\n".join(["suite,question,score", *rows]), encoding="utf-8")
+    new.write_text("\n".join(["suite,question,score", *rows[:N]]), encoding="utf-8")
+    assert gate(new, old, "--junit", str(junit)) == 1
+    (failed,) = re.findall("<failure[^>]*>", junit.read_text(encoding="utf-8"))
+    assert "suite B is missing" in failed
+
+
+def test_power_pairs_a_model_with_itself_and_counts_a_question_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two models in two orders, each the same in both files; five questions of 40 stand twice."""
+    models = {"a": [f"a,Is {n % 40} odd?,{n % 2}" for n in range(45)],
+              "b": [f"b,Is {n % 40} odd?,{1 - n % 2}" for n in range(45)]}  # fmt: skip
+    files = []
+    for order in ("ab", "ba"):
+        files.append(tmp_path / f"{order}.csv")
+        rows = [row for model in order for row in models[model]]
+        files[-1].write_text("\n".join(["model,question,score", *rows]), encoding="utf-8")
+    assert main(["power", *map(str, files)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "score, a of ab.csv and a of ba.csv: mean 50% over 40 questions" in said
