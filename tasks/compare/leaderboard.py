@@ -141,7 +141,8 @@ def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
             ),
             asked=tuple((suite, (sets.get(name) or {}).get("n")) for name, suite in own.items()),
             judges=tuple(dict.fromkeys(name for listed in names.values() for name in listed)),
-            scoring=dict(_scoring(own, names)) | {name: storable(one) for name, one in answers.items() if one},
+            scoring=dict(_scoring(own, names, {suite["suite"]: suite.get("k") for suite in model["suites"]}))
+            | {name: storable(one) for name, one in answers.items() if one},
             version=_version((run.get("identities") or {}).get(model["model"])),
         )
 
@@ -168,14 +169,19 @@ def _number(value: object) -> float | None:
     return float(value)
 
 
-def _scoring(suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+def _scoring(
+    suites: Mapping[str, Suite], judges: Mapping[str, Sequence[str]], answers: Mapping[str, int | None]
+) -> Iterator[tuple[str, str]]:
+    """Yield what else scores depend on; `answers` are the k of suites gated on k answers."""
     if len(suites) > 1:
         yield from ((f"weights.{name}", canonical(suite.weight)) for name, suite in suites.items())
     for name, suite in suites.items():
         for path, value in flatten({one: dict(suite.metrics[one]) for one in suite.scored_by}, name):
             yield path, canonical(value)
         if suite.of_k:
-            yield f"{name}.gate_on", suite.gate_on
+            yield f"{name}.gate_on", f"{suite.gate_on}, k {answers[name]}"
+        if suite.strata:
+            yield f"{name}.strata", suite.strata
         if name in judges:
             yield f"{name}.aggregate", suite.aggregate
     for name, names in judges.items():
@@ -227,8 +233,8 @@ def _board(listed: Sequence[LeaderboardEntry]) -> Board:
     latest = [*newest.values()]
     ordered = sorted(latest, key=lambda one: (-1.0 if one.score is None else one.score, one.started), reverse=True)
     differing = {}
-    for key in dict.fromkeys(key for one in latest for key in one.scoring):
-        values = dict.fromkeys(one.scoring.get(key, "–") for one in latest)
+    for key in dict.fromkeys(key for one in history for key in one.scoring):
+        values = dict.fromkeys(one.scoring.get(key, "–") for one in history)
         if len(values) > 1:
             differing[key] = [*values]
     return Board(latest[0].asked, ordered, differing, history)

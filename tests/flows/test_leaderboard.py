@@ -192,6 +192,18 @@ def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
     assert {s.judges for s in board.entries} == {("j1",), ("j2",)}
 
 
+def test_another_k_is_said_also_between_runs_of_one_model(tmp_path: Path) -> None:
+    """Right at least once in two, and in three: other scores of the same questions, the trend of one model."""
+    for n, k in enumerate((2, 3), 1):
+        path = write(tmp_path / "runs", f"run_0{n}", {"a": 5})
+        document = json.loads(path.read_text(encoding="utf-8"))
+        document["run"]["configuration"]["suites"][0]["gate_on"] = "pass_at_k"
+        document["final"]["models"][0]["suites"][0]["k"] = k
+        path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    (board,) = gather(tmp_path / "runs").boards
+    assert board.differing == {"basic_control.gate_on": ["pass_at_k, k 3", "pass_at_k, k 2"]}
+
+
 def test_it_speaks_the_language_of_the_latest_runs_report(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
