@@ -23,6 +23,7 @@ from prompts import fill, render
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
+WAITS = "the reply waits in a batch"
 SHOWN = 4000
 """Characters of an unreadable reply shown to the judge in the repair request."""
 
@@ -45,9 +46,10 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class UnansweredRequest:
-    """Placeholder for the reply of an unanswered call, with the reason."""
+    """Placeholder for the reply of an unanswered call, with the reason; `waits`: it is still to come."""
 
     reason: str = ""
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,8 @@ def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Ses
     repairs: list[JudgeRequest] = []
     for ask, reply in zip(session.asks, replies, strict=True):
         if isinstance(reply, UnansweredRequest):
-            return replace(session, asks=(), failure=f"{step.name}: call failed", error=reply.reason)
+            what = WAITS if reply.waits else "call failed"
+            return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
         try:
             read[ask.question.key] = step.parse(ask.question, reply)
         except Unparsable as error:
@@ -245,7 +248,8 @@ def combine(
 
     Judges that failed, judges for whom the metric was not applicable, and those that do not count (`left_out`: why,
     by judge) are counted but excluded from value and parts; `details` keeps every judge's own score. If all failed,
-    or none counts, the result is `judge_failed`; but a score that needed no judge's reply keeps its value.
+    none counts, or one that counts has a reply to come, the result is `judge_failed`; but a score that needed no
+    judge's reply keeps its value.
 
     Raises:
         InputError: no judge at all, or a majority over anything but verdicts and ratings.
@@ -256,7 +260,9 @@ def combine(
     scores = {judge: outcome(session) for judge, session in sessions.items()}
     # What was settled without a question does not depend on any judge.
     excluded = {} if not any(session.n_calls for session in sessions.values()) else dict(left_out or {})
-    valued = {judge: score for judge, score in scores.items() if score.value is not None and judge not in excluded}
+    counting = {judge: score for judge, score in scores.items() if judge not in excluded}
+    waits = {judge: score for judge, score in counting.items() if score.reason.endswith(WAITS)}
+    valued = {} if waits else {judge: one for judge, one in counting.items() if one.value is not None}
     details = {
         "aggregate": how,
         "n_judges": len(scores),
@@ -276,11 +282,11 @@ def combine(
         },
         **({"left_out": kept} if (kept := {name: why for name, why in excluded.items() if name in scores}) else {}),
     }
-    if not valued and {*scores} <= {*excluded}:
+    if not counting:
         parts = dict.fromkeys(name for score in scores.values() for name in score.parts)
         return Score(None, "judge_failed", NONE_COUNTS, details, parts)
     if not valued:
-        own = [score for judge, score in scores.items() if judge not in excluded]
+        own = [*(waits or counting).values()]
         left = [score for score in own if score.status == "not_applicable"] or own
         reason = "; ".join(dict.fromkeys(score.reason for score in left))
         return Score(None, left[0].status, reason, details, dict.fromkeys(left[0].parts))

@@ -128,12 +128,12 @@ def _ask_wave(
     asked = query(
         hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
     )
-    columns = store.read(asked.responses).select("request_id", "text", "error", "cached").rows()
+    columns = store.read(asked.responses).select("request_id", "text", "error", "error_kind", "cached").rows()
     replies = {
-        request_id: UnansweredRequest(error or "no reply") if text is None else text
-        for request_id, text, error, _ in columns
+        request_id: UnansweredRequest(error or "no reply", kind == "submitted") if text is None else text
+        for request_id, text, error, kind, _ in columns
     }
-    kept = {request_id for request_id, _, _, cached in columns if cached}
+    kept = {request_id for request_id, *_, cached in columns if cached}
     heard: dict[int, tuple[Session, list[str]]] = {}
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.conftest import Run
 from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
 from tests.servers.batches import BatchServer
-from tests.servers.running import serve
+from tests.servers.running import serve, serve_openai
 
 N = 12
 
@@ -95,3 +96,29 @@ def test_killed_after_submit_after_completion_and_during_collection_nothing_is_p
     assert len(server.charged) == 2 * N, "each question to the model, and to the judge"
     assert set(server.charged.values()) == {1}
     assert server.direct == 0
+
+
+def test_a_panel_is_undecided_while_the_replies_of_one_of_its_judges_wait(run: Run, tmp_path: Path) -> None:
+    """The other judge alone would fail the suite, both together pass it."""
+    data = tmp_path / "questions.jsonl"
+    data.write_text("".join(json.dumps({"question": f"Is {n} a number?"}) + "\n" for n in range(N)))
+    server = BatchServer(said, ready=False)
+    with serve_openai('{"reason": "unclear", "rating": 1}') as strict, serve(server.build()) as url:
+        shared = {"provider": "openai", "base_url": f"{url}/v1"}
+        suite = {"name": "numbers", "items": {"data": str(data)}, "prompt": "{{ question }}", "threshold": 0.4}
+        sets = {
+            "models": [{"name": "tiny", **shared}],
+            "judges": [
+                {"name": "strict", "provider": "openai", "base_url": strict.base_url},
+                {"name": "kind", "batch": "submit", **shared},
+            ],
+            "suites": [{**suite, "metrics": {"rubric": {"criteria": "Clear."}}}],
+            "gate": "point",
+        }
+        words = [word for key, value in sets.items() for word in ("--set", f"{key}={json.dumps(value)}")]
+        first = run(*words, flow="full_eval")
+        (suite,) = verdict(tmp_path)["suites"]
+        assert (first.returncode, suite["outcome"], suite["score"]) == (3, "undecided", None), first.stderr
+        server.finish()
+        assert run(*words, flow="full_eval").returncode == 0
+    assert verdict(tmp_path)["suites"][0]["score"] == 0.5

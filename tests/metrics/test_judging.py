@@ -16,6 +16,7 @@ from metrics import factual_correctness, response_groundedness
 from metrics.citation import citation
 from metrics.judging import (
     SHOWN,
+    WAITS,
     Judgement,
     JudgeRequest,
     UnansweredRequest,
@@ -162,6 +163,15 @@ def test_failed_judges_are_left_out_and_counted_and_all_failed_is_a_failure() ->
     )
     with pytest.raises(InputError, match="no judge"):
         combine({})
+
+
+def test_a_panel_has_no_score_before_each_of_its_judges_that_count_has_replied() -> None:
+    good = converse(response_groundedness.UNIT, SAMPLE, always('{"reason": "r", "rating": 1}'))
+    slow = converse(response_groundedness.UNIT, SAMPLE, lambda _: UnansweredRequest("submitted", waits=True))
+    for how in ("mean", "majority"):
+        score = combine({"good": good, "slow": slow}, how)
+        assert (score.value, score.status, score.reason) == (None, "judge_failed", f"rate: {WAITS}")
+        assert combine({"good": good, "slow": slow}, how, {"slow": "it cannot measure this"}).value == 0.5
 
 
 @pytest.mark.parametrize(

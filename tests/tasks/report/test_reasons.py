@@ -12,6 +12,7 @@ import yaml
 
 from data.records import OutcomeKind
 from generators.instructions import instructions
+from metrics.judging import WAITS
 from prompts.phrases import translated
 from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples
@@ -113,6 +114,7 @@ def declared() -> set[str]:
         *get_args(ErrorKind),
         "no Kotlin compiler", "no runner for kotlin", "exception ValueError", "no ValueError raised",
         "names none of them", "the answer line names none of them", "rate: call failed", "split: unparsable reply",
+        f"rate: {WAITS}",
         "equals a context", "sentences of a context",
     }  # fmt: skip
 
