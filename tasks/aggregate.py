@@ -147,6 +147,10 @@ def circumstances(
     """
     targets = [(target.model.name, target) for suite in plan.suites for target in suite.targets]
     by_name = {suite.name: suite for suite in _counted(plan)}
+    # They estimate a mean of replies: neither a TOTAL nor a share of k answers.
+    labels = {
+        key: one for key, one in (labels or {}).items() if not (by_name[key[0]].strata or by_name[key[0]].of_k)
+    }
     members = {model: _weighing([by_name[name] for name in listed]) for model, listed in plan.members.items()}
     sources = {
         (model, suite.name): Withheld(UNSETTLED)
@@ -157,8 +161,8 @@ def circumstances(
     return Circumstances(
         suites=tuple(by_name.values()),
         members=members,
-        withheld=sources | withheld_by_judges(members, judge_statuses, labels or {}, plan.judges_must_have),
-        labels=labels or {},
+        withheld=sources | withheld_by_judges(members, judge_statuses, labels, plan.judges_must_have),
+        labels=labels,
         corrected=corrected,
         judge_statuses=judge_statuses,
         stopping=stopping,

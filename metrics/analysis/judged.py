@@ -155,9 +155,7 @@ def withheld_by_judges(
     for model, suites in members.items():
         for suite in suites:
             judged = [name for name in suite.scored_by if metric(name).steps]
-            labelled = {
-                name for name in judged if (one := labels.get((suite.name, model, name))) and one.decides
-            } - ({*judged} if suite.strata else set())
+            labelled = {name for name in judged if (one := labels.get((suite.name, model, name))) and one.decides}
             own = [one for one in found if one.suite == suite.name and one.metric in {*judged} - labelled]
             if none := panel_status(own).none:
                 held[model, suite.name] = Withheld(none, measured=False)

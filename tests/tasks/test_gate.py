@@ -11,10 +11,12 @@ import pytest
 from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.analysis.explainability import ExplainabilityResult
+from metrics.analysis.judged import JudgeStatus
 from metrics.analysis.results import Results
 from metrics.analysis.scores import model_scores
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, verdict_of
+from metrics.stats.labelled import prediction_powered
 from tasks.aggregate import circumstances
 from tasks.plan import resolve
 from tasks.report import raw
@@ -95,6 +97,19 @@ def test_a_suite_of_weight_0_beside_others_has_a_result_of_its_own_when_it_ends(
     assert {name: [(one.name, one.weight) for one in suites] for name, suites in known.members.items()} == {
         "a": [("rag", 1.0)]
     }
+
+
+@pytest.mark.parametrize("changes", [{"strata": "family"}, {"gate_on": "pass_all_k", "repeats": 2}, {}])
+def test_labels_decide_a_mean_alone(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """They estimate the mean of the replies: no TOTAL, and no share of questions all of whose answers are right."""
+    data = tmp_path / "sums.jsonl"
+    data.write_text(json.dumps({"question": "1 + 1?", "reference": "1 + 1 = 2\n#### 2"}), encoding="utf-8")
+    suite = {"name": "n", "items": {"data": str(data)}, "prompt": "{{ question }}", "metrics": ["chain"], **changes}
+    plan = resolve(settings("a", suites=[suite], judges_must_have="labels"))
+    labels = {("n", "a", "chain"): prediction_powered([1.0] * 40, range(40), [0.0, 1.0] * 20)}
+    status = JudgeStatus("n", "chain", "chain", "j", "en")
+    known = circumstances(plan, judge_statuses=[status], labels=labels)
+    assert ([*known.labels], [*known.withheld]) == (([], [("a", "n")]) if changes else ([*labels], []))
 
 
 def test_suites_of_weight_0_are_refused() -> None:
