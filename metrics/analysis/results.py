@@ -108,6 +108,7 @@ def build(
         baseline=baseline,
         doubled=once.doubled,
         few_templates=few_templates(items),
+        judge_statuses=known.judge_statuses,
         self_judged=_self_judged(known.judge_statuses, own_models or {}),
         passports=passports,
         twin_counts=twins.counts if twins else (),
@@ -128,7 +129,7 @@ def build_interim(
         failures=failures(scores, items, suites),
         intervals=suite_intervals(scores, items, known.members),
     )
-    return Results({}, models, known.waiting, judge_statuses=known.judge_statuses, twins=renewed)
+    return Results({}, models, known.waiting, twins=renewed)
 
 
 def _self_judged(

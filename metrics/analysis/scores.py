@@ -13,7 +13,7 @@ from data.plugins import metric
 from data.suites import GateOn, Suite
 from data.tables import SUMMARY
 from metrics.analysis.failures import FailureCount, all_failed
-from metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld
+from metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
 from metrics.analysis.policy import TOLERANCE
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import COLUMNS, OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
@@ -49,7 +49,8 @@ class SuiteResult:
     does); `measured` is false if that is because none of its judges counts: then there is no score. `waiting`
     requests are in batches at a server. If human labels decide, `score` is corrected by `n_labels` of them (the
     fewest of a metric), and `as_judged` is the score before. `corrected` is the score if its judges err as on their
-    exam's texts, with its interval; None if undefined.
+    exam's texts, with its interval; None if undefined. `judges_left_out` do not count (with reasons, by judge and
+    metric); `judges_unmeasured` count though their errors have not been measured.
 
     With `gate_on` `pass_at_k` or `pass_all_k` the score is that of `k` answers to each question, its rows are
     questions, and `mean` is the mean of all answers, with its interval.
@@ -57,8 +58,7 @@ class SuiteResult:
     The fields from `threshold` on are those of `metrics.analysis.verdict`: without a threshold the outcome is
     `none`: the score is measured but not judged; `reason` explains it where needed. With `n_deciding` scored rows
     the interval would exclude the threshold, if mean and spread stayed the same; None if no number would, or if no
-    score decides the suite. `judges_left_out` do not count (with reasons, by judge and metric); `judges_unmeasured`
-    count though their errors have not been measured.
+    score decides the suite.
     """
 
     suite: str
@@ -94,12 +94,12 @@ class SuiteResult:
     n_labels: int = 0
     corrected: float | None = None
     corrected_interval: Interval = field(default_factory=Interval)
+    judges_left_out: Mapping[str, str] = field(default_factory=dict)
+    judges_unmeasured: tuple[str, ...] = ()
     threshold: float | None = None
     outcome: GateOutcome = "none"
     reason: str = ""
     n_deciding: int | None = None
-    judges_left_out: Mapping[str, str] = field(default_factory=dict)
-    judges_unmeasured: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +238,8 @@ def _score(
     problem = all_failed(causes) if answered == 0 and causes else found.problem
     if (why := known.missing.get(model)) and not found.n_asked:
         problem = f"the model could not be asked: {why}"
+    scoring = [one for one in known.judge_statuses if one.suite == suite.name and one.metric in suite.scored_by]
+    judges = panel_status(scoring)
     held = known.withheld.get((model, suite.name), Withheld(""))
     if not held.measured:
         found = replace(found, score=None, interval=Interval(), lower=None, upper=None)
@@ -250,6 +252,8 @@ def _score(
         withheld=held.why,
         measured=held.measured,
         waiting=known.waiting.get(suite.name, 0),
+        judges_left_out=judges.left_out,
+        judges_unmeasured=judges.unmeasured if found.as_judged is None else (),
     )
 
 

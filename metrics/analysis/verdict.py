@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from data.exits import Exit, GateOutcome
 from metrics.analysis.failures import lost
-from metrics.analysis.judged import outcome_as_judged, panel_status
+from metrics.analysis.judged import outcome_as_judged
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, put_in, weighted
@@ -102,14 +102,7 @@ class _Finding(NamedTuple):
 
 
 def _suite(score: SuiteResult, policy: Policy, results: Results, model: str) -> SuiteResult:
-    own = [one for one in results.judge_statuses if one.suite == score.suite and one.metric in score.parts]
-    judges = panel_status(own)
-    suite = replace(
-        score,
-        threshold=policy.thresholds.get(score.suite),
-        judges_left_out=judges.left_out,
-        judges_unmeasured=judges.unmeasured if score.as_judged is None else (),
-    )
+    suite = replace(score, threshold=policy.thresholds.get(score.suite))
     found = next(_rules(suite, policy.gate))
     if suite.suite in policy.robust and found.outcome != "error" and not suite.withheld:
         renewed = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))

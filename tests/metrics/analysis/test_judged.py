@@ -202,7 +202,7 @@ def outcome(
         {
             "item_id": scores["item_id"],
             "suite": suite.name,
-            "family": "",
+            "family": suite.strata,
             "level": "",
             "language": "en",
             "template": "",
@@ -243,6 +243,15 @@ def test_no_gate_passes_by_useless_judges_among_seven(gate: Gate, how: Aggregate
     assert found.outcome == "fail"
     assert found.score == pytest.approx(sum(truth) / 200)
     assert len(found.judges_left_out) == 2
+
+
+def test_a_total_names_its_judges_that_do_not_count_and_those_that_nobody_measured() -> None:
+    suite = SUITE.model_copy(update={"strata": "family"})
+    said = {"always": [2] * 50, "new": [2] * 50}
+    found = outcome(said, {"always": exam(ALWAYS), "new": None}, suite=suite)
+    assert (found.score, found.outcome) == (1.0, "pass")
+    assert [*found.judges_left_out] == ["always, response_groundedness"]
+    assert found.judges_unmeasured == ("new",)
 
 
 def test_no_gate_passes_where_only_useless_judges_are_left() -> None:
