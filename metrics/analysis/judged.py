@@ -27,10 +27,23 @@ from data.suites import Suite
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Must, outcome_at
 from metrics.analysis.summary import percent
+from metrics.analysis.values import placed
 from metrics.exam import EXAMINED
 from metrics.judging import Aggregate, aggregate
 from metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
-from metrics.stats.intervals import Interval, MeanEstimate, Share, estimate, grouped, observed, pool
+from metrics.stats.intervals import (
+    Floats,
+    Interval,
+    MeanEstimate,
+    PooledSample,
+    Share,
+    estimate,
+    grouped,
+    observed,
+    pool,
+    summed,
+    units_of,
+)
 from metrics.stats.labelled import DECIDING, FEWEST, Powered
 
 NO_PASSPORT = "the judge has no passport"
@@ -244,7 +257,10 @@ def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """Scores by response, and details by judge, of the judges that count for a metric in one language."""
+    """Scores by response, and details by judge, of the judges that count for a metric in one language.
+
+    `questions` are those of the responses, each with the number of its template (-1: none).
+    """
 
     suite: Suite
     model: str
@@ -254,6 +270,7 @@ class _Said:
     judges: tuple[str, ...]
     details: tuple[Mapping[str, Mapping[str, Any]], ...]
     values: tuple[float, ...]
+    questions: tuple[tuple[str, int], ...]
 
 
 def corrected_means(
@@ -264,20 +281,22 @@ def corrected_means(
 
 
 def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[_Said]:
-    where = items.select("item_id", "suite", "language").unique("item_id")
+    where = items.select("item_id", "language").unique("item_id").join(placed(items), on="item_id")
     for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
         own = where.filter(suite=suite.name)  # keep the order: summing in another order changes the last digit
         rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
-        gathered: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for model, language, details in rows.select("model", "language", "details").iter_rows():
-            gathered.setdefault((model, language), []).append(json.loads(details))
+        gathered: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, int]]]] = {}
+        columns = rows.select("model", "language", "details", "item_id", "cluster")
+        for model, language, details, *question in columns.iter_rows():
+            gathered.setdefault((model, language), []).append((json.loads(details), (question[0], question[1])))
         for (model, language), listed in sorted(gathered.items()):
-            if told := [found for details in listed if (found := _counting(details))]:
+            if counted := [(found, of) for details, of in listed if (found := _counting(details))]:
+                told, questions = zip(*counted, strict=True)
                 judges = tuple(sorted({judge for one in told for judge in one}))
-                how = next(one["aggregate"] for one in listed if "aggregate" in one)
+                how = next(one["aggregate"] for one, _ in listed if "aggregate" in one)
                 each = tuple({judge: found["details"] for judge, found in one.items()} for one in told)
                 values = tuple(aggregate([found["value"] for found in one.values()], how) for one in told)
-                yield _Said(suite, model, name, language, how, judges, each, values)
+                yield _Said(suite, model, name, language, how, judges, each, values, questions)
 
 
 def _counting(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,11 +312,13 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
     for measured, own in zip(unit.measured, whole, strict=True):
         # Each judge's labels of each response; empty for a judge that gave none.
         each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)
-        if labels := [one for one in each if one]:
+        answered = [(one, of) for one, of in zip(each, said.questions, strict=True) if one]
+        if answered:
+            labels, questions = zip(*answered, strict=True)
             passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
-            yield _row(said, measured, labels, passports, whole=own)
+            yield _row(replace(said, questions=questions), measured, labels, passports, whole=own)
     if not any(whole):
-        raw = estimate(pool(np.array(said.values)), yes_no=False)
+        raw = estimate(_by_unit(np.array(said.values), np.ones(len(said.values)), said.questions), yes_no=False)
         yield CorrectedMean(
             said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
             raw.mean, raw.interval, None, Interval(), None, 0, NOT_A_MEAN, whole=True,
@@ -320,14 +341,14 @@ def _row(
         aggregate([fmean(worth.get(label, 0.0) for label in one) for one in reply], said.how) for reply in labels
     ]
     sizes = [len(reply[0]) for reply in labels] if alone and not whole else [1] * len(labels)
-    sums = np.array(means) * np.array(sizes)
+    weights = np.array(sizes, float)
     yes_no = {*worth.values()} <= {0.0, 1.0} and ((alone and not whole) or {*means} <= {0.0, 1.0})
-    raw = estimate(grouped(sums, np.array(sizes, float)), yes_no=yes_no)
+    raw = estimate(_by_unit(np.array(means) * weights, weights, said.questions), yes_no=yes_no)
     there = [one for one in passports if one]
     table = exam_table(there, said.how, worth) if len(there) == len(passports) and known else None
     found = Corrected(None, Interval(), None, NO_PASSPORT if known else OTHER_SCALE)
-    if table and raw.mean is not None:
-        found = _correct(table, labels, means, raw.mean, raw.interval, alone=alone, worth=worth)
+    if table:
+        found = _correct(table, labels, means, raw, alone=alone, worth=worth)
     yes, no = table.rates() if table else (None, None)
     return CorrectedMean(
         said.suite.name, said.model, f"{said.metric}.{measured.part}" if measured.part else said.metric,
@@ -342,28 +363,38 @@ def _correct(
     table: ExamTable,
     labels: Sequence[Sequence[Sequence[str]]],
     means: Sequence[float],
-    mean: float,
-    interval: Interval,
+    raw: MeanEstimate,
     *,
     alone: bool,
     worth: Mapping[str, float],
 ) -> Corrected:
     """Correct by sensitivity and specificity if truths are worth 0 or 1, else by the whole table."""
     if {*table.truths} <= {0.0, 1.0}:
-        return corrected_share(min(max(mean, 0.0), 1.0), _effective(mean, interval, len(means)), *table.rates())
+        return corrected_share(min(max(raw.mean or 0.0, 0.0), 1.0), _effective(raw), *table.rates())
     if alone:
-        said = Counter(worth[label] for reply in labels for one in reply for label in one)
+        values = [worth[label] for reply in labels for one in reply for label in one]
     elif all(len(one) == 1 for reply in labels for one in reply):
-        said = Counter(round(value, _PLACES) for value in means)
+        values = [round(value, _PLACES) for value in means]
     else:
         return Corrected(None, Interval(), None, APART)
+    said = Counter(values)
+    # Verdicts on one reply or question tell less than as many on questions of their own.
+    share = min(1.0, _effective(raw) / _effective(estimate(pool(np.array(values)), yes_no=False)))
     outcomes = sorted({*table.said, *said}, reverse=True)
     counts = [[dict(zip(table.said, row, strict=True)).get(one, 0) for one in outcomes] for row in table.counts]
-    return corrected_mean([said[one] for one in outcomes], counts, table.truths)
+    return corrected_mean([said[one] * share for one in outcomes], counts, table.truths)
 
 
-def _effective(mean: float, interval: Interval, n: int) -> float:
-    """Return the effective number of independent verdicts, since claims of one response are correlated."""
-    if interval.low is None or interval.high is None or not 0 < mean < 1:
-        return float(n)
-    return max(1.0, 1 / float(observed(np.array([mean]), np.array([interval.high - interval.low]))[0]))
+def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]) -> PooledSample:
+    """Join verdicts by their units: questions, or the templates that these share."""
+    templates = dict(questions)
+    units = units_of(len(templates), np.array([*templates.values()]))
+    number = dict(zip(templates, units.codes.tolist(), strict=True))
+    _, codes = np.unique([number[question] for question, _ in questions], return_inverse=True)
+    return grouped(summed(codes, totals), summed(codes, sizes))._replace(fixed_templates=units.fixed_templates)
+
+
+def _effective(found: MeanEstimate) -> float:
+    """Return the effective number of independent verdicts, since those on one question are correlated."""
+    mean, low, high = found.mean or 0.0, found.interval.low or 0.0, found.interval.high or 0.0
+    return max(1.0, 1 / float(observed(np.array([mean]), np.array([high - low]))[0]))

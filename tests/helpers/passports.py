@@ -58,7 +58,7 @@ def tables(metric: str, details: Sequence[dict[str, Any]], suite: str = "rag") -
         for d in details
     ]
     scores = pl.DataFrame({"item_id": names, "model": "m", "repeat": 0, "metric": metric, "details": judged})
-    items = pl.DataFrame({"item_id": names, "suite": suite, "language": "en"})
+    items = pl.DataFrame({"item_id": names, "suite": suite, "family": "", "template": "", "language": "en"})
     return scores, items
 
 

@@ -94,3 +94,19 @@ def test_a_rubric_of_another_scale_is_not_corrected() -> None:
     table = [[9 if a == b else 0 for a in range(5)] for b in range(5)]
     row = correct("rubric", [{"ratings": {"rating": {"rating": 9}}}], passport("rubric", table), own)["rubric"]
     assert (row.value, row.reason) == (None, OTHER_SCALE)
+
+
+def test_criteria_that_are_always_rated_alike_tell_no_more_than_one() -> None:
+    table = [[19 if a == b else 1 for a in range(5)] for b in range(5)]
+
+    def rubric(names: str) -> CorrectedMean:
+        criteria = dict.fromkeys(names, "Good.")
+        own = Suite.model_validate(
+            {"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"rubric": {"criteria": criteria}}}
+        )
+        details = [{"ratings": {name: {"rating": 5 if n < 24 else 1} for name in names}} for n in range(30)]
+        return correct("rubric", details, passport("rubric", table), own)["rubric"]
+
+    one, four = rubric("a"), rubric("abcd")
+    assert (four.value, four.raw_interval) == (pytest.approx(one.value), one.raw_interval)
+    assert four.interval.low == pytest.approx(one.interval.low, abs=0.02)

@@ -177,35 +177,39 @@ def outcome(
     how: Aggregate = "mean",
     labels: Powered | None = None,
     suite: Suite = SUITE,
+    repeats: int = 1,
+    templates: int = 0,
 ) -> SuiteResult:
-    """Score replies by what judges said, as a run does, and decide."""
+    """Score replies by what judges said, as a run does, and decide; each question has so many equal replies."""
     name = "response_groundedness"
     found = judge_statuses(suite, name, [*said], ["en"], find(passports))
     excluded = left_out(found).get("en", {})
     rows = []
     for place, ratings in enumerate(zip(*said.values(), strict=True)):
         score = combine({judge: rated(one) for judge, one in zip(said, ratings, strict=True)}, how, excluded)
-        rows.append(
+        rows += [
             {
                 "item_id": f"i{place}",
                 "model": "m",
-                "repeat": 0,
+                "repeat": repeat,
                 "metric": name,
                 "value": score.value,
                 "status": score.status,
                 "reason": score.reason,
                 "details": json.dumps(score.details),
             }
-        )
+            for repeat in range(repeats)
+        ]
     scores = pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
+    named = scores["item_id"].unique(maintain_order=True)
     items = pl.DataFrame(
         {
-            "item_id": scores["item_id"],
+            "item_id": named,
             "suite": suite.name,
             "family": suite.strata,
             "level": "",
             "language": "en",
-            "template": "",
+            "template": [f"t{n % templates}" if templates else "" for n in range(len(named))],
         }
     )
     kept = {(suite.name, "m", name): labels} if labels else {}
@@ -268,6 +272,21 @@ def test_a_lenient_judges_pass_is_withheld() -> None:
     assert found.score >= 0.8 > (found.corrected or 1.0)
     assert found.outcome == "undecided"
     assert "if the judges err here as on the exam's texts" in found.reason
+
+
+def test_repeats_and_shared_templates_tell_a_correction_no_more_than_the_score() -> None:
+    """By the exam's few questions the true share of 30 may lie below the threshold; of 300 it would not."""
+    suite, said = SUITE.model_copy(update={"threshold": 0.7}), {"judge": [2] * 26 + [0] * 4}
+    once, often = (outcome(said, {"judge": exam(GOOD)}, gate="interval", suite=suite, repeats=n) for n in (1, 10))
+    for found in (once, often):
+        assert (found.score, found.outcome) == (pytest.approx(26 / 30), "undecided")
+        assert found.corrected_interval.low == pytest.approx(0.69, abs=0.005)
+    whole = {"judge": [2 if n % 10 < 8 else 0 for n in range(100)]}  # eight of ten templates are right throughout
+    found = outcome(whole, {"judge": exam(GOOD)}, gate="interval", suite=suite, templates=10)
+    assert (found.interval.low, found.corrected_interval.low) == (
+        pytest.approx(0.49, abs=0.01),
+        pytest.approx(0.47, abs=0.01),
+    )
 
 
 def test_no_gate_passes_by_bad_replies_that_the_judge_did_not_read() -> None:
