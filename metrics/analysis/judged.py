@@ -27,7 +27,7 @@ from data.suites import Suite
 from metrics.analysis.passports import Passport
 from metrics.analysis.policy import Gate, Must, outcome_at
 from metrics.analysis.summary import percent
-from metrics.analysis.values import placed
+from metrics.analysis.values import placed, unit_codes
 from metrics.exam import EXAMINED
 from metrics.judging import Aggregate, aggregate
 from metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
@@ -42,7 +42,6 @@ from metrics.stats.intervals import (
     observed,
     pool,
     summed,
-    units_of,
 )
 from metrics.stats.labelled import DECIDING, FEWEST, Powered
 
@@ -387,10 +386,7 @@ def _correct(
 
 def _by_unit(totals: Floats, sizes: Floats, questions: Sequence[tuple[str, int]]) -> PooledSample:
     """Join verdicts by their units: questions, or the templates that these share."""
-    templates = dict(questions)
-    units = units_of(len(templates), np.array([*templates.values()]))
-    number = dict(zip(templates, units.codes.tolist(), strict=True))
-    _, codes = np.unique([number[question] for question, _ in questions], return_inverse=True)
+    codes, units = unit_codes(questions)
     return grouped(summed(codes, totals), summed(codes, sizes))._replace(fixed_templates=units.fixed_templates)
 
 

@@ -6,14 +6,15 @@ its rows carry no more information than one of them (`observations`). Deliberate
 Source: SPEC 9, 10, 15.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from data.errors import InputError
-from metrics.stats.intervals import units_of
+from metrics.stats.intervals import Codes, Units, units_of
 from metrics.stats.missing import LOST, bounded, scored
 
 KEY = ("item_id", "repeat")
@@ -36,6 +37,17 @@ def placed(items: pl.DataFrame) -> pl.DataFrame:
     return filled.join(there.with_row_index("cluster"), on=TEMPLATE, how="left").select(
         "item_id", "suite", "family", pl.col("cluster").cast(pl.Int64).fill_null(-1)
     )
+
+
+def unit_codes(questions: Sequence[tuple[str, int]]) -> tuple[Codes, Units]:
+    """Number each row's unit: its question, or the template that questions share; also return the questions' units.
+
+    A row is the id of a question and the number of its template (-1: none).
+    """
+    templates = dict(questions)
+    units = units_of(len(templates), np.array([*templates.values()], np.int64))
+    number = dict(zip(templates, units.codes.tolist(), strict=True))
+    return np.unique([number[question] for question, _ in questions], return_inverse=True)[1], units
 
 
 def few_templates(items: pl.DataFrame) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, Interval, mean_interval, score_limits
+from metrics.stats.intervals import Codes, Floats, Interval, estimate, grouped, score_limits, summed
 
 FEWEST = 10
 """Minimum number of labels of either class for an interval."""
@@ -63,18 +63,26 @@ def prediction_powered(
     labels: Sequence[float] | Floats,
     *,
     probabilities: Sequence[float] | Floats | None = None,
+    units: Sequence[int] | Codes | None = None,
     weight: float | None = None,
 ) -> Powered:
     """Estimate the mean of all samples.
 
     `judged` are the judge's scores of all samples in [0, 1]; `labelled` the distinct indices of the labelled
     samples, at least one; `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities, in (0, 1]
-    (equal by default). `weight` fixes λ.
+    (equal by default). `units` numbers each sample's unit, from 0: samples of one question are not independent (by
+    default each is its own). `weight` fixes λ.
     """
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
-    total, count, alone = len(scores), len(human), np.zeros(1)
-    sums = moments(scores.mean()[None], scores.var()[None], human[None], scores[at][None], 1 / chances[None])
+    codes = np.arange(len(scores)) if units is None else np.asarray(units, np.int64)
+    sizes, (_, own) = summed(codes, np.ones(len(scores))), np.unique(codes[at], return_inverse=True)
+    total, count, alone = len(sizes), len(human), np.zeros(1)
+    # The moments of units' means are those of the samples, as correlated as they are within units.
+    weights = summed(own, 1 / chances)
+    told, said = (summed(own, column / chances) / weights for column in (human, scores[at]))
+    spread = total * np.square(summed(codes, scores - scores.mean())).sum() / len(scores) ** 2
+    sums = moments(scores.mean()[None], spread[None], told[None], said[None], weights[None])
     chosen = best_lambda(sums, total) if weight is None else np.array([weight])
     least, most = _ends(sums, alone, total)
     low, high = _ends(sums, chosen, total)
@@ -85,34 +93,36 @@ def prediction_powered(
         Interval(),
         float(chosen[0]),
         count,
-        total,
+        len(scores),
         float(scores.mean()),
         float(sums.label[0]),
         Interval(),
-        judged_interval=mean_interval(scores).interval,
+        judged_interval=estimate(
+            grouped(summed(codes, scores), sizes), yes_no=bool(np.isin(scores, (0.0, 1.0)).all())
+        ).interval,
     )
     if (fewest := _fewest(human)) < FEWEST:
         reason = f"{fewest} labels of the rarer class; an interval needs {FEWEST} of either"
         return replace(found, reason=reason)
     relied = Interval()
     if weight is None and chosen[0] > 0:
-        relied = _lambda_limits(scores, human, scores[at], 1 / chances, found.weight)
+        relied = _lambda_limits(sums, total, np.stack([told, said, weights]), found.weight)
     return replace(
         found,
-        interval=Interval(low, high, "prediction-powered", count),
-        labels_alone=Interval(least, most, "wilson", count),
-        n_halving=_halving(sums, chosen, total),
+        interval=Interval(low, high, "prediction-powered", sums.n),
+        labels_alone=Interval(least, most, "wilson", sums.n),
+        n_halving=_halving(sums, chosen, total, count),
         weight_interval=relied,
     )
 
 
-def _lambda_limits(scores: Floats, human: Floats, judged: Floats, weights: Floats, value: float) -> Interval:
-    """Return the 95 % interval of λ: percentiles over resamples of the labelled samples."""
-    drawn = np.random.default_rng(0).integers(0, len(human), (_DRAWS, len(human)))
-    share, spread = (np.full(_DRAWS, float(one)) for one in (scores.mean(), scores.var()))
-    weight = best_lambda(moments(share, spread, human[drawn], judged[drawn], weights[drawn]), len(scores))
+def _lambda_limits(sums: "Moments", total: int, units: Floats, value: float) -> Interval:
+    """Return the 95 % interval of λ: percentiles over resamples of the labelled units (label, score, weight)."""
+    drawn = np.random.default_rng(0).integers(0, sums.n, (_DRAWS, sums.n))
+    share, spread = (np.full(_DRAWS, float(one[0])) for one in (sums.share, sums.spread))
+    weight = best_lambda(moments(share, spread, *units[:, drawn]), total)
     low, high = np.quantile(weight, [0.025, 0.975]).tolist()
-    return Interval(min(low, value), max(high, value), "bootstrap", len(human))
+    return Interval(min(low, value), max(high, value), "bootstrap", sums.n)
 
 
 def _fewest(labels: Floats) -> int:
@@ -126,7 +136,7 @@ class Moments(NamedTuple):
 
     `share` and `spread` are mean and variance of the judge's scores over all samples, `label` and `score` weighted
     means over the labelled ones. `own`, `common` and `judge` are variances of these two means and their covariance;
-    `together` is the covariance of a label and a score. `n` is the number of labels.
+    `together` is the covariance of a label and a score. `n` is the number of labels, or of labelled units.
     """
 
     share: Floats
@@ -197,10 +207,10 @@ def _ends(sums: Moments, weight: Floats, total: int) -> tuple[float, float]:
     return float(low[0]), float(high[0])
 
 
-def _halving(sums: Moments, weight: Floats, total: int) -> int | None:
+def _halving(sums: Moments, weight: Floats, total: int, count: int) -> int | None:
     left, fixed = (float(one[0]) for one in _variances(sums, weight, total))
     room = (left + fixed) / 4 - fixed
     if room <= 0:
         return None
     needed = math.ceil(sums.n * left / room)
-    return needed if needed <= total else None
+    return math.ceil(needed * count / sums.n) if needed <= total else None

@@ -26,6 +26,7 @@ from data.questions import shown_answer, shown_question
 from data.suites import Suite
 from metrics.analysis.judged import Labels
 from metrics.analysis.scores import MIN_COVERAGE
+from metrics.analysis.values import placed, unit_codes
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered
@@ -111,14 +112,15 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     found = (
         rows.with_columns(value=pl.Series(values, dtype=pl.Float64))
         .filter(pl.col("value").is_not_null())
-        .join(items.select("item_id", "suite", "prompt", "facts"), on="item_id")
+        .join(items.select("item_id", "prompt", "facts"), on="item_id")
+        .join(placed(items), on="item_id")
         .join(texts, on=["item_id", "model", "repeat"], how="left")
     )
     asked = [
         shown_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
     ]
     found = found.with_columns(prompt=pl.Series(asked, dtype=pl.String))
-    return found.select(*KEY, "value", "details", "prompt", "facts", "response").sort(*KEY)
+    return found.select(*KEY, "value", "details", "prompt", "facts", "response", "cluster").sort(*KEY)
 
 
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
@@ -305,6 +307,7 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
         [place for place, _, _ in labels.labelled],
         means,
         probabilities=[min(1.0, chance * answered) for _, _, chance in labels.labelled],
+        units=unit_codes(scores.select("item_id", "cluster").rows())[0],
     )
     ratings = [(str(place), one) for place, said, _ in labels.labelled for one in said if one is not None]
     frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")

@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.suites import Suite
 from flows.cli.commands.label import table_of
 from metrics.analysis.judged import Labels
-from tasks.judges.labels import By, estimates, joined, keep, kept_labels, read_labels, sheet
+from tasks.judges.labels import KEY, By, estimates, joined, keep, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 
@@ -34,6 +34,7 @@ def found(values: list[float]) -> pl.DataFrame:
             "prompt": ["p"] * n,
             "facts": ['{"reference": "r"}'] * n,
             "response": ["x"] * n,
+            "cluster": [-1] * n,
         }
     )
 
@@ -149,12 +150,28 @@ def test_what_judges_said_that_do_not_count_can_be_labelled(tmp_path: Path) -> N
         for one in SCORES
     ]
     blank = found(SCORES).with_columns(value=pl.lit(None, pl.Float64), details=pl.Series(details))
-    items = blank.select("item_id", "suite", "prompt", "facts")
+    items = blank.select("item_id", "suite", "prompt", "facts", family=pl.lit(""), template=pl.lit(""))
     texts = blank.select("item_id", "model", "repeat", "response")
     told = joined(blank.drop("suite", "prompt", "facts", "response"), items, texts)
     assert told["value"].to_list() == [(one + 1) / 2 for one in SCORES]
     sheeted = filled(tmp_path, sheet(told, n=100), lambda n: {"label": TRUTH[n]})
     assert estimates(told, read_labels(sheeted))[0].found.value == pytest.approx(0.6, abs=0.04)
+
+
+def test_the_unit_is_the_question_or_the_template_that_questions_share() -> None:
+    once = found(SCORES)
+    repeated = pl.concat(once.with_columns(repeat=pl.lit(repeat)) for repeat in range(4))
+    alike = once.with_columns(cluster=pl.Series([n // 4 for n in range(400)]))
+
+    def limits(judged: pl.DataFrame) -> tuple[float | None, float | None]:
+        rows = judged.select(
+            pl.col(KEY).cast(pl.String), label=pl.concat_list("value"), probability=1.0, where=pl.lit("")
+        )
+        (one,) = estimates(judged, rows)
+        return one.found.interval.low, one.found.interval.high
+
+    assert limits(repeated) == pytest.approx(limits(once))
+    assert limits(alike) != pytest.approx(limits(once), abs=0.001)
 
 
 def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion(
@@ -163,7 +180,10 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
     """Another judge's scores of them are put right by the same labels; changed replies or criteria have none."""
     judged, folder = found(SCORES), tmp_path / "kept"
     columns = ("item_id", "suite", "prompt", "facts")
-    items, texts = judged.select(columns), judged.select("item_id", "model", "repeat", "response")
+    items, texts = (
+        judged.select(*columns, family=pl.lit(""), template=pl.lit("")),
+        judged.select("item_id", "model", "repeat", "response"),
+    )
     scores = judged.drop("suite", "prompt", "facts", "response")
 
     def known(scored: pl.DataFrame = scores, said: pl.DataFrame = texts, criterion: str = "Polite.") -> Labels:

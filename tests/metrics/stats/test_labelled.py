@@ -84,6 +84,18 @@ def test_samples_drawn_with_unlike_probabilities_are_weighed() -> None:
     assert found.value == pytest.approx(10 / 11)
 
 
+def test_labels_of_one_questions_answers_tell_no_more_than_one() -> None:
+    """Ten equal answers to each of 60 questions, all labelled, or half of them: as wide as with one answer each."""
+    scores, labels = evaluation(0.85, 60, 60, 0.7, seed=6)
+    once = prediction_powered(scores, range(60), labels)
+    several, told = np.repeat(scores, 10), np.repeat(labels, 10)
+    for at in ([*range(600)], [*range(0, 600, 2)]):
+        often = prediction_powered(several, at, told[at], units=np.repeat(np.arange(60), 10))
+        assert (often.value, often.n_samples) == (pytest.approx(once.value), 600)
+        assert (often.interval.low, often.interval.high) == pytest.approx((once.interval.low, once.interval.high))
+    assert width(prediction_powered(several, range(600), told)) < 0.5 * width(once)
+
+
 def chances_of(counts: Floats, shares: Floats) -> Floats:
     """Return the multinomial chance of each row of counts."""
     logs = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
