@@ -100,7 +100,11 @@ def test_any_fsspec_url_is_a_store() -> None:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(errno.ENOSPC, "disk is full"), (errno.EACCES, "Permission denied. Choose"), (errno.EROFS, "Read-only")],
+    [
+        (errno.ENOSPC, "disk is full"),
+        (errno.EACCES, "Permission denied. The folders of runs and store"),
+        (errno.EROFS, "Read-only"),
+    ],
 )
 def test_a_refusing_file_system_is_explained(number: int, words: str) -> None:
     assert words in str(explain(OSError(number, os.strerror(number)), "cannot write x"))
