@@ -69,16 +69,15 @@ class Database:
         self._tables = tables
         # One writing thread per file: SQLite would make the others sleep and poll, in no order, for seconds.
         self._writing = threading.Lock() if self.is_sqlite else nullcontext()
-        self._retrying = stamina.RetryingCaller(
+        caller = stamina.RetryingCaller(
             attempts=None, timeout=PATIENCE_S, wait_initial=0.05, wait_max=2.0, wait_jitter=0.1
-        ).on(_passing)
+        )
+        self._retrying = caller.on(_passing)
         self.engine = _sqlite_engine(parsed, synchronous) if self.is_sqlite else _postgres_engine(parsed)
         with self._explaining():
-            # A missing server is reported at once; a file that another process is creating is a transient error.
-            if self.is_sqlite:
-                self._retrying(self._once, self._create)
-            else:
-                self._once(self._create)
+            # A missing server is reported at once; what other processes are creating is waited for.
+            opening = self._retrying if self.is_sqlite else caller.on(_locked)
+            opening(self._once, self._create)
 
     def _create(self, connection: sa.Connection) -> None:
         """Create missing tables, and missing columns of tables of an earlier version."""
@@ -229,6 +228,11 @@ def shown(url: str) -> str:
 
 PASSING = ("08", "40", "57P", "53300", "55P03")
 """Prefixes of transient SQLSTATEs: connection, rollback requested (serialization, deadlock), shutdown, locks."""
+
+
+def _locked(error: Exception) -> bool:
+    """Return whether a Postgres server waited too long for a lock."""
+    return isinstance(error, sa.exc.DBAPIError) and getattr(error.orig, "sqlstate", None) == "55P03"
 
 
 def _passing(error: Exception) -> bool:

@@ -188,6 +188,18 @@ def test_what_another_session_holds_for_ever_is_not_waited_for(
     cache.close()
 
 
+def test_a_cache_that_many_open_at_once_is_waited_for(empty: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the last of 64 waits longer for those before it than a lock may take."""
+    monkeypatch.setattr(databases, "LOCKED_S", 0.1)
+    with psycopg.connect(empty.dsn) as before, ThreadPoolExecutor(1) as pool:
+        before.execute("SELECT pg_advisory_xact_lock(7236121)")
+        opening = pool.submit(ReplyCache, empty.url)
+        time.sleep(1)
+        assert not opening.done()
+        before.rollback()
+        opening.result().close()
+
+
 def test_a_server_that_is_restarted_in_the_middle_loses_nothing_and_nothing_is_asked_twice(
     empty: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
