@@ -26,7 +26,7 @@ _ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
 class HistoryEntry:
     """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None if none.
 
-    `configuration` is a short hash of the configuration, the same for runs that may be followed over time; `file`
+    `configuration` is a short hash of the configuration, the same for runs that ask the same; `file`
     the name of the configuration file, '' if there was none or an older version did not keep it; `cost` is what the
     run cost, None if unknown.
 
