@@ -59,8 +59,11 @@ def grown(outside: Outside) -> list[float]:
 def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list[float]) -> None:
     """It fails as it should, in its time; nothing outside is read or changed; the next candidate passes."""
     kinds, source = ATTACKS[name]
+    # Only what may end by its time has little of it: 40 megabytes alone take most of that, as other programs burden the
+    # same caches.
+    most_s = CPU_S if "timeout" in kinds else 8 * CPU_S
     before = cpu_s(outside.pool)
-    (outcomes,) = outside.pool.run([program(outside.fill(source))], cpu_s=CPU_S)
+    (outcomes,) = outside.pool.run([program(outside.fill(source))], cpu_s=most_s)
     took = cpu_s(outside.pool) - before
     assert len(outcomes) == len(EXPECTED)
     assert {o.kind for o in outcomes} <= set(kinds.split("|")), outcomes
@@ -72,7 +75,7 @@ def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list
     outside.check()
     (honest,) = outside.pool.run([program(HONEST)])
     assert passes(honest), honest
-    assert took < 2 * (CPU_S + STARTING_S)  # what ran out of time had a second try
+    assert took < 2 * (most_s + STARTING_S)  # what ran out of time had a second try
     assert psutil.Process().memory_info().rss / 1e6 - grown[0] < 100
 
 
