@@ -29,10 +29,10 @@ from metrics.analysis.twins import TwinResult
 from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
-from prompts.phrases import ENGLISH, phrase
+from prompts.phrases import ENGLISH
 from tasks.compare.baseline import pin, reply_digests
 from tasks.compare.provenance import provenance_of
-from tasks.compare.sides import FileForm, lacking, shared_metrics, sides
+from tasks.compare.sides import FileForm, remarks, shared_metrics, sides
 from tasks.exchange.tables import Side
 from tasks.plan import resolve
 from tasks.store.baselines import Baseline
@@ -53,10 +53,10 @@ def gate(
 ) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
     """Return whether a run or file passes: `threshold` for its scores, `max_drop` below the baseline's.
 
-    Besides the verdict and the comparison: whether judges gave the deciding scores, and which; what only one side
-    has. `metric` is the one that decides; by default a run's scores, or the first metric that both files have. A
-    run's scores are those of its results, decided as in the run: by its `gate`, on twins, errors included. Rules
-    that differ from the baseline's are refused, or named if `allow_different`.
+    Besides the verdict and the comparison: remarks on the files, as `compare` makes them. `metric` is the one that
+    decides; by default a run's scores, or the first metric that both files have. A run's scores are those of its
+    results, decided as in the run: by its `gate`, on twins, errors included. Rules that differ from the baseline's
+    are refused, or named if `allow_different`.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
@@ -86,12 +86,7 @@ def gate(
         regressions=held is not None,
         robust=frozenset(robust),
     )
-    judges = {name: side.judged[name] for side in found for name in named if name in side.judged}
-    said = [
-        phrase("compare.judged", ENGLISH, name=found[-1].name, metric=name, judge=one)
-        for name, one in judges.items()
-    ]
-    return verdict_of(replace(results, baseline=held), policy), held, [*said, *lacking(found, ENGLISH)]
+    return verdict_of(replace(results, baseline=held), policy), held, [*remarks(found, ENGLISH)]
 
 
 def _chosen(found: Sequence[Side], metric: str) -> dict[str, str]:

@@ -174,7 +174,7 @@ def gate(
     for name, value in PRIVACY.items():  # before Prefect is imported, to score replies again
         os.environ.setdefault(name, value)
     baseline = _pinned(baseline, at.runs)
-    verdict, held, judged = gated(
+    verdict, held, remarks = gated(
         new,
         runs=at.runs,
         root=at.root,
@@ -188,7 +188,7 @@ def gate(
     lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
     if held:  # its first line names a pinned run
         lines += [f"{new}, compared with {baseline}:", *[*regressions.lines(asdict(held), ENGLISH)][1:]]
-    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *judged)
+    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *remarks)
     if junit:
         written([write_atomically(Path(junit), _cases(verdict, held, new))])
     return verdict.exit_code

@@ -179,3 +179,21 @@ def test_a_gate_says_who_judged_and_refuses_what_nobody_scored(
     assert "score comes from a judge (gpt)" in capsys.readouterr().out
     assert main(["gate", none, "--baseline", old]) == 2
     assert "none.jsonl: no reply has a score by score" in capsys.readouterr().err
+
+
+def test_a_gate_makes_the_remarks_on_files_that_compare_makes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The new file: one id five times, one score missing, and a rating without a scale, which is left out."""
+    rows = [{"id": f"q{k}", "question": f"{k}?", "score": 1, "accuracy": 1 + k % 5} for k in range(100)]
+    odd = [*rows[:99], {**rows[99], "score": None}, *[rows[0]] * 4]
+    for name, own in (("old", rows), ("new", odd)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own), encoding="utf-8")
+    old, new = str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl")
+    notes = said(tmp_path, old, new)["notes"]
+    capsys.readouterr()
+    main(["gate", new, "--baseline", old])
+    told = " ".join(capsys.readouterr().out.split())
+    for about in ("1 reply has no score", "answered several times", "accuracy: found values from 1 to 5"):
+        assert any(about in one for one in notes), about
+        assert about in told
