@@ -32,7 +32,7 @@ from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH
 from tasks.compare.baseline import pin, reply_digests
 from tasks.compare.provenance import provenance_of
-from tasks.compare.sides import FileForm, remarks, shared_metrics, sides
+from tasks.compare.sides import FileForm, decisive, placed, remarks, shared_metrics, sides
 from tasks.exchange.tables import Side
 from tasks.plan import resolve
 from tasks.store.baselines import Baseline
@@ -65,7 +65,7 @@ def gate(
     chosen = _chosen(found, metric)
     named = dict.fromkeys(chosen.values())
     for side in found if chosen else ():
-        if _decisive(side, chosen)["value"].count() == 0:
+        if decisive(side, chosen)["value"].count() == 0:
             raise InputError(f"{side.name}: no reply has a score by {', '.join(named)}, so nothing can be decided.")
     held = None
     if baseline:
@@ -107,17 +107,6 @@ def _chosen(found: Sequence[Side], metric: str) -> dict[str, str]:
     return chosen
 
 
-def _decisive(side: Side, chosen: Mapping[str, str]) -> pl.DataFrame:
-    """Return the scores by the metric that decides each suite, with the suite."""
-    deciding = pl.DataFrame([*chosen.items()], {"suite": pl.String, "metric": pl.String}, orient="row")
-    return _placed(side).join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
-
-
-def _placed(side: Side) -> pl.DataFrame:
-    items = side.items.select("item_id", "suite").unique("item_id", maintain_order=True)
-    return side.scores.join(items, on="item_id", how="inner", maintain_order="left")
-
-
 def _compared(
     baseline: Side, new: Side, chosen: Mapping[str, str], max_drop: float, root: str, *, allow_different: bool
 ) -> BaselineComparison:
@@ -145,7 +134,7 @@ def _provenance(side: Side, chosen: Mapping[str, str], *, whole: bool) -> Proven
     """Return what decides a side's scores by the `chosen` metrics; in part (not `whole`) beside a file's."""
     if side.run and whole and not chosen:
         return provenance_of(side.run.manifest)
-    there = _decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows()
+    there = decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows()
     known = provenance_of(side.run.manifest, chosen) if side.run and whole else Provenance({}, tested=side.stated)
     blank = SuiteRules(())
     return replace(
@@ -155,7 +144,7 @@ def _provenance(side: Side, chosen: Mapping[str, str], *, whole: bool) -> Proven
 
 def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
-    return RunSide(_placed(side), items, provenance, reply_digests(side.replies))
+    return RunSide(placed(side), items, provenance, reply_digests(side.replies))
 
 
 def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> tuple[pl.DataFrame, Sequence[str]]:
@@ -193,7 +182,7 @@ def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
     strata = {suite.name: suite.strata for suite in side.suites}
     suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
-    scores = _decisive(side, chosen).drop("suite").with_columns(metric=pl.lit(STATED))
+    scores = decisive(side, chosen).drop("suite").with_columns(metric=pl.lit(STATED))
     once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {

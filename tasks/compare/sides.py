@@ -202,12 +202,23 @@ def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
             yield phrase("compare.lacking", language, name=side.name, metrics=", ".join(sorted(gone)))
 
 
+def decisive(side: Side, chosen: Mapping[str, str]) -> pl.DataFrame:
+    """Return a side's scores by the metric that is chosen for each suite, with the suite."""
+    deciding = pl.DataFrame([*chosen.items()], {"suite": pl.String, "metric": pl.String}, orient="row")
+    return placed(side).join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
+
+
+def placed(side: Side) -> pl.DataFrame:
+    """Return a side's scores with their suites."""
+    items = side.items.select("item_id", "suite").unique("item_id", maintain_order=True)
+    return side.scores.join(items, on="item_id", how="inner", maintain_order="left")
+
+
 def _counts(side: Side, language: str) -> Iterator[str]:
     """Yield a line for each kind of row that is not simply counted."""
-    scored = side.scores.filter(pl.col("metric") == side.scores["metric"][0]) if side.scores.height else side.scores
-    asked = side.scores.select("item_id", "model").n_unique()
-    repeated = side.replies.filter(pl.col("repeat") > 0).select("item_id", "model").n_unique()
-    missing = scored.filter(pl.col("value").is_null()).height
+    asked = side.scores["item_id"].n_unique()
+    repeated = side.replies.filter(pl.col("repeat") > 0)["item_id"].n_unique()
+    missing = decisive(side, {suite: own[0] for suite, own in side.score.items()})["value"].null_count()
     cut = side.scores.filter(status="truncated").select("item_id", "model", "repeat").n_unique()
     templates = (
         side.items.filter(pl.col("template") != "")

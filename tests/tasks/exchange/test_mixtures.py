@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from flows.cli.application import main
+from tasks.compare.sides import remarks, sides
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.exchange.forms import FORMS, Line
 
@@ -197,3 +198,23 @@ def test_a_gate_makes_the_remarks_on_files_that_compare_makes(
     for about in ("1 reply has no score", "answered several times", "accuracy: found values from 1 to 5"):
         assert any(about in one for one in notes), about
         assert about in told
+
+
+def test_missing_scores_are_those_by_each_suites_own_score(tmp_path: Path) -> None:
+    """Two logs of a folder, each with a scorer of its own; three replies of the second have no score."""
+    for task, scorer, lost in (("a", "match", 0), ("b", "includes", 3)):
+        lines = [Line(f"{task}{k}", f"Is {task}{k}?", right=True) for k in range(20)]
+        log = json.loads((path := FORMS["inspect_json"](tmp_path, task, lines)).read_text(encoding="utf-8"))
+        log["eval"]["task"] = task
+        for n, sample in enumerate(log["samples"]):
+            sample["scores"] = {scorer: {"value": None if n < lost else "C"}}
+        path.write_text(json.dumps(log), encoding="utf-8")
+    told = [*remarks(sides([str(tmp_path)], runs=tmp_path / "runs"), "en")]
+    assert any("3 replies have no score" in one for one in told), told
+
+
+def test_a_question_that_two_models_answered_twice_is_one_question(tmp_path: Path) -> None:
+    rows = [{"question": f"{k}?", "score": 1, "model": model} for k in range(10) for model in "aabb"]
+    (tmp_path / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    told = [*remarks(sides([str(tmp_path / "two.jsonl")], runs=tmp_path / "runs"), "en")]
+    assert any("10 of 10 questions were answered several times" in one for one in told), told
