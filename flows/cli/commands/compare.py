@@ -276,27 +276,27 @@ def power(
     from tasks.report.tables import Column, Table
     from tasks.report.text import grouped, percent, points
 
-    values, about = _values(named, metric, form, at)
-    found = spread(*values)
-    how = "as these two differ" if found.seen else "as if two runs answered independently"
-    show(f"{about}: mean {percent(found.mean)} over {found.n} questions; {how}.")
-    enough = Table.of(
-        ((one, needed(found, one)) for one in drop),
-        Column("drop, points", lambda one: points(one[0]).lstrip("+")),
-        Column(
-            "questions needed",
-            lambda one: "more than 1 000 000" if one[1] is None else grouped(one[1]),
-            numeric=True,
-        ),
-    )
-    show(enough.terminal())
+    for values, about in _values(named, metric, form, at):
+        found = spread(*values)
+        how = "as these two differ" if found.seen else "as if two runs answered independently"
+        show(f"{about}: mean {percent(found.mean)} over {found.n} questions; {how}.")
+        enough = Table.of(
+            ((one, needed(found, one)) for one in drop),
+            Column("drop, points", lambda one: points(one[0]).lstrip("+")),
+            Column(
+                "questions needed",
+                lambda one: "more than 1 000 000" if one[1] is None else grouped(one[1]),
+                numeric=True,
+            ),
+        )
+        show(enough.terminal())
     return Exit.PASSED
 
 
 def _values(
     named: Sequence[str], metric: str, form: FileOptions, at: Where
-) -> "tuple[tuple[Floats, Floats | None], str]":
-    """Return each question's value, also for a second file if there is one, and the metric's description."""
+) -> "Iterator[tuple[tuple[Floats, Floats | None], str]]":
+    """Yield for each suite its questions' values, also for a second file if there is one, and what they are."""
     import polars as pl
 
     from metrics.analysis.questions import align
@@ -317,15 +317,17 @@ def _values(
         scores = side.scores.filter(metric=chosen, model=model)
         once = observations(scores.with_columns(pl.col("item_id").replace(aligned.ids[side.name])), aligned.items)
         values = question_values(once.scores, once.items).drop_nulls("value")
-        frames.append(values.select("item_id", "value"))
+        frames.append(values.select("suite", "item_id", "value"))
         names.append(f"{model} of {side.name}")
     both = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on="item_id", suffix="_other")
     if both.is_empty():
         raise InputError(
             "power: found no scored question, expected some" + (" in common." if len(frames) > 1 else ".")
         )
-    other = both["value_other"].to_numpy() if len(frames) > 1 else None
-    return (both["value"].to_numpy(), other), f"{chosen}, {' and '.join(names)}"
+    about, several = f"{chosen}, {' and '.join(names)}", both["suite"].n_unique() > 1
+    for (suite,), own in both.group_by("suite", maintain_order=True):
+        other = own["value_other"].to_numpy() if len(frames) > 1 else None
+        yield (own["value"].to_numpy(), other), f"{suite}: {about}" if several else about
 
 
 def _until(threshold: float) -> int:

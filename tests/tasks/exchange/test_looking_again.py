@@ -116,6 +116,16 @@ def test_power_speaks_of_one_file_and_of_two(tmp_path: Path, capsys: pytest.Capt
     assert main(["power", str(one), "--drop", "5"]) == 2
 
 
+def test_power_keeps_suites_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the easy suite all of 90 are right, of the hard one 5 of 10: no question is of both."""
+    rows = [f"easy,Is {k}?,1" for k in range(90)] + [f"hard,Is {k}?,{k % 2}" for k in range(10)]
+    (tmp_path / "one.csv").write_text("\n".join(["suite,question,score", *rows]), encoding="utf-8")
+    assert main(["power", str(tmp_path / "one.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "easy: score, one of one.csv: mean 100% over 90 questions" in said
+    assert "hard: score, one of one.csv: mean 50% over 10 questions" in said
+
+
 @pytest.mark.parametrize(
     ("scores", "code", "said"),
     [
