@@ -36,7 +36,7 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
         str(run.manifest.get("run", run.name)),
         str(run.manifest.get("started", "")),
         provenance,
-        items.select("item_id", "suite", *ITEMS.added),
+        items.select("item_id", "suite", pl.col("family").fill_null(""), *ITEMS.added),
         scores.join(pairs, on=["suite", "metric"], how="semi"),
         reply_digests(replies(run, root)),
         {kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT},

@@ -18,7 +18,8 @@ from tasks.store.tables import write_atomically
 SCHEMA = 2
 KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables needed to score a run's replies again."""
-_QUESTIONS = ("item_id", *ITEMS.added)
+_PLACE = ("suite", "family")
+_IDS = dict.fromkeys(("item_id", *ITEMS.added), pl.String())
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
@@ -27,9 +28,9 @@ _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 class Baseline:
     """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
 
-    `questions` has the columns item_id, suite and the ids of the question, `scores` those of the scores table
-    needed for values (the reason only of failed calls), `replies` has a digest of each reply. `tables` are the
-    run's own, by which its replies are found as long as a store has them.
+    `questions` has the columns item_id, suite, family and the ids of the question, `scores` those of the scores
+    table for values (the reason only of failed calls), `replies` has a digest of each reply. `tables` are the run's
+    own, by which its replies are found as long as a store has them.
     """
 
     name: str
@@ -48,7 +49,7 @@ def path_of(name: str, folder: str = BASELINES) -> Path:
 
 
 def write(baseline: Baseline, path: Path) -> Path:
-    """Write a baseline, a line for each suite's questions, and for each model, suite and metric.
+    """Write a baseline, a line for each suite's questions of a family, and for each model, suite and metric.
 
     Raises:
         InputError: it cannot be written.
@@ -64,7 +65,7 @@ def write(baseline: Baseline, path: Path) -> Path:
     }
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
-        "questions": _grouped(baseline.questions.sort("suite", "item_id"), ("suite",), _QUESTIONS),
+        "questions": _grouped(baseline.questions.sort(*_PLACE, "item_id"), _PLACE, (*_IDS,)),
         "scores": _grouped(
             baseline.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
             ("model", "suite", "metric"),
@@ -119,7 +120,7 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
             str(raw["run"]),
             str(raw["started"]),
             Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
-            _frame(raw["questions"], ("suite",), {name: pl.String() for name in _QUESTIONS}),
+            _frame(({"family": "", **one} for one in raw["questions"]), _PLACE, _IDS),  # earlier ones name none
             _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
             _frame(raw["replies"], ("model",), _REPLIES),
             {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},

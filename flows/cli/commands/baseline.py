@@ -39,7 +39,7 @@ def list_(folder: Folder = BASELINES, /) -> None:
 
 
 def show_(name: Name, /) -> None:
-    """Show a baseline: its models' means in each suite, the rules that decided them, and what was tested.
+    """Show a baseline: its models' means (or TOTAL) in each suite, the rules that decided, and what was tested.
 
     Args:
         name: the baseline's name, or a path that ends in .json
@@ -47,22 +47,21 @@ def show_(name: Name, /) -> None:
     import polars as pl
 
     from metrics.analysis.baseline import one_line
+    from metrics.analysis.means import suite_mean
     from metrics.analysis.values import composites, observations, question_values
     from tasks.report.text import percent
     from tasks.store.baselines import read
 
     one = read(name)
     show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
-    items = one.questions.with_columns(
-        pl.lit("").alias(name) for name in ("family", "level", "language", "template")
-    )
+    items = one.questions.with_columns(pl.lit("").alias(name) for name in ("level", "language", "template"))
     once = observations(one.scores, items)
-    values = composites(question_values(once.scores, once.items))
-    for suite in one.provenance.suites:
+    values = question_values(once.scores, once.items)
+    for suite, rules in one.provenance.suites.items():
         for (model,), own in values.filter(suite=suite).group_by("model", maintain_order=True):
-            scored = own["value"].drop_nulls()
-            mean = None if scored.is_empty() else float(scored.sum()) / len(scored)
-            show(f"  {suite} {model}: {percent(mean)}, {len(scored)} / {own.height} scored")
+            mean = suite_mean(own, strata=bool(rules.rules.get("strata"))).mean
+            scored = composites(own)["value"]
+            show(f"  {suite} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
     for suite, rules in one.provenance.suites.items():
         for path, value in rules.rules.items():
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")

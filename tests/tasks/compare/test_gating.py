@@ -186,10 +186,12 @@ def test_a_metric_beside_the_score_is_compared_where_it_is_named(
     assert "contains.words of suite own" in capsys.readouterr().err
 
 
-def test_a_named_metric_of_a_suite_with_strata_is_its_total(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """One family of 10, half right, and one of 5 questions, all right: 75 %; over the questions 66.7 %."""
+@pytest.fixture
+def stratified(tmp_path: Path) -> list[str]:
+    """Make a run of one family of 10, half right, and one of 5 questions, all right; return where it is.
+
+    That is 75 %; over the questions 66.7 %.
+    """
 
     def families(items: pl.DataFrame) -> pl.DataFrame:
         return items.with_columns(family=pl.Series(["a"] * 10 + ["b"] * 5))
@@ -199,9 +201,23 @@ def test_a_named_metric_of_a_suite_with_strata_is_its_total(
     items = families(load(find("new", tmp_path / "runs"), "items"))
     ref = Store(str(tmp_path / "store")).write(ITEMS, items)
     amend(path, lambda manifest: manifest["tables"].update(items=[ref.as_dict()]))
-    words = ["--metric", "exact_match", "--threshold", "0.7", "--set", f"store.runs={tmp_path / 'runs'}"]
-    assert main(["gate", "new", *words]) == 0
+    return ["--set", f"store.runs={tmp_path / 'runs'}"]
+
+
+def test_a_named_metric_of_a_suite_with_strata_is_its_total(
+    stratified: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gate", "new", "--metric", "exact_match", "--threshold", "0.7", *stratified]) == 0
     assert "own app: 75%" in capsys.readouterr().out
+
+
+def test_a_baseline_shows_the_total_of_a_suite_with_strata(
+    stratified: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pinned = str(tmp_path / "pinned.json")
+    assert main(["baseline", "set", pinned, "new", *stratified]) == 0
+    assert main(["baseline", "show", pinned]) == 0
+    assert "own app: 75%, 15 / 15 scored" in capsys.readouterr().out
 
 
 def test_an_undecided_gate_that_counts_as_passed_passes_in_junit_too(tmp_path: Path) -> None:
