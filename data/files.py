@@ -8,6 +8,7 @@ import threading
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -77,14 +78,16 @@ def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
         return iter(_kept.parsed[key])
 
 
-def stream(path: Path, unnamed: Sequence[str] = ()) -> Iterator[Row]:
+def stream(path: Path, unnamed: Sequence[str] = (), *, repeated: bool = False) -> Iterator[Row]:
     """Yield a file's rows as they are read, without caching, even inside `parsed_once`.
+
+    `repeated`: a CSV or TSV may have a column twice, of which the last one's cells are read.
 
     Raises:
         InputError: an unknown type, or a row that cannot be read.
     """
     name = path.name.lower().removesuffix(".gz")
-    readers = {".parquet": _parquet, **dict.fromkeys((".csv", ".tsv"), _csv)}
+    readers = {".parquet": _parquet, **dict.fromkeys((".csv", ".tsv"), partial(_csv, repeated=repeated))}
     readers |= dict.fromkeys((".jsonl", ".ndjson", ".json"), _jsonl)
     reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
     if reader is None:
@@ -141,7 +144,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         raise InputError(f"{path}: cannot be read as Parquet ({error}).") from error
 
 
-def _csv(path: Path) -> Iterator[Row]:
+def _csv(path: Path, *, repeated: bool) -> Iterator[Row]:
     """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
     csv.field_size_limit(_LONGEST_FIELD)
     try:
@@ -150,6 +153,8 @@ def _csv(path: Path) -> Iterator[Row]:
             text.seek(0)
             found = csv.reader(text, delimiter=max(",;\t", key=header.count), strict=True)
             names = next(filter(None, found), [])
+            if not repeated and (twice := [name for name in names if name.strip() and names.count(name) > 1]):
+                raise InputError(f"{path}: the column {twice[0]!r} is there twice; rename one of them.")
             for number, cells in enumerate(filter(None, found), 1):
                 if len(cells) > len(names):
                     raise InputError(f"{path}, row {number}: more cells than the header has columns.")

@@ -1,6 +1,5 @@
 """Another tool's file: opened with limits on size and depth, and its head."""
 
-import csv
 import gzip
 import json
 import zlib
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from data.errors import InputError
-from data.files import opened, stream
+from data.files import stream
 
 LARGEST = 512 << 20
 """Bytes of a file, unpacked: the text of a JSON document is kept in memory."""
@@ -52,30 +51,22 @@ class Source:
         if isinstance(self.whole, Mapping):
             return self.whole
         found: dict[str, Any] = {}
-        for row in islice(self.rows(), 100):  # JSON omits what a row does not have
+        for row in islice(self.rows(repeated=True), 100):  # JSON omits what a row does not have
             found = {**row, **found}
         return found
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self, *, repeated: bool = False) -> Iterator[Mapping[str, Any]]:
         """Yield the rows: of a table, of JSON lines, or of a JSON list of objects.
+
+        `repeated`: also of a table that has a column twice.
 
         Raises:
             InputError: it cannot be read.
         """
         if self.whole is None:
-            return iter(stream(self.path))
+            return iter(stream(self.path, repeated=repeated))
         rows = self.whole if isinstance(self.whole, list) else [self.whole]
         return (one for one in rows if isinstance(one, dict))
-
-    @cached_property
-    def repeated(self) -> tuple[str, ...]:
-        """The columns that occur twice in a CSV or TSV header: rows have the last one's cells."""
-        if not self.path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
-            return ()
-        with opened(self.path) as raw:
-            line = raw.readline(_CHUNK).decode("utf-8-sig", "replace")
-        names = next(csv.reader([line], delimiter=max(",;\t", key=line.count)), [])
-        return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))
 
 
 def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:

@@ -35,6 +35,16 @@ def test_a_table_in_another_encoding_is_said_so(tmp_path: Path) -> None:
         [*rows(path)]
 
 
+def test_a_column_that_is_there_twice_is_said_so_and_a_blank_one_is_not(tmp_path: Path) -> None:
+    """A spreadsheet's empty columns have no names; of two answers nobody can tell which one counts."""
+    path = tmp_path / "t.csv"
+    path.write_text("question,answer,answer\na,1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"t\.csv: the column 'answer' is there twice; rename one of them"):
+        [*rows(path)]
+    path.write_text("question,answer,,\na,1,,\n", encoding="utf-8")
+    assert [row["answer"] for row in rows(path)] == ["1"]
+
+
 def test_rows_are_parsed_once_inside_until_they_are_released_or_the_file_changes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(TABLE, encoding="utf-8")

@@ -73,8 +73,6 @@ def read(source: Source) -> Iterator[Found]:
             f"{source.path}: found the columns {', '.join(map(str, source.head)) or 'none'}, none of them a "
             f"{lacking}. Name it: --columns {lacking}=COLUMN"
         )
-    if twice := [one for one in named.values() if one in source.repeated]:
-        raise InputError(f"{source.path}: the column {twice[0]!r} is there twice; rename one of them.")
     metrics, unnamed = {named["score"]: named["score"]}, source.path.name.partition(".")[0]
     if "score" not in source.columns:
         metrics |= {str(name): str(name) for name in source.head if str(name).strip().lower() in NAMES["score"]}

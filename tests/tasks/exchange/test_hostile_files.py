@@ -135,6 +135,10 @@ def test_a_form_whose_parts_are_of_another_kind_is_one_message(
 
 BAD = {
     "twice.csv": (b"id,question,score,score\nq1,1?,1,0\n", "the column 'score' is there twice"),
+    "ragas.csv": (
+        b"user_input,response,exact_match,exact_match\n1?,1,1,0\n",
+        "the column 'exact_match' is there twice",
+    ),
     "words.csv": (b"id,question,score\nq1,1?,good\nq2,2?,bad\n", "found no score: 'good'; expected 0 to 1"),
     "digits.jsonl": (b'{"id":"q","score":1' + b"0" * 400 + b"}\n", "found no score: 10000"),
     "wide.csv": ("id,question,score\nq1,1?,1\n".encode("utf-16"), "not UTF-8"),
