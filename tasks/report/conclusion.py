@@ -56,7 +56,9 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
     named = [model for model in models if model["verdict"] == worst]
     if worst == "fail" and len(models) > 1:
         below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
-        model, part = max(below, key=lambda one: one[1]["threshold"] - one[1]["score"])
+        # Without a score the overall one fails too, where it would whatever the withheld suites scored.
+        scored = [one for one in below if one[1]["score"] is not None]
+        model, part = max(scored, key=lambda one: one[1]["threshold"] - one[1]["score"], default=below[0])
         told = _cause(part, language)
         cause = phrase("screen.furthest", language, model=shortened(model["model"]), cause=told)
     else:

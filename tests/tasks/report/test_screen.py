@@ -8,8 +8,10 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
+from metrics.analysis.policy import Policy
+from metrics.analysis.results import Results
 from metrics.analysis.scores import ModelResult, SuiteResult
-from metrics.analysis.verdict import RunVerdict
+from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stats.intervals import Interval
 from tasks.plan import resolve
 from tasks.report import conclusion
@@ -210,3 +212,20 @@ def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
 
 if __name__ == "__main__":
     write()
+
+
+def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusion() -> None:
+    """No judge of `rag` counts: there and overall is no score, and at either end the overall one is too low."""
+
+    def model(name: str, score: float) -> ModelResult:
+        counts: Row = {"n_asked": 40, "n_scored": 40, "coverage": 1.0, "answered": 1.0}
+        own = SuiteResult("own", score, Interval(score, score, "wilson", 40), 0.9, **counts)
+        rag = SuiteResult("rag", None, weight=0.1, withheld="no judge counts", measured=False, **counts)
+        return ModelResult(name, None, (own, rag), measured=False)
+
+    found = Results({}, (model("a", 0.1), model("b", 0.2)))
+    for thresholds, cause in (({"own": 0.8, "rag": 0.8}, "own 10 (threshold 80)"), ({}, "overall – (threshold 80)")):
+        final = verdict_of(found, Policy("point", 0.8, thresholds)).as_dict()
+        assert [(one["score"], one["outcome"]) for one in final["models"]] == [(None, "fail")] * 2
+        said = str(conclusion.conclusion({"final": final}, "en"))
+        assert said == f"Fail: 2 of 2 models below a threshold; furthest a: {cause}"
