@@ -218,3 +218,13 @@ def test_a_question_that_two_models_answered_twice_is_one_question(tmp_path: Pat
     (tmp_path / "two.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     told = [*remarks(sides([str(tmp_path / "two.jsonl")], runs=tmp_path / "runs"), "en")]
     assert any("10 of 10 questions were answered several times" in one for one in told), told
+
+
+def test_changes_are_counted_by_reply_and_questions_by_themselves(tmp_path: Path) -> None:
+    """Ten questions, each answered three times, all right before and all wrong after."""
+    for name, score in (("old", 1), ("new", 0)):
+        rows = [{"question": f"{k}?", "score": score} for k in range(10)] * 3
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    out = tmp_path / "out.md"
+    said(tmp_path, str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl"), "--markdown", str(out))
+    assert "30 changes among 10 questions." in out.read_text(encoding="utf-8")
