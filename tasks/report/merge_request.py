@@ -41,7 +41,8 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
     of_all, column = column_maker("common", language), column_maker("regression", language)
 
     def how(part: Mapping[str, Any]) -> str:
-        return (whole := regression(part, language)).partition(": ")[2] or whole
+        whole, named = regression(part, language), "improved" if part["improved"] else part["outcome"]
+        return whole[max(0, whole.find(phrase(f"regression.{named}", language))) :]
 
     def now(one: Mapping[str, Any]) -> str:
         return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")

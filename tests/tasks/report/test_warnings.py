@@ -14,12 +14,13 @@ from metrics.analysis.values import few_templates
 from tasks.plan import resolve
 from tasks.report import html, markdown
 from tasks.report.conclusion import conclusion
+from tasks.report.merge_request import summary
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
 from tasks.report.text import plain
 from tasks.report.warnings import notes
 from tasks.report.words import remarks, say
-from tests.tasks.report.runs import settings
+from tests.tasks.report.runs import in_language, settings
 from tests.tasks.report.screens import RUNS, made
 
 
@@ -101,6 +102,16 @@ def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() 
     assert regression(part) == "all 100 pairs are equal: held"
     assert regression(part, "ru") == "все пары одинаковы (100): не хуже"
     assert regression(part | {"interval": {"low": -0.01, "high": 0.01}}).startswith("0 points (Holm's interval")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "regressed"), ("ru", "ухудшение")])
+def test_a_merge_request_has_the_outcome_against_a_baseline_in_a_column_of_its_own(
+    language: str, said: str, data: ReportData
+) -> None:
+    run = in_language(changed(data, "regressed"), language)
+    run.results["baseline"]["models"][0]["suites"][0] |= {"baseline": 0.9, "mean": 0.8, "lost": 2, "won": 0}
+    (row,) = (line for line in summary(run).splitlines() if line.startswith("| m | rag |"))
+    assert row.endswith(f"| **{said}** |")
 
 
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
