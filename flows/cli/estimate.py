@@ -13,7 +13,7 @@ from flows.preflight import check_rerun, check_rows, too_many_items, unread_resp
 from prompts.phrases import phrase
 from tasks.plan import check_judges, resolve
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import duration, grouped, percent
+from tasks.report.text import duration, grouped, numbers_in, percent
 from tasks.report.words import money
 
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     from tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
     found = estimate(plan)
-    show(*parts(found))
+    with numbers_in(language):
+        show(*parts(found))
     for problem in found.problems:
         complain(problem)
     return Exit.ERROR if found.problems else Exit.PASSED

@@ -159,11 +159,13 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
     from prompts.phrases import phrase
     from tasks.report.regressions import lines
     from tasks.report.screen import screen
+    from tasks.report.text import numbers_in
 
     language = plan.report.language
     if verbose:
         (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
-        show(report.read_text(encoding="utf-8"), *lines(outcome.results.get("baseline"), language))
+        with numbers_in(language):
+            show(report.read_text(encoding="utf-8"), *lines(outcome.results.get("baseline"), language))
         show(*(f"  {_stage(row, language)}" for row in outcome.stages))
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")

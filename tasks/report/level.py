@@ -12,7 +12,7 @@ from metrics.analysis.levels import Curve
 from prompts.phrases import phrase
 from tasks.report.pages import still
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import p_value
+from tasks.report.text import p_value, speaking, written
 from tasks.report.titles import title_of
 from tasks.store.tables import write_atomically
 
@@ -56,7 +56,7 @@ def at(one: Curve, position: float) -> str:
     if found is None:
         return f"< {one.values[0]}" if position < 1 else f"> {one.values[-1]}"
     if one.unit:
-        return f"{found:.1f}"
+        return written(f"{found:.1f}")
     low = int(position)
     return one.values[low - 1] if low == position else f"{one.values[low - 1]} – {one.values[low]}"
 
@@ -102,6 +102,7 @@ def notes(found: LevelReport) -> Iterator[str]:
     yield phrase("common.calls", language, **found.requests)
 
 
+@speaking(lambda found: found.language)
 def html(found: LevelReport) -> str:
     """Return the page: the table, the notes and a chart of each curve; no script, no network."""
     made, language = table(found), found.language

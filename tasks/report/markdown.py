@@ -21,7 +21,7 @@ from tasks.report.explained import bands
 from tasks.report.report_data import ReportData
 from tasks.report.sections import markdown, sections, usage
 from tasks.report.tables import Column, Table, column_maker, lines
-from tasks.report.text import around, code, percent, plain, speaking, total_percent
+from tasks.report.text import around, code, percent, plain, speaking, total_percent, written
 from tasks.report.titles import category, part_title, shown_text, title_of, titled
 from tasks.report.verdict_table import verdict_table
 from tasks.report.warnings import notes
@@ -96,7 +96,7 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     )
     said = "; ".join(f"{plain(title_of(c.family, language))} ({percent(c.mean)})" for c in strong)
     if not said:
-        said = shared("no_strengths" if own else "nothing_scored", language, floor=f"{100 * floor:g}")
+        said = shared("no_strengths" if own else "nothing_scored", language, floor=written(f"{100 * floor:g}"))
     listed = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():

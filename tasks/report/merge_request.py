@@ -9,7 +9,7 @@ from tasks.report.regressions import apart, around, moved_lines, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import clipped, code, percent, plain, points, speaking
+from tasks.report.text import clipped, code, percent, plain, points, speaking, written
 from tasks.report.words import suites_in
 from tasks.store.tables import write_atomically
 
@@ -45,7 +45,7 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
         return whole[max(0, whole.find(phrase(f"regression.{named}", language))) :]
 
     def now(one: Mapping[str, Any]) -> str:
-        return f"{one['after']:g}" + ("" if one["status"] == "scored" else f" ({one['status']})")
+        return written(f"{one['after']:g}") + ("" if one["status"] == "scored" else f" ({one['status']})")
 
     yield from Table.of(
         suites_in(held),
@@ -63,7 +63,7 @@ def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
         made = Table.of(
             changed,
             column("item", lambda one: f"{one['suite']} {one['item_id']}"),
-            column("baseline", lambda one: f"{one['before']:g}", numeric=True),
+            column("baseline", lambda one: written(f"{one['before']:g}"), numeric=True),
             column("now", now, numeric=True),
             column("prompt", lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
             title=phrase("regression.changed", language),

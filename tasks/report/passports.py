@@ -10,7 +10,7 @@ from data.labelled_sets import SETS
 from metrics.analysis.passports import Passport, read_passport
 from prompts.phrases import phrase, translated
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import around, estimated, listed, percent, share, shortened
+from tasks.report.text import around, estimated, listed, percent, share, shortened, written
 from tasks.report.words import shared, suites_in
 
 _LEANINGS = {"lenient": "lenient", "strict": "lenient", "prefers the first": "first", "prefers the second": "first"}
@@ -26,7 +26,7 @@ def _columns(language: str, *, labelled: bool) -> list[Column]:
 
     def kappa(one: Passport) -> str:
         low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
-        return "–" if one.kappa is None else f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]"
+        return "–" if one.kappa is None else written(f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
     own = [
         column("step", attrgetter("exam")),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prompts.phrases import phrase
-from tasks.report.text import clipped, points
+from tasks.report.text import clipped, points, written
 from tasks.report.words import lacking, suites_in
 
 NAMED = 3
@@ -24,7 +24,7 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     def say(name: str, **values: object) -> str:
         return phrase(f"regression.{name}", language, **values)
 
-    tolerated = f"{100 * part['max_drop']:g}"
+    tolerated = written(f"{100 * part['max_drop']:g}")
     few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}" if part["few"] else ""
     if part["difference"] is None:
         return say("nothing") + few
@@ -47,7 +47,7 @@ def regression(part: Mapping[str, Any], language: str = "en") -> str:
     if part["outcome"] != "undecided":
         return said
     shown, needed = part["detectable"], part["n_needed"]
-    told = say("blind", n=part["n"]) if shown is None else say("shown", n=part["n"], drop=f"{100 * shown:.1f}")
+    told = say("blind" if shown is None else "shown", n=part["n"], drop=points(shown).lstrip("+"))
     more = "" if needed is None else f"; {say('needed', n=needed, tolerated=tolerated)}"
     return f"{said}; {told}{more}"
 

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
-from tasks.report.text import percent
+from tasks.report.text import percent, speaking
 from tasks.report.words import money
 from tasks.store.history import HistoryEntry
 
@@ -39,6 +39,7 @@ def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
     return [one for one in entries if fits(one)]
 
 
+@speaking(lambda *given: given[3])  # its language
 def index(
     entries: Sequence[HistoryEntry],
     query: Mapping[str, str],

@@ -11,7 +11,7 @@ from data.truncation import LIMITS
 from tasks.report import passports, twins
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import estimated, grouped, percent, plain, points
+from tasks.report.text import estimated, grouped, percent, plain, points, written
 from tasks.report.titles import metric_title, where
 from tasks.report.words import money, say, shared, suites_in
 from tasks.runtime.spending import tokens_and_cost
@@ -105,8 +105,8 @@ def _stated(data: ReportData) -> tuple[Table, Table]:
         ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
         column("model", itemgetter(0)),
         column("question", question),
-        column("stated_score", lambda row: f"{row[1]['stated']:g}", numeric=True),
-        column("our_score", lambda row: f"{row[1]['ours']:g}", numeric=True),
+        column("stated_score", lambda row: written(f"{row[1]['stated']:g}"), numeric=True),
+        column("our_score", lambda row: written(f"{row[1]['ours']:g}"), numeric=True),
         title=shared("differing", language),
         caption=shared("more_rows", language, n=more) if more else "",
         name="differing",

@@ -1,7 +1,8 @@
 """Formatting of texts and numbers; text from models and data sets is made safe for its output format."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -47,17 +48,24 @@ def fenced(text: str) -> list[str]:
     return [fence, *visible(text).split("\n"), fence]
 
 
+@contextmanager
+def numbers_in(language: str) -> Iterator[None]:
+    """Format numbers in a language inside this context."""
+    token = _POINT.set(phrase("common.point", language))
+    try:
+        yield
+    finally:
+        _POINT.reset(token)
+
+
 def speaking(language: Callable[..., str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Decorate a function to format numbers in a language; `language` derives it from the arguments."""
 
     def around(write: Callable[P, T]) -> Callable[P, T]:
         @wraps(write)
         def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
-            token = _POINT.set(phrase("common.point", language(*args, **kwargs)))
-            try:
+            with numbers_in(language(*args, **kwargs)):
                 return write(*args, **kwargs)
-            finally:
-                _POINT.reset(token)
 
         return spoken
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import around, percent
+from tasks.report.text import around, percent, written
 from tasks.report.words import parts, scored, shared, spending_of, why
 
 Results = Mapping[str, Any]
@@ -55,7 +55,7 @@ def suite_columns(language: str) -> list[Column]:
         return around(row.part["interval"]["low"], row.part["interval"]["high"])
 
     def weight(row: VerdictRow) -> str:
-        return "–" if row.part.get("weight") is None else f"{row.part['weight']:g}"
+        return "–" if row.part.get("weight") is None else written(f"{row.part['weight']:g}")
 
     return [
         column("suite", lambda row: row.part["suite"]),

@@ -220,6 +220,8 @@ def test_it_speaks_the_language_of_the_latest_runs_report(
         assert "Не завершены: run_05." in text
         assert "вопросов 60" in text
         assert not [one for one in english.values() if " " in one and "{" not in one and one in text]
+        assert re.search(r"\d,\d%", text)
+        assert not re.search(r"\d\.\d%", text)
     assert main(["leaderboard", "--set", f"store.runs={runs}", "--language", "en"]) == 0
     assert "The runs asked 2 different sets of questions." in capsys.readouterr().out
 

@@ -64,6 +64,7 @@ def compare(
     """
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
+    from tasks.report.text import numbers_in
     from tasks.store.tables import write_atomically
 
     found = compare_runs(
@@ -75,7 +76,8 @@ def compare(
         language=language,
         form=form.form(verify),
     )
-    show(*_compared(found, max(0, most)))
+    with numbers_in(found.language):
+        show(*_compared(found, max(0, most)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip
     for path, compose in composed:
@@ -384,14 +386,17 @@ def leaderboard(*, html: File = "", language: str = "", at: Where = USUAL) -> No
     """
     from tasks.compare.leaderboard import gather
     from tasks.report import leaderboard as words
+    from tasks.report.text import numbers_in
     from tasks.store.tables import write_atomically
 
     found = gather(at.existing_runs(), language=language)
     show(*map(prose, words.remarks(found)))
     for number, board in enumerate(found.boards, 1):
         show(prose(words.heading(found, number, board), "bold"))
-        show(words.table(found, board).terminal(len(board.entries)), *map(prose, words.notes(found, board)))
-        if (over_time := words.trend_table(found, board)).rows:
+        with numbers_in(found.language):
+            latest, over_time = words.table(found, board), words.trend_table(found, board)
+        show(latest.terminal(len(board.entries)), *map(prose, words.notes(found, board)))
+        if over_time.rows:
             show(over_time.terminal(language=found.language))
     if html:
         write_atomically(Path(html), words.page(found))

@@ -110,11 +110,13 @@ def exam(
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
     found, spoken = record(outcome, plan), settings.report.language
     from tasks.report.passports import leanings_of, tables_of
+    from tasks.report.text import numbers_in
 
     for name in dict.fromkeys(one.judge for one in found):
         own = [one for one in found if one.judge == name]
-        show(*(made.terminal(len(made.rows)) for made in tables_of(name, own, spoken)))
-        show(*(line for one in own for line in leanings_of(one, spoken)))
+        with numbers_in(spoken):
+            show(*(made.terminal(len(made.rows)) for made in tables_of(name, own, spoken)))
+            show(*(line for one in own for line in leanings_of(one, spoken)))
     show(*outcome.reports[:2])
     return Exit.PASSED
 
@@ -158,8 +160,10 @@ def level(
     with started(settings, "flows.level") as (module, plan):
         found, files = module.find_level(plan)
     from tasks.report.level import notes, table
+    from tasks.report.text import numbers_in
 
-    show(table(found).terminal(len(found.curves)), *notes(found))
+    with numbers_in(found.language):
+        show(table(found).terminal(len(found.curves)), *notes(found))
     written(files, found.language)
     code: int = found.exit_code
     return code

@@ -217,3 +217,13 @@ def test_power_pairs_a_model_with_itself_and_counts_a_question_once(
     assert main(["power", *map(str, files)]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "score, a of ab.csv and a of ba.csv: mean 50% over 40 questions" in said
+
+
+def test_a_comparison_told_in_russian_has_decimal_commas_at_a_terminal_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = (FORMS["table_csv"](tmp_path, name, lines(lost)) for name, lost in (("old", 0), ("new", 31)))
+    assert main(["compare", str(old), str(new), "--language", "ru", "--show", "0"]) == 0
+    said = capsys.readouterr().out
+    assert "−15,5" in said
+    assert not re.search(r"\d\.\d", said)

@@ -17,7 +17,7 @@ from tasks.report.conclusion import conclusion
 from tasks.report.merge_request import summary
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
-from tasks.report.text import plain
+from tasks.report.text import numbers_in, plain
 from tasks.report.warnings import notes
 from tasks.report.words import remarks, say
 from tests.tasks.report.runs import in_language, settings
@@ -112,6 +112,17 @@ def test_a_merge_request_has_the_outcome_against_a_baseline_in_a_column_of_its_o
     run.results["baseline"]["models"][0]["suites"][0] |= {"baseline": 0.9, "mean": 0.8, "lost": 2, "won": 0}
     (row,) = (line for line in summary(run).splitlines() if line.startswith("| m | rag |"))
     assert row.endswith(f"| **{said}** |")
+
+
+def test_a_regression_told_in_russian_has_decimal_commas() -> None:
+    part = {**dict.fromkeys(("difference", "mean", "baseline"), -0.0333), "max_drop": 0.025, "n": 30, "few": False,
+            "hangs": False, "improved": False, "outcome": "undecided", "interval": {"low": -0.1, "high": 0.0667},
+            "detectable": 0.234, "n_needed": None}  # fmt: skip
+    with numbers_in("ru"):
+        said = regression(part, "ru")
+    assert "допустимо 2,5" in said
+    assert "падение от 23,4 п. п." in said
+    assert not re.search(r"\d\.\d", said)
 
 
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
