@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 import sys
 from contextlib import suppress
 from functools import cache
@@ -11,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from data.characters import visible
 from prompts.phrases import phrase
@@ -23,6 +24,11 @@ HERE = Path(__file__).parent
 def _finished(value: Any) -> Any:
     """Return a template value for the page: text with its invisible characters shown."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _coded(text: str) -> Markup:
+    """Return a text of ours, such as a caption, which may have code in backticks as in Markdown."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(_finished(text)))))  # noqa: S704 - escaped
 
 
 class _Bytecode(FileSystemBytecodeCache):
@@ -49,7 +55,7 @@ def environment() -> Environment:
     )
     made.finalize = _finished
     written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
-    made.filters |= {**written, "number": grouped, "shortened": shortened}
+    made.filters |= {**written, "coded": _coded, "number": grouped, "shortened": shortened}
     return made
 
 

@@ -119,6 +119,8 @@ def test_trends_are_shown_in_the_terminal_and_on_a_page(
     drawn_page = page.read_text(encoding="utf-8")
     assert "<m>" not in drawn_page
     assert "<script" not in drawn_page
+    assert "<code>compare</code> tests whether two runs differ" in drawn_page
+    assert "`" not in drawn_page
     (line,) = re.findall(r'<svg class="trend".*?</svg>', drawn_page)
     assert re.findall(r"<title>.*?: (.*?)</title>", line) == ["50%", "60%", "80%"]
     for text in (capsys.readouterr().out, drawn_page):
