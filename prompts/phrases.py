@@ -27,9 +27,9 @@ _BETWEEN = re.compile(r"; (?![^(]*\))")
 """Separator of several judges' reasons; text in brackets is part of one reason."""
 _NUMBER = re.compile(r"[+−-]?\d+\.\d+%?")
 _COUNTED = re.compile(
-    r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> more)? "
-    r"(?P<noun>answer|call|character|change|label|model|pair|point|question|repl|request|run|sample|template|test|"
-    r"warning)(?P<ending>s|ies)\b(?P<verb> (?:are|have|were)\b)?"
+    r"(?:all )?(?<!of )\{(?P<gap>\w+)\}(?P<more> (?:cached|more|renewed|truncated))? "
+    r"(?P<noun>answer|call|character|change|item|label|model|pair|point|question|rating|repl|request|run|sample|"
+    r"template|test|twin|warning)(?P<ending>s|ies)\b(?P<verb> (?:are|have|were)\b)?"
 )
 """A count with its noun in an English phrase, and the words that agree with it."""
 _OF_ONE = {" are": " is", " have": " has", " were": " was"}

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from data.errors import plural
 from data.exits import Exit, GateOutcome
 from metrics.analysis.failures import lost
 from metrics.analysis.judged import outcome_as_judged
@@ -108,7 +109,7 @@ def _suite(score: SuiteResult, policy: Policy, results: Results, model: str) -> 
         renewed = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
         found = _on_robust(suite, next(renewed, None), policy.gate)
     if _waits(suite):
-        found = _Finding("undecided", f"submitted: {suite.waiting} requests wait in batches")
+        found = _Finding("undecided", f"submitted: {plural(suite.waiting, 'request')} in batches")
     return replace(suite, **found._asdict())
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from data.errors import plural
 from data.exits import OUTCOMES
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase, translated
@@ -50,7 +51,7 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
     if final["changes"] and decides and worst != "error":
         return regressed(results.get("baseline") or {}, final["changes"], language)
     if final["waiting"] and worst in {"none", "pass", "undecided"}:
-        return "undecided", translated(f"submitted: {final['waiting']} requests wait in batches", language)
+        return "undecided", translated(f"submitted: {plural(final['waiting'], 'request')} in batches", language)
     if worst == "none":
         return worst, phrase("screen.no_threshold", language)
     named = [model for model in models if model["verdict"] == worst]

@@ -77,7 +77,7 @@ def test_killed_after_submit_after_completion_and_during_collection_nothing_is_p
         assert open_run.returncode == 3, err
         model = verdict(tmp_path)
         assert model["verdict"] == "undecided"
-        assert model["suites"][0]["reason"] == f"submitted: {N} requests wait in batches"
+        assert model["suites"][0]["reason"] == f"submitted: {N} requests in batches"
         assert "submitted" in out
         pages = [path.read_text(encoding="utf-8") for path in (latest(tmp_path) / "reports").iterdir()]
         assert pages

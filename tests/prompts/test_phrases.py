@@ -234,4 +234,14 @@ def test_an_english_count_of_one_has_its_noun_and_verb_in_the_singular() -> None
     assert said("estimate.counted", "en", n=1, cached=1, fresh=0) == "1 call: 1 from the cache, 0 to ask."
     assert said("compare.by", "en", points="1") == "1 point"
     assert said("compare.by", "en", points="1.5") == "1.5 points"
+    assert said("common.cut", "en", n=1) == "1 truncated reply"
+    assert said("screen.read", "en", n=1) == "1 rating"
+    assert said("estimate.basis_here", "en", n=1) == "1 cached reply here"
+    assert "own: 1 item can detect" in said("estimate.effect", "en", suite="own", n=1, between="a", alone="b")
+    assert "log: 1 reply was truncated at the token limit without being right" in said(
+        "compare.cut", "en", name="log", n=1
+    )
+    assert said("compare.alike", "en", n=1).endswith(
+        "1 question failed on both sides for one cause, which counts as equal"
+    )
     assert plural(1, "call") == "1 call"

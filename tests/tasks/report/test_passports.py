@@ -61,7 +61,7 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
     said = f"rag: always, response_groundedness does not count: {why}"
     assert warned(run) == [said]
-    assert f"3 judges: 1 do not count; {RATED}" in [*panel(run.results, "en")]
+    assert f"3 judges: not counting: 1; {RATED}" in [*panel(run.results, "en")]
     alone = {**run.results, "judges": {}}
     assert [*panel(alone, "en")] == [f"Judge always: does not count: {why}"]
     assert Note(said, judge=True) in notes(run.results, run.plan)
