@@ -200,15 +200,15 @@ def outcome_as_judged(
     if other == "none" or own in {"undecided", other}:
         return own, ""
     return "undecided", (
-        f"as judged {_shown(raw)}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the judges err here "
-        f"as on the exam's texts {_shown(corrected)}, {_IN_WORDS[other]} it"
+        f"as judged {_shown(raw, threshold)}, {_IN_WORDS[own]} the threshold of {percent(threshold)}; if the "
+        f"judges err here as on the exam's texts {_shown(corrected, threshold)}, {_IN_WORDS[other]} it"
     )
 
 
-def _shown(estimate: MeanEstimate) -> str:
+def _shown(estimate: MeanEstimate, threshold: float) -> str:
     low, high = estimate.interval.low, estimate.interval.high
-    around = "" if low is None or high is None else f" [{percent(low)}, {percent(high)}]"
-    return f"{percent(estimate.mean or 0.0)}{around}"
+    around = "" if low is None or high is None else f" [{percent(low, threshold)}, {percent(high, threshold)}]"
+    return f"{percent(estimate.mean or 0.0, threshold)}{around}"
 
 
 _IN_WORDS: Mapping[GateOutcome, str] = {"pass": "at or above", "fail": "below", "undecided": "on both sides of"}

@@ -12,6 +12,7 @@ import polars as pl
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
+from metrics.analysis.policy import reaches
 from metrics.analysis.values import End, placed
 from metrics.stats.intervals import Codes, Floats, estimate, independent, pool
 from metrics.stats.missing import LOST, highest, lowest, scored
@@ -28,6 +29,7 @@ ROLL_UPS: tuple[tuple[str, ...], ...] = (
 """Dimensions kept by each roll-up, besides suite, model and metric; the others are '' (all)."""
 
 _ROUNDING = 1e-9
+_MOST_PLACES = 3
 _DIMENSIONS = ("suite", "family", "level", "language")
 
 
@@ -183,9 +185,22 @@ def rounded(value: float, places: int) -> float:
     return float(written.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP))
 
 
-def percent(share: float) -> str:
-    """Format a fraction as a percentage, without decimals if they are zero."""
-    return f"{rounded(100 * share, 1):.1f}%".replace(".0%", "%")
+def digits(share: float, threshold: float | None, places: int) -> str:
+    """Return a fraction in percent with so many decimals, or more if rounding crosses a threshold (a fraction too).
+
+    0.796 is 80 without decimals and a threshold, and 79.6 with 0.8, which it does not reach.
+    """
+    while True:
+        value = rounded(100 * share, places)
+        known = threshold is None or reaches(value / 100, threshold) == reaches(share, threshold)
+        if known or places >= _MOST_PLACES:
+            return f"{value:.{places}f}"
+        places += 1
+
+
+def percent(share: float, threshold: float | None = None) -> str:
+    """Format a fraction as a percentage, without decimals if they are zero; with more as `digits`."""
+    return f"{digits(share, threshold, 1)}%".replace(".0%", "%")
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -126,7 +126,7 @@ def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
     if suite.score is None and (suite.problem or not suite.withheld):
         yield _Finding("error", suite.problem)
     if suite.coverage is not None and suite.coverage < MIN_COVERAGE:
-        share, floor = percent(suite.coverage), percent(MIN_COVERAGE)
+        share, floor = percent(suite.coverage, MIN_COVERAGE), percent(MIN_COVERAGE)
         reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([suite])}"
         yield _Finding("error", reason)
     if suite.withheld:
@@ -152,7 +152,7 @@ def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> _Fi
         lower=lower.mean, lower_interval=lower.interval, upper=upper.mean, upper_interval=upper.interval,
     )  # fmt: skip
     found = next(_rules(share, gate))
-    right = percent(twins.robust or 0.0)
+    right = percent(twins.robust or 0.0, result.threshold)
     said = f"gated on twins: {right} of {twins.n_robust} originals are right in every one too"
     return found._replace(reason=f"{said}; {found.reason}" if found.reason else said)
 
@@ -197,7 +197,8 @@ def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[Suit
     high = result.score if result.upper is None else result.upper
     missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
     what = " + ".join(filter(None, (missing, f"cut replies ({cut})" if cut else "")))
-    ends = f"{percent(low or 0.0)} if they are wrong, {percent(high or 0.0)} if they are right"
+    wrong, right = (percent(end or 0.0, result.threshold) for end in (low, high))
+    ends = f"{wrong} if they are wrong, {right} if they are right"
     return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"
 
 

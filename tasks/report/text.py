@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from data.characters import visible
 from metrics.analysis import summary
-from metrics.analysis.policy import reaches
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase
 
@@ -20,7 +19,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _POINT: ContextVar[str] = ContextVar("point", default=".")
 _SMALLEST_P = 0.001
-_MOST_PLACES = 4
 _NAMED = 4
 _MINUTE, _HOUR = 60, 3600
 NAME = 26
@@ -77,24 +75,14 @@ def written(digits: str) -> str:
     return digits.replace(".", _POINT.get())
 
 
-def percent(share: float | None) -> str:
-    """Format a share of 1 as a percentage; without decimals if it is whole."""
-    return "–" if share is None else written(summary.percent(share))
+def percent(share: float | None, threshold: float | None = None) -> str:
+    """Format a share of 1 as a percentage, without decimals if it is whole; more if `threshold` needs them."""
+    return "–" if share is None else written(summary.percent(share, threshold))
 
 
 def whole_percent(share: float | None, threshold: float | None = None) -> str:
-    """Format a share of 1 in whole percents, without a sign; with decimals if rounding crosses the threshold.
-
-    `threshold` is in [0, 1] too: 0.796 is 80 without one, and 79.6 with 0.8, which it does not reach.
-    """
-    if share is None:
-        return "–"
-    limit = None if threshold is None else 100 * threshold
-    for places in range(_MOST_PLACES):
-        value = rounded(100 * share, places)
-        if limit is None or (value >= limit) == reaches(share, threshold or 0.0):
-            break
-    return written(f"{value:.{places}f}")
+    """Format a share of 1 in whole percents, without a sign; with decimals if rounding crosses the threshold."""
+    return "–" if share is None else written(summary.digits(share, threshold, 0))
 
 
 def total_percent(percentage: float | None) -> str:
@@ -102,14 +90,14 @@ def total_percent(percentage: float | None) -> str:
     return "–" if percentage is None else written(f"{rounded(percentage, 1):.1f}%")
 
 
-def estimated(value: float | None, low: float | None, high: float | None) -> str:
+def estimated(value: float | None, low: float | None, high: float | None, threshold: float | None = None) -> str:
     """Format a share in [0, 1] with its interval, if it has one."""
-    return percent(value) + ("" if low is None or high is None else f" ({around(low, high)})")
+    return percent(value, threshold) + ("" if low is None or high is None else f" ({around(low, high, threshold)})")
 
 
-def around(low: float | None, high: float | None) -> str:
+def around(low: float | None, high: float | None, threshold: float | None = None) -> str:
     """Format an interval of a share; – if there is none."""
-    return "–" if low is None or high is None else f"{percent(low)} – {percent(high)}"
+    return "–" if low is None or high is None else f"{percent(low, threshold)} – {percent(high, threshold)}"
 
 
 def share(found: "Share") -> str:

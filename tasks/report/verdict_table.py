@@ -52,7 +52,7 @@ def suite_columns(language: str) -> list[Column]:
     column = column_maker("common", language)
 
     def interval(row: VerdictRow) -> str:
-        return around(row.part["interval"]["low"], row.part["interval"]["high"])
+        return around(row.part["interval"]["low"], row.part["interval"]["high"], row.part["threshold"])
 
     def weight(row: VerdictRow) -> str:
         return "–" if row.part.get("weight") is None else written(f"{row.part['weight']:g}")

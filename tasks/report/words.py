@@ -43,11 +43,11 @@ def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
 
 def bound(part: Mapping[str, Any], language: str) -> str:
     """Return the bounds of a score given missing or truncated replies; '' if there are none."""
-    lower, upper = part.get("lower"), part.get("upper")
+    lower, upper, limit = part.get("lower"), part.get("upper"), part.get("threshold")
     if lower is not None:
         high = part["score"] if upper is None else upper
-        return phrase("common.bounds", language, lower=percent(lower), upper=percent(high))
-    return "" if upper is None else phrase("common.bound", language, upper=percent(upper))
+        return phrase("common.bounds", language, lower=percent(lower, limit), upper=percent(high, limit))
+    return "" if upper is None else phrase("common.bound", language, upper=percent(upper, limit))
 
 
 def has_overall(model: Mapping[str, Any]) -> bool:
@@ -85,12 +85,13 @@ def scored(part: Mapping[str, Any], language: str) -> str:
     """
     if not part.get("measured", True):
         return phrase("common.unmeasured", language)
+    score = percent(part["score"], part.get("threshold"))
     if part.get("as_judged") is not None:
         raw = percent(part["as_judged"])
-        return phrase("common.labelled", language, score=percent(part["score"]), n=part["n_labels"], judged=raw)
+        return phrase("common.labelled", language, score=score, n=part["n_labels"], judged=raw)
     named = measure(part)
     mean = shared("mean_beside", language, mean=percent(part["mean"])) if named else ""
-    return " ".join(filter(None, (named, percent(part["score"]), mean, bound(part, language))))
+    return " ".join(filter(None, (named, score, mean, bound(part, language))))
 
 
 def why(part: Mapping[str, Any], language: str) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from metrics.analysis.pairs import Comparison
     from metrics.analysis.verdict import RunVerdict
     from metrics.stats.intervals import Floats
+    from metrics.stats.sequential import Look
     from tasks.compare.runs import RunComparison
 
 
@@ -222,7 +223,7 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             if suite.outcome == "none":
                 continue
             part = asdict(suite)
-            score = estimated(suite.score, suite.interval.low, suite.interval.high)
+            score = estimated(suite.score, suite.interval.low, suite.interval.high, suite.threshold)
             told = " ".join(filter(None, (score, bound(part, ENGLISH))))
             asked = "" if suite.threshold is None else f", threshold {percent(suite.threshold)}"
             reason = why(part, ENGLISH)
@@ -338,6 +339,10 @@ def _until(threshold: float) -> int:
     from metrics.stats.sequential import follow, side
     from tasks.report.text import percent
 
+    def told(look: "Look") -> str:
+        mean, low, high = (percent(one, threshold) for one in (look.mean, look.low, look.high))
+        return f"mean {mean}, {low} to {high}"
+
     seen: list[float] = []
     looks = [1]
     for value in _scores():
@@ -346,15 +351,13 @@ def _until(threshold: float) -> int:
             continue
         look = follow(seen, alpha=ALPHA, looks=looks)[-1]
         if where := side(look, threshold):
-            show(f"decided after {look.n}: mean {percent(look.mean)}, {percent(look.low)} to {percent(look.high)}, "
-                 f"{where} {percent(threshold)}")  # fmt: skip
+            show(f"decided after {look.n}: {told(look)}, {where} {percent(threshold)}")
             return Exit.PASSED if where == "above" else Exit.FAILED
         looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the total work stays small
     if not seen:
         raise InputError("--until-decided: found no score on standard input, expected one per line.")
     last = follow(seen, alpha=ALPHA, looks=[*looks[:-1], len(seen)])[-1]
-    show(f"undecided after {last.n}: mean {percent(last.mean)}, {percent(last.low)} to {percent(last.high)}; "
-         f"the threshold is {percent(threshold)}")  # fmt: skip
+    show(f"undecided after {last.n}: {told(last)}; the threshold is {percent(threshold)}")
     return Exit.UNDECIDED
 
 

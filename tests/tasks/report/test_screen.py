@@ -19,6 +19,7 @@ from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
 from tasks.report.text import shortened, whole_percent
+from tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
 from tests.tasks.report.runs import Row, prompts_run, settings
 from tests.tasks.report.screens import FILES, RUNS, made
@@ -139,13 +140,21 @@ def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
     ("share", "threshold", "said"),
     [
         (0.796, None, "80"), (0.796, 0.8, "79.6"), (0.804, 0.8, "80"), (0.7996, 0.8, "79.96"), (0.8, 0.8, "80"),
-        (0.844, 0.845, "84"), (0.845, 0.845, "85"), (0.8449, 0.845, "84"), (1.0, 0.8, "100"), (None, 0.8, "–"),
+        (0.55, 0.55, "55"), (0.5504, 0.55, "55"), (0.844, 0.845, "84"), (0.845, 0.845, "85"),
+        (0.8449, 0.845, "84"), (1.0, 0.8, "100"), (None, 0.8, "–"),
     ],
 )  # fmt: skip
 def test_percents_are_whole_unless_rounding_would_cross_the_threshold(
     share: float | None, threshold: float | None, said: str
 ) -> None:
     assert whole_percent(share, threshold) == said
+
+
+def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_misses() -> None:
+    part = SuiteResult("s", 0.7996, Interval(0.7, 0.79961, "wilson", 40), 1.0, threshold=0.8, outcome="fail")
+    final = RunVerdict("point", (ModelResult("m", 0.7996, (part,)),)).as_dict()
+    (row,) = verdict_table({"final": final}, "en").rows
+    assert row[2:5] == ["79.96%", "70% – 79.96%", "80%"]
 
 
 def test_a_name_is_cut_in_the_middle() -> None:
@@ -224,7 +233,10 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         return ModelResult(name, None, (own, rag), measured=False)
 
     found = Results({}, (model("a", 0.1), model("b", 0.2)))
-    for thresholds, cause in (({"own": 0.8, "rag": 0.8}, "own 10 (threshold 80)"), ({}, "overall – (threshold 80)")):
+    for thresholds, cause in (
+        ({"own": 0.8, "rag": 0.8}, "own 10 (threshold 80)"),
+        ({}, "overall – (threshold 80)"),
+    ):
         final = verdict_of(found, Policy("point", 0.8, thresholds)).as_dict()
         assert [(one["score"], one["outcome"]) for one in final["models"]] == [(None, "fail")] * 2
         said = str(conclusion.conclusion({"final": final}, "en"))
