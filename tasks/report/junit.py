@@ -43,7 +43,8 @@ def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes
 def gates(data: ReportData) -> list[ET.Element]:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
     policy, results = data.plan.policy, data.results
-    passes, language = policy.undecided == "pass", data.language
+    waiting, language = results["final"].get("waiting"), data.language
+    passes = policy.undecided == "pass" and not waiting  # which leaves a run undecided, whatever the gate
     warned: dict[tuple[str, str], list[str]] = {}
     for name, suite, said in warnings(results, language):
         warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
@@ -52,7 +53,7 @@ def gates(data: ReportData) -> list[ET.Element]:
         model = row.model
         for part in parts(model, ENGLISH):
             told = _told(part, language)
-            counts = policy.gate != "off"
+            counts = policy.gate != "off" or bool(waiting and part["outcome"] == "undecided")
             case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
             if part == row.part and (values := model_values(row, language)):
                 listed = ET.SubElement(case, "properties")

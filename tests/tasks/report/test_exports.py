@@ -93,9 +93,9 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
     held = {"suite": "s", "difference": None, "max_drop": 0.02, "few": False}
     against = [{**held, "outcome": one} for one in ("held", "regressed", "undecided")]
 
-    def red(**changes: Any) -> list[tuple[str, str]]:
+    def red(waiting: int = 0, **changes: Any) -> list[tuple[str, str]]:
         results = {
-            "final": {"models": [{**suites[0], "model": "m", "suites": suites}]},
+            "final": {"models": [{**suites[0], "model": "m", "suites": suites}], "waiting": waiting},
             "baseline": {"name": "main", "models": [{"model": "m", "suites": against}]},
         }
         plan = replace(data.plan, policy=replace(data.plan.policy, undecided=undecided, **changes))
@@ -108,6 +108,9 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
     assert red(gate="point") == [("failure", "fail"), *open_, ("error", "error")]
     assert red(gate="off") == [("error", "error")]
     assert red(gate="off", regressions=True) == [("error", "error"), ("failure", "regressed"), *open_]
+    waits = [("failure", "undecided"), ("error", "error")]
+    assert red(waiting=3, gate="off") == waits, "with requests in batches a run ends undecided, whatever its gate"
+    assert red(waiting=3, gate="point") == [("failure", "fail"), *waits]
 
 
 def test_what_xml_cannot_hold_is_written_out(data: ReportData, tmp_path: Path) -> None:
