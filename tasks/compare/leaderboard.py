@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -15,7 +16,7 @@ from data.characters import storable
 from data.draw import canonical
 from data.errors import InputError
 from data.exits import worst
-from data.loading import judged_by
+from data.plugins import metric
 from data.suites import Suite
 from prompts.phrases import ENGLISH
 from tasks.compare.configurations import asking_part, flatten, language_of
@@ -125,7 +126,7 @@ def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
         # With corrected answers, they are the same questions.
         answers = {f"{name}.answers": (sets.get(name) or {}).get("answers") for name in suites}
         every = [judge["name"] for judge in configuration["judges"]]
-        names = {name: tuple(suite.judges or every) for name, suite in own.items() if _judged(suite)}
+        names = {name: listed for name, suite in own.items() if (listed := _judges(suite, every))}
         yield LeaderboardEntry(
             model=storable(model["model"]),
             run=storable(run["run"]),
@@ -152,12 +153,13 @@ def _version(identity: Mapping[str, Any] | None) -> str:
     return hashlib.sha256(canonical(lasting(identity)).encode()).hexdigest()[:8] if identity else ""
 
 
-def _judged(suite: Suite) -> bool:
-    """Return whether judges make a suite's score; metrics that no longer exist do not count."""
-    try:
-        return bool(judged_by(suite))
-    except InputError:
-        return False
+def _judges(suite: Suite, every: Sequence[str]) -> tuple[str, ...]:
+    """Return the judges that make a suite's score; those of metrics that no longer exist do not count."""
+    found: dict[str, None] = {}
+    for name in suite.scored_by:
+        with suppress(InputError):
+            found |= dict.fromkeys(suite.use(name).judges or suite.judges or every) if metric(name).steps else {}
+    return tuple(found)
 
 
 def _number(value: object) -> float | None:

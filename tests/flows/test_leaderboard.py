@@ -194,6 +194,23 @@ def test_other_weights_and_judges_are_said(tmp_path: Path) -> None:
     assert {s.judges for s in board.entries} == {("j1",), ("j2",)}
 
 
+@pytest.mark.parametrize(("score", "judges"), [("rubric", ("j2",)), ("contains", ())])
+def test_only_the_judges_that_make_a_score_stand_beside_it(
+    score: str, judges: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Of two judges a metric names one; a judged metric beside the score makes none of it."""
+    path = write(tmp_path, "run_01", {"a": 5})
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["final"]["models"][0]["suites"].append({**document["final"]["models"][0]["suites"][0], "suite": "own"})
+    metrics = {"contains": {}, "rubric": {"criteria": "Polite.", "judges": ["j2"]}}
+    own = {"name": "own", "items": {"data": "own.jsonl"}, "prompt": "{{ question }}", "metrics": metrics}
+    document["run"]["configuration"]["judges"] = [{"name": "j1"}, {"name": "j2"}]
+    document["run"]["configuration"]["suites"].append({**own, "score": [score]})
+    path.write_text(json.dumps(document, indent=1), encoding="utf-8")
+    (board,) = gather(tmp_path).boards
+    assert [one.judges for one in board.entries] == [judges]
+
+
 def test_another_k_is_said_also_between_runs_of_one_model(tmp_path: Path) -> None:
     """Right at least once in two, and in three: other scores of the same questions, the trend of one model."""
     for n, k in enumerate((2, 3), 1):
