@@ -17,7 +17,7 @@ from metrics.analysis.means import repeated, suite_intervals
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
-from metrics.analysis.scores import Circumstances, ModelResult, model_scores, right_answers, totals_of
+from metrics.analysis.scores import Circumstances, ModelResult, count_answers, model_scores, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
@@ -125,7 +125,7 @@ def build_interim(
         summary,
         known,
         repeated=repeated(scores, items, suites, summary),
-        right=right_answers(scores, items, suites),
+        answers=count_answers(scores, items, suites),
         failures=failures(scores, items, suites),
         intervals=suite_intervals(scores, items, known.members),
     )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -44,9 +44,9 @@ class SuiteResult:
     applicable rows that a metric has scored, `answered` that of rows with a response. `stopping`: the suite was
     asked until it was decided; its interval is the sequence's, which alone decides. In `n_failed` rows the call
     failed, in `n_unread` no judge reply could be read: `lower` is the score with all of these wrong (None if there
-    are none), and `failures` are the causes, most frequent first. In `n_truncated` rows the response was truncated:
-    `upper` is the score with these and the former right. `withheld` says why no score decides the suite ('' if one
-    does); `measured` is false if that is because none of its judges counts: then there is no score. `waiting`
+    are none), and `failures` are the causes, most frequent first. `n_truncated` responses were truncated: `upper`
+    is the score with these and the former right. `withheld` says why no score decides the suite ('' if one does);
+    `measured` is false if that is because none of its judges counts: then there is no score. `waiting`
     requests are in batches at a server. If human labels decide, `score` is corrected by `n_labels` of them (the
     fewest of a metric), and `as_judged` is the score before. `corrected` is the score if its judges err as on their
     exam's texts, with its interval; None if undefined. `judges_left_out` do not count (with reasons, by judge and
@@ -165,12 +165,19 @@ class Circumstances:
     crossed: Collection[frozenset[str]] = ()
 
 
+class AnswerCounts(NamedTuple):
+    """How many answers each metric of a suite's score gives 1, and how many some metric counts as truncated."""
+
+    right: int
+    truncated: int
+
+
 def model_scores(
     summary: pl.DataFrame,
     known: Circumstances,
     *,
     repeated: pl.DataFrame | None = None,
-    right: Mapping[tuple[str, str], int] | None = None,
+    answers: Mapping[tuple[str, str], AnswerCounts] | None = None,
     failures: Mapping[tuple[str, str], tuple[FailureCount, ...]] | None = None,
     intervals: Mapping[tuple[str, str], Mapping[End, Interval]] | None = None,
 ) -> tuple[ModelResult, ...]:
@@ -180,8 +187,8 @@ def model_scores(
     of its metrics' means, over metrics that are in the summary and apply. A suite asked until decided has its
     sequence's interval, and the overall interval then combines intervals that hold simultaneously. Sufficient human
     labels replace the judges' verdicts. `repeated` are the cells of suites gated on k answers to each question:
-    they replace the means, which are kept too. By model and suite, `right` counts right answers, and `failures` are
-    the causes of unscored responses.
+    they replace the means, which are kept too. By model and suite, `answers` counts right and truncated ones, and
+    `failures` are the causes of unscored responses.
 
     `intervals` are those of scores that combine several means (`metrics.analysis.means`), by model and suite. If
     one is not given, and if labels decide, the score's interval is made from its parts' intervals: as of strata for
@@ -208,7 +215,8 @@ def model_scores(
             key = model, suite.name
             causes, told = (failures or {}).get(key, ()), (intervals or {}).get(key, {})
             score = _score(summary, deciding, suite, model, known, causes=causes, intervals=told)
-            parts.append(replace(score, weight=suite.weight / share, n_right=(right or {}).get(key, 0)))
+            right, cut = (answers or {}).get(key, (0, score.n_truncated))
+            parts.append(replace(score, weight=suite.weight / share, n_right=right, n_truncated=cut))
         found.append(_overall(model, tuple(parts), known.missing.get(model, "")))
     return tuple(found)
 
@@ -277,17 +285,20 @@ def _overall(model: str, suites: tuple[SuiteResult, ...], missing: str) -> Model
     )
 
 
-def right_answers(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> dict[tuple[str, str], int]:
-    """Count the answers for which every metric of the suite's score is 1, by model and suite."""
-    found: dict[tuple[str, str], int] = {}
+def count_answers(
+    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
+) -> dict[tuple[str, str], AnswerCounts]:
+    """Count answers, not the rows of their metrics, by model and suite."""
+    found: dict[tuple[str, str], AnswerCounts] = {}
     for suite in suites:
         own = scores.filter(pl.col("metric").is_in(suite.scored_by), pl.col("status") != "not_applicable")
         own = own.join(items.filter(suite=suite.name), on="item_id", how="semi")
         answers = own.group_by("model", "item_id", "repeat").agg(
-            (pl.col("value") == 1).fill_null(value=False).all()
+            right=(pl.col("value") == 1).fill_null(value=False).all(),
+            truncated=(pl.col("status") == "truncated").any(),
         )
-        counts = answers.filter("value")["model"].value_counts()
-        found |= {(model, suite.name): n for model, n in counts.iter_rows()}
+        counts = answers.group_by("model").agg(pl.col("right", "truncated").sum())
+        found |= {(model, suite.name): AnswerCounts(*told) for model, *told in counts.iter_rows()}
     return found
 
 

@@ -92,6 +92,17 @@ def test_the_bounds_by_hand() -> None:
     assert (suite.lower_interval.low, suite.lower_interval.high) == pytest.approx((low.low, low.high))
 
 
+def test_a_cut_reply_that_two_metrics_score_is_one_cut_reply() -> None:
+    items, scores = tables("R" * 92 + "c" * 8, "contains", suite="cot")
+    both = pl.concat([scores, scores.with_columns(metric=pl.lit("exact_match"))])
+    suites = declared("cot", metrics={"cot": ("contains", "exact_match")})
+    known = Circumstances(suites, {"m": suites})
+    found = build_interim(Observations(both, items), summarise(both, items), known)
+    (model,) = verdict_of(found, Policy("point", 0.95, {"cot": 0.95})).models
+    assert model.suites[0].n_truncated == 8
+    assert model.suites[0].reason.startswith("it depends on cut replies (8): 92% if they are wrong")
+
+
 def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
     said = verdict("R" * 92 + "x" * 8, 0.95).suites[0].reason
     assert said == (

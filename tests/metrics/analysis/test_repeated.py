@@ -7,7 +7,7 @@ from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate
-from metrics.analysis.scores import SuiteResult, right_answers
+from metrics.analysis.scores import SuiteResult, count_answers
 from metrics.analysis.summary import summarise
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import finalise
@@ -37,16 +37,16 @@ def tables(
     return ITEMS.frame(items), SCORES.frame(scores)
 
 
-def test_an_answer_is_right_where_every_metric_that_scores_it_says_so() -> None:
+def test_an_answer_is_right_where_every_metric_that_scores_it_says_so_and_is_cut_once() -> None:
     """`R` is right by the metric; `h`, `-`, `x`, `c` are not, and what is not applicable is no answer."""
     items, scores = tables(("RR", "Rh", "-x", "nc", "nR"))
     (suite,) = declared("cot")
-    assert right_answers(scores, items, [suite]) == {("m", "cot"): 4}
+    assert count_answers(scores, items, [suite]) == {("m", "cot"): (4, 1)}
     second = scores.with_columns(metric=pl.lit("second"), value=pl.when(pl.col("item_id") != "q0").then("value"))
     both = suite.model_copy(update={"metrics": {"cot": {}, "second": {}}, "score": ("cot", "second")})
     assert both.scored_by == ("cot", "second")
-    assert right_answers(pl.concat([scores, second]), items, [both]) == {("m", "cot"): 2}
-    assert right_answers(scores, items.with_columns(suite=pl.lit("other")), [suite]) == {}
+    assert count_answers(pl.concat([scores, second]), items, [both]) == {("m", "cot"): (2, 1)}
+    assert count_answers(scores, items.with_columns(suite=pl.lit("other")), [suite]) == {}
 
 
 def suite_of(name: str, gate_on: GateOn, k: int, threshold: float) -> Suite:
