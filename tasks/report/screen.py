@@ -162,8 +162,9 @@ def screen(
     """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name."""
     language = plan.report.language
     models = best_first(results)
-    if len(plan.suites) == 1 and plan.suites[0].suite.strata:
-        columns, cells = _families(results, plan.suites[0].suite, language)
+    only = plan.suites[0].suite
+    if len(plan.suites) == 1 and only.strata and not only.of_k:  # a TOTAL is of means
+        columns, cells = _families(results, only, language)
     else:
         columns, cells = _suites(models, language)
     for row in model_rows(results, language):

@@ -1,5 +1,6 @@
 """The last screen of a run: kept as it was read by eye, at 80 x 24 and 120 x 40; `python -m` writes them anew."""
 
+from dataclasses import replace
 from io import StringIO
 from itertools import combinations, permutations
 from pathlib import Path
@@ -155,6 +156,19 @@ def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_miss
     final = RunVerdict("point", (ModelResult("m", 0.7996, (part,)),)).as_dict()
     (row,) = verdict_table({"final": final}, "en").rows
     assert row[2:5] == ["79.96%", "70% – 79.96%", "80%"]
+
+
+def test_a_suite_gated_on_several_answers_shows_what_decides_it_and_no_total_of_means() -> None:
+    plan = resolve(settings(suites=["basic_control"], judges=[]))
+    of_k = plan.suites[0].suite.model_copy(update={"gate_on": "pass_at_k", "repeats": 3, "k": 3})
+    part = SuiteResult("basic_control", 0.9, Interval(0.85, 0.95, "wilson", 40), 1.0, n_asked=40, n_scored=40,
+                       threshold=0.8, outcome="pass", gate_on="pass_at_k", k=3, mean=0.6)  # fmt: skip
+    final = RunVerdict("point", (ModelResult("m", 0.9, (part,), outcome="pass"),)).as_dict()
+    found = {"run": {"run": "r"}, "final": final, "comparisons": [], "groups": [], "cells": [],
+             "totals": {"m": {"percent": 60.0}}}  # fmt: skip
+    made_ = screen(found, replace(plan, suites=(replace(plan.suites[0], suite=of_k),)), COUNTS, 1.0, FILES)
+    ((_, (cell,)),) = made_.rows
+    assert (made_.columns, cell.text()) == (["basic_control pass@3"], "90 85–95 ✓")
 
 
 def test_a_name_is_cut_in_the_middle() -> None:
