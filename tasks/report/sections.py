@@ -136,7 +136,8 @@ def _used(replies: pl.DataFrame) -> dict[str, Any]:
     return {
         "n": replies.height,
         "cached": int(replies["cached"].fill_null(value=False).sum()),
-        "failed": int(replies["error"].is_not_null().sum()),
+        # What waits in a batch has not failed.
+        "failed": replies.drop_nulls("error").filter(pl.col("error_kind").ne_missing("submitted")).height,
         "cut": int(replies["finish_reason"].is_in(LIMITS).sum()),
         "p50": latency.quantile(0.5, "linear"),
         "p95": latency.quantile(0.95, "linear"),

@@ -12,7 +12,7 @@ from markupsafe import escape
 from config.settings import Report
 from metrics.analysis.values import few_templates
 from tasks.plan import resolve
-from tasks.report import html, markdown
+from tasks.report import html, markdown, sections
 from tasks.report.conclusion import conclusion
 from tasks.report.merge_request import summary
 from tasks.report.regressions import regression
@@ -20,7 +20,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.text import numbers_in, plain
 from tasks.report.warnings import notes
 from tasks.report.words import remarks, say
-from tests.tasks.report.runs import in_language, settings
+from tests.tasks.report.runs import MODELS, in_language, settings
 from tests.tasks.report.screens import RUNS, made
 
 
@@ -144,6 +144,14 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
     assert shown.partition(found.word)[2].startswith(f": {found.reason} ")
     assert page.count(str(escape(found.reason))) == 1
     assert len(re.findall(say("exit_code", run.language), banner)) == 1
+
+
+def test_requests_that_wait_in_a_batch_are_no_errors(data: ReportData) -> None:
+    of_one = pl.col("model") == MODELS[1]
+    errors = {"error": "in a batch", "error_kind": "submitted"}
+    waits = {name: pl.when(of_one).then(pl.lit(text)).otherwise(name) for name, text in errors.items()}
+    rows = sections.replies(replace(data, replies=data.replies.with_columns(**waits)))
+    assert [one["failed"] for one in rows if one["model"] == MODELS[1]] == [0]
 
 
 def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
