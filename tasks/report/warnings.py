@@ -4,6 +4,7 @@ The page and the Markdown report show all. The screen and a merge request omit w
 say, notes that are no warnings, and those that need a run's tables.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -71,10 +72,15 @@ def _odd(results: Results, plan: Plan) -> Iterator[Note]:
         yield Note(phrase("common.doubled", language, suite=one["suite"], **counts))
     if few := results.get("few_templates"):
         yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
-    cut = sum(suite.get("n_truncated", 0) for _, suite in suites_in(results["final"]))
-    if cut and any(model.provider != "replay" for model in plan.models):  # recorded replies stay as they were cut
-        again = typed(f"run --run {results['run']['run']} --only-truncated --set models.0.max_tokens=N")
-        yield Note(phrase("screen.cut", language, n=cut, command=again))
+    asked = {target.name: target.model for suite in plan.suites for target in suite.targets}
+    cut = Counter[str]()
+    for name, suite in suites_in(final):
+        if name in asked and asked[name].provider != "replay":  # recorded replies stay as they were cut
+            cut[asked[name].name] += suite.get("n_truncated", 0)
+    if cut.total():
+        limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
+        again = typed(f"run --run {results['run']['run']} --only-truncated {' '.join(limits)}")
+        yield Note(phrase("screen.cut", language, n=cut.total(), command=again))
 
 
 def _of_tables(data: ReportData, language: str) -> Iterator[Note]:

@@ -146,6 +146,18 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
     assert len(re.findall(say("exit_code", run.language), banner)) == 1
 
 
+def test_the_limit_to_raise_is_that_of_the_models_whose_replies_were_cut(data: ReportData) -> None:
+    final = data.results["final"]
+    models = [
+        {**one, "suites": [{**suite, "n_truncated": int(one["model"] == MODELS[1])} for suite in one["suites"]]}
+        for one in final["models"]
+    ]
+    found = notes({**data.results, "final": {**final, "models": models}}, data.plan)
+    (said,) = (one.text for one in found if "--only-truncated" in one.text)
+    assert said.startswith("4 replies were truncated")
+    assert said.endswith("--only-truncated --set models.1.max_tokens=N")
+
+
 def test_requests_that_wait_in_a_batch_are_no_errors(data: ReportData) -> None:
     of_one = pl.col("model") == MODELS[1]
     errors = {"error": "in a batch", "error_kind": "submitted"}
