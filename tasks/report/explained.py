@@ -11,6 +11,7 @@ from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
 from data.suites import Suite
+from metrics.analysis.policy import reaches
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.analysis.values import observations
 from metrics.stats.agreement import judge_ratings
@@ -136,7 +137,7 @@ def band(value: float) -> Band:
 
     Source: seeds 002 and 003, the tables of interpretation.
     """
-    return next((name for floor, name in FLOORS if value >= floor), "poor")
+    return next((name for floor, name in FLOORS if reaches(value, floor)), "poor")
 
 
 def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
