@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from data.characters import visible
 from metrics.analysis import summary
 from metrics.analysis.summary import rounded
+from metrics.stats.power import ALPHA
 from prompts.phrases import phrase
 
 if TYPE_CHECKING:
@@ -115,8 +116,11 @@ def points(share: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Format a p-value with three decimals."""
-    return "–" if value is None else written("< 0.001" if value < _SMALLEST_P else f"{value:.3f}")
+    """Format a p-value with three decimals, or more if rounding crosses the level of 5 %."""
+    if value is None:
+        return "–"
+    places = next((n for n in range(3, 8) if (round(value, n) < ALPHA) == (value < ALPHA)), 8)
+    return written("< 0.001" if value < _SMALLEST_P else f"{value:.{places}f}")
 
 
 def grouped(number: float | None, places: int = 0) -> str:

@@ -19,7 +19,7 @@ from tasks.report import conclusion
 from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
-from tasks.report.text import shortened, whole_percent
+from tasks.report.text import p_value, shortened, whole_percent
 from tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
 from tests.tasks.report.runs import Row, prompts_run, settings
@@ -149,6 +149,22 @@ def test_percents_are_whole_unless_rounding_would_cross_the_threshold(
     share: float | None, threshold: float | None, said: str
 ) -> None:
     assert whole_percent(share, threshold) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "–"),
+        (0.0004, "< 0.001"),
+        (0.0494, "0.049"),
+        (0.04996, "0.04996"),
+        (0.05, "0.050"),
+        (0.0504, "0.050"),
+        (1.0, "1.000"),
+    ],
+)
+def test_a_p_value_is_not_rounded_onto_the_level_below_which_it_is(value: float | None, said: str) -> None:
+    assert p_value(value) == said
 
 
 def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_misses() -> None:
