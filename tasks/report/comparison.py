@@ -34,9 +34,14 @@ _WORDS = 2_000
 
 
 def verdict(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same, or untested if results were inspected in between."""
+    """Return the outcome of a comparison: better, worse, same; undecided if it depends on missing or cut replies.
+
+    Untested if results were inspected in between.
+    """
     if pair.difference is not None and pair.p_value is None:
         return "untested"
+    if pair.hangs:
+        return "undecided"
     if pair.difference is None or not pair.significant:
         return "same"
     return "better" if pair.difference > 0 else "worse"
@@ -81,7 +86,7 @@ def _answer(pair: Comparison, language: str) -> str:
 
 
 def outcome_of(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same, or equal if no question tells the two apart."""
+    """Return the outcome of a comparison, or equal if no question tells the two apart."""
     alike = pair.n and not (pair.only_a or pair.only_b or pair.hangs)
     return "equal" if alike and not pair.difference else verdict(pair)
 
@@ -336,12 +341,12 @@ def junit(found: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
     from tasks.report.junit import case_of, text_of
 
-    outcomes = {"worse": "fail", "better": "pass", "same": "pass", "untested": "undecided"}
+    outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = [
         case_of(
             headline(pair, found.language),
             f"{pair.model_b} → {pair.model_a}",
-            "undecided" if pair.hangs or not pair.n else outcomes[verdict(pair)],
+            outcomes.get(verdict(pair), "undecided") if pair.n else "undecided",
             f"{interval(pair)}, p {p_value(pair.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",
             counts=True,
             passes=True,
