@@ -29,7 +29,7 @@ NAME = 26
 def plain(text: object) -> str:
     """Return text escaped for Markdown, on one line: it may come from a model."""
     line = " ".join(str(text).split())
-    line = "".join(c for c in line if c.isprintable())
+    line = "".join(c for c in line if c.isprintable()).replace("&", "&amp;")  # an entity would be its character
     for mark in "\\`*_[]<>|#!~$":
         line = line.replace(mark, "&lt;" if mark == "<" else "&gt;" if mark == ">" else f"\\{mark}")
     return line

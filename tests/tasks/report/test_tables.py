@@ -1,11 +1,15 @@
 """One table in three ways of showing it, in none of which a model's text does anything."""
 
 import io
+import re
+from html import unescape
 
+from markdown_it import MarkdownIt
 from rich.console import Console
 
 from tasks.report.pages import environment
 from tasks.report.tables import Column, Table
+from tasks.report.text import plain
 
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 
@@ -15,6 +19,12 @@ def at_a_terminal(table: Table, most: int = 60) -> str:
     out = io.StringIO()
     Console(file=out, width=200).print(table.terminal(most))
     return out.getvalue()
+
+
+def test_an_entity_in_a_text_is_shown_in_markdown_as_it_stands() -> None:
+    """`&rlm;` would turn the direction of what follows."""
+    shown = MarkdownIt("commonmark").render(plain("AT&amp;T &rlm;gnp"))
+    assert unescape(re.sub("<[^>]+>", "", shown)).strip() == "AT&amp;T &rlm;gnp"
 
 
 def test_every_way_has_every_cell_on_one_line_and_obeys_none() -> None:
