@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from data.errors import InputError
 from data.extras import installing
+from data.truncation import LIMITS
 from metrics.stats.missing import UNSTATED
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import (
@@ -180,14 +181,16 @@ def read(source: Source) -> Iterator[Found]:
 
 
 def _sample(row: ScoredReply, target: str) -> "EvalSample":
-    from inspect_ai.log import EvalSample
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
+    from inspect_ai.log import EvalError, EvalSample
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage, StopReason
     from inspect_ai.scorer import Score
 
     reply = ChatMessageAssistant(content=row.text, source="generate", model=target)
     output = ModelOutput.from_content(target, row.text)
     output.choices[0].message = reply
-    output.choices[0].stop_reason = "max_tokens" if row.finish_reason == "length" else "stop"
+    ended = row.finish_reason.strip().lower()
+    known: dict[str, StopReason] = {"": "unknown", "content_filter": "content_filter"}
+    output.choices[0].stop_reason = "max_tokens" if ended in LIMITS else known.get(ended, "stop")
     if row.tokens_in is not None and row.tokens_out is not None:
         total = row.tokens_in + row.tokens_out
         output.usage = ModelUsage(input_tokens=row.tokens_in, output_tokens=row.tokens_out, total_tokens=total)
@@ -199,7 +202,7 @@ def _sample(row: ScoredReply, target: str) -> "EvalSample":
         messages=[ChatMessageUser(content=row.prompt, source="input"), reply],
         output=output,
         scores={name: Score(value=value, explanation=row.reasons.get(name)) for name, value in row.scores.items()},
-        metadata={"error": row.error} if row.error else {},
+        error=EvalError(message=row.error, traceback="", traceback_ansi="") if row.error else None,
     )
 
 
@@ -245,7 +248,9 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
         ),
         status="success",
         results=EvalResults(
-            total_samples=len(evaluation.rows), completed_samples=len(evaluation.rows), scores=scores
+            total_samples=len(evaluation.rows),
+            completed_samples=sum(not row.error for row in evaluation.rows),
+            scores=scores,
         ),
         samples=[_sample(row, evaluation.target) for row in evaluation.rows],
     )

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from data.errors import InputError
+from tasks.exchange.adapters.inspect_log import write
+from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.reading import read
 from tasks.exchange.records import Log
 from tests.tasks.exchange.forms import FORMS, Line
@@ -97,3 +99,24 @@ def test_what_our_tests_write_has_the_keys_of_the_tool(tmp_path: Path, form: str
     theirs = keys(json.loads((SAMPLES / file).read_text(encoding="utf-8")))
     declared = {".results.results[].testCase.metadata.id"}
     assert ours - theirs <= declared
+
+
+def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_path: Path) -> None:
+    from inspect_ai.log import read_eval_log
+
+    ends = {"stop": "stop", "length": "max_tokens", "max_output_tokens": "max_tokens", "": "unknown"}
+    ends["content_filter"] = "content_filter"
+    rows = [
+        ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, 0.1, {"exact_match": 1.0}, {}) for end in ends
+    ]
+    rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, None, {}, {}))
+    own = Evaluation("own", "m", ("exact_match",), {}, {"exact_match": {"mean": 1.0}}, tuple(rows))
+    (path,) = write([own], tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})
+    log = read_eval_log(str(path))
+    samples = {one.id: one for one in log.samples or ()}
+    assert {end: samples[end].output.choices[0].stop_reason for end in ends} == ends
+    assert log.results is not None
+    assert (log.results.total_samples, log.results.completed_samples) == (6, 5)
+    assert (error := samples["lost"].error) is not None
+    assert error.message == "timeout"
+    assert [row.error for row in read(path).rows if row.error] == ["timeout"]
