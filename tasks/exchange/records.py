@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from data.characters import storable
 from data.records import Status
+from data.truncation import LIMITS
 from metrics.stats.missing import UNSTATED
 
 
@@ -32,8 +33,8 @@ class Recorded(NamedTuple):
 
     `id` is the declared id of the question across files, '' if there are only row numbers. `target` is the model,
     with its prompt if there are several. `repeat` is None if the file does not distinguish repeats. `template`:
-    questions of one template are not independent. `response` is None if nothing was written, `finish_reason` in our
-    terms (`stop`, `length`, …), '' if the file does not say. `error` says why the call failed; `facts` are the
+    questions of one template are not independent. `response` is None if nothing was written, `finish_reason` is the
+    server's (`stop`, `length`, …), '' if the file does not say. `error` says why the call failed; `facts` are the
     remaining columns of a table.
     """
 
@@ -58,6 +59,11 @@ class Recorded(NamedTuple):
     def asked(self) -> tuple[str, str]:
         """The question's id and text."""
         return self.id, self.question
+
+    @property
+    def cut(self) -> bool:
+        """Whether the reply ended at its token limit."""
+        return self.finish_reason.strip().lower() in LIMITS
 
 
 Found = Recorded | str | Mapping[str, str] | frozenset[str]

@@ -113,7 +113,7 @@ def _row(row: Recorded) -> tuple[Any, ...]:
         facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
         _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
     return (
-        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.finish_reason == "length",
+        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut,
         row.error, asked, answer, row.response, None if blank else words, text, expected,
     )  # fmt: skip
 

@@ -55,5 +55,5 @@ def _sample(row: Recorded) -> Sample | None:
         "options": [*row.choices],
         "response": row.response,
         "facts": json.dumps(dict(row.facts), default=str),
-        CUT: row.finish_reason == "length",
+        CUT: row.cut,
     }

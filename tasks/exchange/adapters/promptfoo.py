@@ -74,7 +74,7 @@ def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
 def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str]) -> Recorded:
     response, test = mapped(row.get("response")), mapped(row.get("testCase"))
     given = mapped(row.get("vars")) or mapped(test.get("vars"))
-    failed, output, end = row.get("failureReason") == _ERROR, response.get("output"), response.get("finishReason")
+    failed, output = row.get("failureReason") == _ERROR, response.get("output")
     # The value of a test's one assertion about an answer.
     asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
     answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
@@ -86,7 +86,7 @@ def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int
         _scores(row),
         targets.get((name, counted(row.get("promptIdx")) or 0), name),
         text_of(test.get("suite")),
-        finish_reason="length" if str(end) in {"length", "max_tokens"} else text_of(end),
+        finish_reason=text_of(response.get("finishReason")),
         error=text_of(row.get("error")) if failed else "",
         tokens_in=counted(within(response, "tokenUsage", "prompt")),
         tokens_out=counted(within(response, "tokenUsage", "completion")),

@@ -111,6 +111,14 @@ def test_missing_and_cut_replies_bound_the_difference(tmp_path: Path) -> None:
     assert main(["gate", str(tmp_path / "b.jsonl"), "--baseline", str(tmp_path / "a.jsonl")]) == 3
 
 
+@pytest.mark.parametrize("word", ["max_tokens", "MAX_TOKENS", "max_output_tokens"])
+def test_a_reply_is_cut_whatever_its_server_calls_the_token_limit(word: str, tmp_path: Path) -> None:
+    rows = [{"id": f"q{k}", "score": int(k > 9), "stop_reason": word if k < 5 else "end_turn"} for k in range(20)]
+    (tmp_path / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    told = [*remarks(sides([str(tmp_path / "one.jsonl")], runs=tmp_path / "runs"), "en")]
+    assert any("5 replies were truncated at the token limit" in one for one in told), told
+
+
 def test_a_judge_is_marked(tmp_path: Path) -> None:
     rows = [{"id": f"q{k}", "score": k % 2, "judge": "gpt-4o"} for k in range(20)]
     for name in ("a", "b"):
