@@ -195,7 +195,7 @@ def read_labels(*paths: Path) -> pl.DataFrame:
     """Read filled sheets, of one labeller each or with several columns: a row for each reply.
 
     Columns: the key as text, `label` (a list with each labeller's, null if empty), `probability`, and `where` (file
-    and line).
+    and row).
 
     Raises:
         InputError: one is no CSV file with the sheet's columns, a label is invalid, or they are of different draws.
@@ -205,7 +205,7 @@ def read_labels(*paths: Path) -> pl.DataFrame:
         for line, row in enumerate(_rows(path), 2):
             # The sheet is guarded against formulas: a name may have an apostrophe before it.
             key = [(row[name] or "").removeprefix("'") for name in KEY]
-            where = f"{path}, line {line}"
+            where = f"{path}, row {line}"  # a spreadsheet's: a text may have several lines
             try:
                 chance = float(row["probability"] or 1)
             except ValueError:
@@ -237,7 +237,10 @@ def _rows(path: Path) -> list[dict[str, str]]:
         raise InputError(
             f"--labels {path}: cannot be read ({error}); expected a sheet as `label` writes it."
         ) from error
-    rows = list(csv.DictReader(io.StringIO(text)))
+    reader = csv.DictReader(io.StringIO(text))
+    rows, names = list(reader), [*(reader.fieldnames or ())]
+    if twice := [name for name in names if name and names.count(name) > 1]:
+        raise InputError(f"--labels {path}: the column {twice[0]!r} is there twice; rename one of them.")
     missing = [name for name in (*KEY, "probability") if not rows or name not in rows[0]]
     if missing or not _labellers(rows[0]):
         lacks = ", ".join(missing) or "label"

@@ -226,6 +226,22 @@ def test_what_is_no_label_is_one_message(tmp_path: Path, label: str, said: str) 
         estimates(found(SCORES), read_labels(path))
 
 
+def test_two_columns_of_labels_of_one_name_are_one_message(tmp_path: Path) -> None:
+    """A second labeller's would have replaced the first one's."""
+    path = filled(tmp_path, sheet(found(SCORES), n=20), lambda n: {"label": TRUTH[n], "label_2": 1 - TRUTH[n]})
+    path.write_text(path.read_text(encoding="utf-8-sig").replace("label_2", "label", 1), encoding="utf-8")
+    with pytest.raises(InputError, match="the column 'label' is there twice"):
+        read_labels(path)
+
+
+def test_a_wrong_label_is_told_by_its_row_in_a_spreadsheet(tmp_path: Path) -> None:
+    """The prompts have two lines each, so that it stands in the seventh line."""
+    label = pl.when(pl.int_range(pl.len()) == 2).then(pl.lit("maybe")).otherwise(pl.lit("1"))
+    drawn = sheet(found(SCORES), n=20).with_columns(prompt=pl.lit("two\nlines"), label=label)
+    with pytest.raises(InputError, match=r"sheet\.csv, row 4, column label: found the label 'maybe'"):
+        read_labels(write_csv(drawn, tmp_path / "sheet.csv"))
+
+
 def test_another_file_is_one_message(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n", encoding="utf-8")
