@@ -4,20 +4,22 @@ if (desk) {
   const said = new Map();
   const place = `labels ${document.title}`;
   const remember = () => { try { localStorage.setItem(place, JSON.stringify([...said])); } catch { /* a file may have no storage */ } };
-  try { for (const [at, value] of JSON.parse(localStorage.getItem(place) ?? "[]")) said.set(at, value); } catch { /* nothing is kept */ }
+  try { for (const [reply, value] of JSON.parse(localStorage.getItem(place) ?? "[]")) said.set(reply, value); } catch { /* nothing is kept */ }
+  // Labels are of replies, not of rows: a run that is resumed draws others under its name.
+  const of = (row) => JSON.stringify([row.suite, row.model, row.metric, row.item_id, row.repeat]);
 
   const build_desk = (sheet) => {
     const rows = sheet.rows;
-    let at = Math.max(0, rows.findIndex((_, i) => !said.has(i)));
+    let at = Math.max(0, rows.findIndex((row) => !said.has(of(row))));
     const status = make("p", { class: "status", role: "status" });
     const card = make("div", { class: "card" });
     const go = (to) => { at = Math.min(rows.length - 1, Math.max(0, to)); draw(); };
-    const say = (value) => { said.set(at, value); remember(); go(at + 1); };
-    const clear = () => { said.delete(at); remember(); draw(); };
+    const say = (value) => { said.set(of(rows[at]), value); remember(); go(at + 1); };
+    const clear = () => { said.delete(of(rows[at])); remember(); draw(); };
     const number_box = make("input", { type: "number", min: "0", max: "1", step: "0.05", "aria-label": words.label_number, id: "label-number" });
     const told = () => { const value = number_box.valueAsNumber; if (value >= 0 && value <= 1) say(String(value)); };
     number_box.addEventListener("keydown", (event) => { if (event.key === "Enter") { told(); box.focus(); } event.stopPropagation(); });
-    const csv = () => `\ufeff${sheet.head}${rows.map((row, i) => `${row.csv},${said.get(i) ?? sheet.empty}\n`).join("")}`;
+    const csv = () => `\ufeff${sheet.head}${rows.map((row) => `${row.csv},${said.get(of(row)) ?? sheet.empty}\n`).join("")}`;
     const keep = () => save("labels.csv", [csv()], "text/csv");
     const keys = { y: () => say("1"), 1: () => say("1"), n: () => say("0"), 0: () => say("0"), h: () => say("0.5"), ArrowRight: () => go(at + 1), ArrowLeft: () => go(at - 1), u: () => go(at + 1), Backspace: clear, Delete: clear, s: keep };
     const button = (name, key, run) => make("button", { type: "button", "aria-keyshortcuts": key, on: { click: run } }, name, " ", make("kbd", {}, key));
@@ -35,7 +37,7 @@ if (desk) {
     // How wide the interval of this model's mean is by now, and how many more labels halve it: it narrows with the
     // root of their number. Where the judge says much of what people say, its difference from them is what counts.
     const narrower = (row) => {
-      const own = rows.map((other, i) => [other, said.get(i)]).filter(([other, value]) => value !== undefined && ["suite", "model", "metric"].every((name) => other[name] === row[name]));
+      const own = rows.map((other) => [other, said.get(of(other))]).filter(([other, value]) => value !== undefined && ["suite", "model", "metric"].every((name) => other[name] === row[name]));
       if (own.length < 10) return fill(words.label_few, { n: 10 - own.length });
       const spread = (values) => { const mean = values.reduce((sum, one) => sum + one, 0) / values.length; return Math.sqrt(values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (values.length - 1)); };
       const least = Math.max(0.05, Math.min(spread(own.map((pair) => Number(pair[1]))), spread(own.map(([other, value]) => Number(value) - other.value))));
@@ -44,8 +46,8 @@ if (desk) {
     };
     function draw() {
       const row = rows[at];
-      const own = said.get(at);
-      status.textContent = fill(words.label_status, { at: number(at + 1), n: number(rows.length), done: number(said.size), label: own ?? "–" });
+      const own = said.get(of(row));
+      status.textContent = fill(words.label_status, { at: number(at + 1), n: number(rows.length), done: number(rows.filter((one) => said.has(of(one))).length), label: own ?? "–" });
       card.replaceChildren(
         show(make("p", { class: "sub" }), `${row.suite} · ${row.model} · ${row.metric}`),
         show(make("p", { class: "criterion", dir: "auto" }), row.criterion),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,11 @@ def test_labels_are_given_from_the_keyboard_and_read_back(
     texts = data.replies.select("item_id", "model", "repeat", response="text")
     found = joined(data.scores, data.items, texts)
     assert sum(one.found.n_labels for one in estimates(found, read_labels(tmp_path / "labels.csv"))) == 5
+    kept = [
+        *map(json.loads, page.evaluate("JSON.parse(localStorage[`labels ${document.title}`]).map(([one]) => one)"))
+    ]
+    first = rows[0]
+    assert kept[0] == [first["suite"], first["model"], first["metric"], first["item_id"], int(first["repeat"])]
     page.reload()
     page.click("#desk button")
     page.wait_for_selector("#desk[data-at='3']")
