@@ -174,9 +174,11 @@ class Pages:
                 raise InputError(str(error).replace(f"{path.parent}/", "")) from error
         names = []
         for path in sent:
-            turns = chain([path.name], (f"{path.name} ({n})" for n in count(2)))
+            stem, _, ending = path.name.partition(".")
+            turns = chain([path.name], (f"{stem} ({n}).{ending}" for n in count(2)))
             names.append(next(name for name in turns if name not in {*self.files, *folders(self.runs)}))
-            self.files[names[-1]] = path
+            # Of two files of one name a comparison would tell the paths.
+            self.files[names[-1]] = path.rename(path.with_name(names[-1]))
         return names
 
     def report(self, request: Request) -> Response:

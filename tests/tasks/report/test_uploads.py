@@ -54,10 +54,22 @@ def test_two_files_are_compared_and_stay_listed(port: int, tmp_path: Path) -> No
     assert (status, address) == (303, "/compare?before=_.._old.csv&after=new.csv")
     assert send(port, {"new.csv": new})[:2] == (303, "/")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("GET", "/compare?before=_.._old.csv&after=new.csv+%282%29")
-    assert "new is worse than" in connection.getresponse().read().decode()
+    connection.request("GET", "/compare?before=_.._old.csv&after=new+%282%29.csv")
+    assert "new (2) is worse than" in connection.getresponse().read().decode()
     connection.close()
     assert not (tmp_path / "old.csv").exists()
+
+
+def test_two_files_of_one_name_are_compared_without_their_paths(port: int, tmp_path: Path) -> None:
+    old, new = (table_csv(tmp_path, name, lines).read_bytes() for name, lines in (("a", OLD), ("b", NEW)))
+    _, address, _ = send(port, {"my results.csv": old, "my?results.csv": new})
+    assert address == "/compare?before=my_results.csv&after=my_results+%282%29.csv"
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("GET", address)
+    page = connection.getresponse().read().decode()
+    connection.close()
+    assert "my_results (2) is worse than my_results" in page
+    assert "/tmp" not in page  # noqa: S108 - no path of this machine
 
 
 @pytest.mark.parametrize(("origin", "status"), [(None, 405), ("https://evil.example", 403), ("null", 403)])
