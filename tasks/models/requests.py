@@ -131,7 +131,8 @@ def for_items(
 def _stem(payload: str) -> str:
     """Return a request's identity without its token limit, and without the schema that a judge's limit bounds."""
     told = json.loads(payload)
-    parameters = {name: value for name, value in told["parameters"].items() if name not in NAMES}
+    given = told.get("parameters", {})  # none of a response that came with the data
+    parameters = {name: value for name, value in given.items() if name not in NAMES}
     return canonical({**told, "parameters": parameters, "schema": None})
 
 

@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Run
 from tests.helpers.judges import judged_by
 from tests.helpers.runs import at, latest
@@ -80,9 +82,10 @@ def judge(body: dict[str, Any]) -> Answer | str:
     return rating
 
 
-def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path) -> None:
-    """Two of six ratings, each cut twice, when asked and when repaired; all else stays as it is."""
-    rows = [{"question": f"Country {n}"} for n in range(6)]
+@pytest.mark.parametrize("given", [False, True])
+def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path, *, given: bool) -> None:
+    """Two of six ratings, each cut twice, when asked and when repaired; all else stays, also given responses."""
+    rows = [{"question": f"Country {n}", **({"response": f"City {n}"} if given else {})} for n in range(6)]
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     suite = {"name": "polite", "items": {"data": str(data)}, "prompt": "The capital of {{ question }}",
@@ -97,7 +100,8 @@ def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path) -> 
         again = ["--run", latest(tmp_path).name, "--only-truncated", "--set", "judges.0.max_tokens=900"]
         second = run(*again)
         asked = list(server.requests)[len(before) :]
-    assert Counter("response_format" in one.body for one in before) == {False: 6, True: 4 + 2 * 2}
+    judged = Counter("response_format" in one.body for one in before)
+    assert (judged[False], judged[True]) == (0 if given else 6, 4 + 2 * 2)
     assert second.returncode == 0, second.stderr
     assert [one.body["max_tokens"] for one in asked] == [900, 900]
     assert all("response_format" in one.body for one in asked)
