@@ -107,8 +107,8 @@ def stop() -> int:
 
 
 def way_of(model: Model) -> str:
-    """Return a hash of what decides whether a call fails, apart from what its request id covers."""
-    place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options)
+    """Return a hash of what decides whether all calls to a model fail: the rest is in their request ids."""
+    place = (model.api_key_env, model.api_key_header, model.api_key_query, model.options, model.extra)
     patience = (model.deadline_s, model.max_response_bytes, model.batch == "off")
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
 

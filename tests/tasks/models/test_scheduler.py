@@ -210,6 +210,17 @@ def test_what_every_call_would_meet_fails_at_once_without_the_key(tmp_path: Path
     assert not responses["error"].str.contains("sk-test").any()
 
 
+def test_a_parameter_of_one_entry_that_is_refused_stops_no_other_of_its_model(tmp_path: Path) -> None:
+    """Such as one model with and without thinking."""
+    store, heard = StoreSettings(root=str(tmp_path)), []
+    with serve_openai("yes", refuse={"think": "Unsupported parameter: 'think'"}) as server:
+        for extra in ({"think": True}, {}):
+            model = model_at(server, extra=extra)
+            responses, _ = ask(requests_of(model, NUMBERS[:4]), model, store, Cell("x"), run="r")
+            heard.append(set(responses["error_kind"]))
+    assert heard == [{"parameter"}, {None}]
+
+
 def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
     def fault(_number: int, body: dict[str, Any]) -> Fault | None:
         return Fault("status", status=400, message="too long") if body["messages"][-1]["content"] == "5" else None
