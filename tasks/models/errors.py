@@ -16,6 +16,7 @@ from tasks.models.secrets import Secrets
 _EXHAUSTED = (
     "insufficient_quota", "billing_hard_limit", "billing_not_active", "insufficient balance", "credit balance",
 )  # fmt: skip
+_FLAGGED = ("moderation", "flagged", "content_policy", "content policy", "content_filter")
 _UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model not found", "unknown model")
 _UNKNOWN_NAMED = re.compile(
     r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
@@ -53,7 +54,7 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "rate_limit"
     if status in {401, 403, 407}:
-        return "auth"
+        return "invalid" if any(mark in said for mark in _FLAGGED) else "auth"
     if status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "server"
     unknown = any(mark in said for mark in _UNKNOWN) or _UNKNOWN_NAMED.search(message[:2000])
