@@ -66,7 +66,7 @@ def priced(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _prices(table: _Table, entry: Mapping[str, Any]) -> dict[str, float]:
     """Return a table's price keys for an entry without its own price."""
     price = table.models.get(str(entry.get("model") or entry.get("name")))
-    if price is None or {"price_in", "price_out"} & {*entry}:
+    if price is None or any(entry.get(name) is not None for name in ("price_in", "price_out")):
         return {}
     return price.model_dump(exclude_none=True)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.reading import read
+from config.reading import parse, read
 from config.settings import Settings
 from data.errors import InputError
 from tests.conftest import TOP
@@ -47,6 +47,13 @@ def test_what_was_read_of_a_table_lasts_when_its_file_is_gone(tmp_path: Path) ->
     assert again == found
     assert again.prices is not None
     assert again.prices.date == dt.date(2026, 11, 1)
+
+
+def test_a_run_that_was_recorded_without_prices_takes_a_tables(tmp_path: Path) -> None:
+    """As `--run RUN --set prices=…` reads it: a manifest holds every key."""
+    priced = settings(tmp_path)
+    recorded = read(tmp_path / "run.yaml").model_dump(mode="json")
+    assert parse(recorded, "manifest.json", {}, [f"prices={tmp_path}/prices.yaml"]) == priced
 
 
 def test_cached_input_and_thinking_have_prices_of_their_own(tmp_path: Path) -> None:
