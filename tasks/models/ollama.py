@@ -24,7 +24,6 @@ T = TypeVar("T")
 
 _DEFAULT = "http://127.0.0.1:11434"
 _CONNECT_S = 30.0
-_OPTIONS = {"max_tokens": "num_predict"}  # our common names that Ollama spells differently
 _OUTSIDE = {"think", "keep_alive"}  # Ollama parameters that are not options
 _REFUSED: ContextVar[Mapping[str, str]] = ContextVar("headers of the last refusal", default={})  # noqa: B039 - never changed in place
 
@@ -124,7 +123,8 @@ class OllamaClient:
             name: value for name, value in {**self._model.extra, **call.parameters}.items() if value is not None
         }
         outside = {name: given.pop(name) for name in _OUTSIDE & set(given)}
-        options = {_OPTIONS.get(name, name): value for name, value in given.items()}
+        limit = {"num_predict": given.pop("max_tokens")} if "max_tokens" in given else {}
+        options = {**limit, **given}
         if isinstance(options.get("stop"), str):
             options["stop"] = [options["stop"]]
         form: Any = None

@@ -53,6 +53,13 @@ def test_sampling_parameters_stand_under_options_in_ollamas_names() -> None:
     assert body["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
+def test_a_limit_under_ollamas_own_name_is_the_one_that_is_sent() -> None:
+    limits = {"max_tokens": 9, "num_predict": 4096}
+    with serve_ollama("hi") as server:
+        reply_of(model(server, extra={"num_predict": 4096}), call(parameters=limits))
+        assert server.requests[0].body["options"] == {"num_predict": 4096}
+
+
 @pytest.mark.parametrize(("structured", "sent"), [("schema", SCHEMA), ("json", "json"), ("off", None)])
 def test_a_schema_is_the_format_as_the_model_is_configured(structured: str, sent: object) -> None:
     with serve_ollama('{"n": 1}') as server:
