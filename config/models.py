@@ -19,6 +19,7 @@ from data.errors import InputError
 from data.options import OFF, Frozen, Number, Seed, names, settle
 from data.plugins import discover, find
 from data.records import Provider
+from data.truncation import sent_limit
 
 
 class Model(Frozen):
@@ -163,6 +164,11 @@ class Model(Frozen):
     def served(self) -> str:
         """The server's name for the model."""
         return self.model or self.name
+
+    @property
+    def token_limit(self) -> int:
+        """The limit of tokens per reply that is sent: `extra` may set it under its server's name."""
+        return sent_limit({"max_tokens": self.max_tokens, **self.extra}) or self.max_tokens
 
     @property
     def concurrency(self) -> int:

@@ -257,7 +257,7 @@ def _portion(
     if means and means.characters:
         tokens_in = sum(tally.signs.values()) / means.characters
     written, basis, latency = _reply_means(model, tally, means, memory, fresh)
-    tokens_out = min(written, model.max_tokens) * fresh
+    tokens_out = min(written, model.token_limit) * fresh
     allowed = 60 * fresh / model.requests_per_minute if fresh and model.requests_per_minute else 0.0
     side_by_side = max(1, min(model.concurrency, fresh))
     return CallEstimate(
@@ -297,7 +297,7 @@ def _reply_means(
     if isinstance(model, Judge):
         signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]
         return signs, phrase("estimate.basis_stand_in", language), None
-    return float(model.max_tokens), phrase("estimate.basis_most", language), None
+    return float(model.token_limit), phrase("estimate.basis_most", language), None
 
 
 def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Memory) -> Iterator[CallEstimate]:

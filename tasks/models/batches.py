@@ -289,7 +289,7 @@ def _unanswered(batch_id: str, state: BatchState) -> CallError:
 def portions(calls: Mapping[str, Call], model: Model) -> Sequence[dict[str, Call]]:
     """Split calls into batches that a server accepts and whose results fit the response size limit."""
     # A reply's tokens as JSON, and the server's overhead around them.
-    each = max(1, min(MOST, model.max_response_bytes // (2_000 + 8 * model.max_tokens)))
+    each = max(1, min(MOST, model.max_response_bytes // (2_000 + 8 * model.token_limit)))
     found: list[dict[str, Call]] = []
     size = 0
     for request_id, call in calls.items():

@@ -117,6 +117,14 @@ def test_a_server_that_cannot_be_reached_counts_everything_and_says_so(tmp_path:
     assert not (tmp_path / "store").exists()
 
 
+def test_a_limit_under_its_servers_name_bounds_the_estimate(tmp_path: Path) -> None:
+    at_none = {"name": "m", "provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    model = json.dumps({**at_none, "extra": {"max_completion_tokens": 16_000}})
+    words = [f"models=[{model}]", *BASIC, "suites=[basic_control]", f"store.root={tmp_path}/store"]
+    (portion,) = estimate(read(None, words)).portions
+    assert (portion.calls, portion.tokens_out) == (8, 8 * 16_000)
+
+
 def told_apart(body: dict[str, Any]) -> str | Answer:
     """Answer four of five questions in a text of its own, a token a letter; judge as `speak` does."""
     if "response_format" in body:

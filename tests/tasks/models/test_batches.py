@@ -377,6 +377,8 @@ def test_a_batch_is_as_large_as_its_results_may_be(tmp_path: Path) -> None:
     with serve(server.build()) as url:
         model = model_at(url, max_tokens=100, max_response_bytes=9_000)
         assert [len(one) for one in portions(dict(calls_of(10)), model)] == [3, 3, 3, 1]
+        named = model_at(url, extra={"max_completion_tokens": 100}, max_tokens=10, max_response_bytes=9_000)
+        assert [len(one) for one in portions(dict(calls_of(10)), named)] == [3, 3, 3, 1]
         assert bring(model, tmp_path)[1].answered == 10
     assert len(server.made) == 4
 
