@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
 from data.errors import InputError
+from data.truncation import NAMES
 from flows.cli.console import say
 from tasks.runtime.logs import FORMS, VARIABLE
 
@@ -235,6 +236,11 @@ UNGIVEN, USUAL, ANYHOW = RunOptions(), Where(), FileOptions()
 """Defaults if a command line gives none of these options."""
 
 
+def _limits(sets: Sequence[str]) -> bool:
+    """Return whether one of the assignments is of a token limit."""
+    return any(name in one for one in sets for name in NAMES)
+
+
 def _refuse_contradictions(given: RunOptions) -> None:
     """Refuse incompatible options about an earlier run."""
     resume = [*(given.resume or ()), ""][0]
@@ -244,9 +250,7 @@ def _refuse_contradictions(given: RunOptions) -> None:
             given.run and resume and given.run != resume
         ),
         "--only-truncated: expected a larger limit as well, such as --set models.0.max_tokens=4096; with the "
-        "same limit the same replies would be truncated.": (
-            given.only_truncated and not any("max_tokens" in one for one in given.sets)
-        ),
+        "same limit the same replies would be truncated.": (given.only_truncated and not _limits(given.sets)),
         "--only-suite and --only-model: expected --rerun STAGE as well.": (
             (given.only_suite or given.only_model) and not given.rerun
         ),
@@ -378,7 +382,7 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         settings, manifest = settings_of(runs, run, sets, only)
         resume = run if given.resume is not None else ""
         earlier = manifest.get("rerun", {})
-        if earlier.get("truncated") and not truncated and not any("max_tokens" in one for one in sets):
+        if earlier.get("truncated") and not truncated and not _limits(sets):
             # Part of that run's replies are to another token limit than its configuration's.
             truncated, of = True, of if "tables" in manifest and of else earlier["of"]
         if resume and ended(runs, resume):

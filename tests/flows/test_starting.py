@@ -66,6 +66,13 @@ def test_a_limit_bounds_the_questions_of_every_suite(tmp_path: Path) -> None:
     assert larger.suites[0].items["n_items"] == 10, "a limit adds none"
 
 
+@pytest.mark.parametrize("name", ["max_tokens", "extra.max_completion_tokens", "extra.num_predict"])
+def test_a_larger_limit_may_stand_under_its_servers_name(name: str) -> None:
+    given = RunOptions(run="19990101_000000", only_truncated=True, sets=(f"models.0.{name}=4096",))
+    with pytest.raises(InputError, match="no such run"):
+        choose("", given)
+
+
 def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
