@@ -94,8 +94,9 @@ class Memory:
         steps = [step.name for step in metric(name).steps]
         every = self._calls.filter(role="judge", suite=suite, model=judge)
         own = every.filter(pl.col("step").is_in(steps))
-        # Replies that needed no call count as well: they are among those that were answered.
-        replies = self._calls.filter(role="model", suite=suite).unique(["run", "item_id", "asked"]).height
+        # Replies that needed no call count as well: they are among those that were answered in the same runs.
+        there = self._calls.filter(role="model", suite=suite).join(own, on="run", how="semi")
+        replies = there.unique(["run", "item_id", "asked"]).height
         return own.height / replies if own.height and replies >= ENOUGH else None
 
     @cached_property

@@ -150,6 +150,8 @@ def test_earlier_runs_tell_tokens_and_judges_calls_of_questions_that_are_new(run
         words = [at(server), judged_by(server), "suites=[rag]", "report.html=false", "rag.sample_method=all"]
         store = [f"store.root={tmp_path}/store", f"store.runs={tmp_path}/runs"]
         before = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/first.jsonl"]))
+        part = ("rag.response_groundedness.enabled=false", f"rag.data={tmp_path}/first.jsonl")
+        assert run(*sets(*words, *part)).returncode in {0, 1}  # replies that one metric's judge was not asked about
         assert run(*sets(*words, f"rag.data={tmp_path}/first.jsonl")).returncode in {0, 1}
         supposed = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/second.jsonl"]))
         first = len(server.requests)
@@ -158,7 +160,7 @@ def test_earlier_runs_tell_tokens_and_judges_calls_of_questions_that_are_new(run
     assert {p.tokens_basis for p in before.portions if p.role == "model"} == {"max_tokens as an upper bound"}
     told_of = by_name(supposed)
     model = told_of["rag", "model", ""]
-    assert model.tokens_basis == "20 calls of this suite in earlier runs"
+    assert model.tokens_basis == "40 calls of this suite in earlier runs"
     answers = [told_apart(r.body) for r in asked if "response_format" not in r.body]
     written = sum(one.tokens_out for one in answers if isinstance(one, Answer))
     assert model.tokens_out == pytest.approx(written, rel=0.25), "max_tokens would be 12 times as many"
