@@ -46,7 +46,7 @@ class Model(Frozen):
 
     system: str = Field("", description="the system prompt; default: none")
     temperature: float | None = Field(0.0, ge=0, le=2, description="sampling temperature; null sends none")
-    seed: Seed | None = Field(0, description="sampling seed; null sends none")
+    seed: Seed | None = Field(0, description="sampling seed, from which each repeat has its own; null sends none")
     max_tokens: int = Field(512, ge=1, description="limit of tokens per reply; a longer reply is truncated")
     extra: dict[str, Any] = Field(
         default_factory=dict, description="further request parameters, by the server's names"

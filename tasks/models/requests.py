@@ -9,7 +9,7 @@ import polars as pl
 
 from config.settings import Model
 from data.batches import Ref
-from data.draw import canonical
+from data.draw import canonical, source
 from data.records import Call, Message, Provider
 from data.tables import REQUESTS
 from data.truncation import NAMES, is_cut
@@ -85,10 +85,12 @@ def _as_sent(schema: Mapping[str, Any], structured: str) -> dict[str, Any] | str
 def call_of(row: Mapping[str, Any]) -> Call:
     """Return the call of a row of the requests table."""
     payload = json.loads(row["payload"])
-    schema = payload["schema"]
+    schema, parameters = payload["schema"], payload["parameters"]
+    if row["repeat"] and "seed" in parameters:  # with one seed, every repeat would have the same answer
+        parameters["seed"] = source("repeat", parameters["seed"], row["repeat"]).getrandbits(31)
     return Call(
         messages=tuple(Message(m["role"], m["content"]) for m in payload["messages"]),
-        parameters=payload["parameters"],
+        parameters=parameters,
         schema=json.loads(schema) if isinstance(schema, str) else schema,
         item_id=row["item_id"],
         repeat=row["repeat"],

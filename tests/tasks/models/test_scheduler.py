@@ -70,6 +70,17 @@ def test_equal_requests_are_asked_once_and_repeats_each(tmp_path: Path) -> None:
     assert len(server.requests) == 3
 
 
+def test_repeats_are_asked_with_a_seed_each(tmp_path: Path) -> None:
+    """A server that goes by the seed would give every repeat the same answer."""
+    with serve_openai(lambda body: str(body["seed"])) as server:
+        model = model_at(server, temperature=0.7, seed=7)
+        responses, _ = ask(
+            requests_of(model, ["hello"], repeats=3), model, StoreSettings(root=str(tmp_path)), Cell("x")
+        )
+    assert responses["text"][0] == "7"
+    assert responses["text"].n_unique() == 3
+
+
 @pytest.mark.parametrize(
     "change",
     [
