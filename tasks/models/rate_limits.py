@@ -108,7 +108,7 @@ class Endpoint:
         if error.kind == "rate_limit" and started > self.last_halved:
             self._limit_to(self.limit / 2)
             self.last_halved = now
-        self.down_since = (self.down_since or started) if error.kind == "connection" else None
+        self.down_since = (self.down_since or now) if error.kind == "connection" else None
         # A wait longer than the call's deadline affects only its own call until several responses request one.
         if wait_s > model.deadline_s:
             return self._postponed(error, now + wait_s, model)

@@ -13,7 +13,8 @@ from data.batches import Cell
 from data.errors import Stopped
 from data.tables import REQUESTS
 from tasks.models import scheduler
-from tasks.models.rate_limits import endpoint_of
+from tasks.models.protocol import CallError
+from tasks.models.rate_limits import Endpoint, endpoint_of
 from tasks.models.scheduler import BatchProgress, event_loop_thread
 from tasks.query import ask, identify, watch
 from tasks.runtime.storage import cache_url
@@ -230,6 +231,15 @@ def test_a_parameter_of_one_entry_that_is_refused_stops_no_other_of_its_model(tm
             responses, _ = ask(requests_of(model, NUMBERS[:4]), model, store, Cell("x"), run="r")
             heard.append(set(responses["error_kind"]))
     assert heard == [{"parameter"}, {None}]
+
+
+def test_a_long_call_that_breaks_says_nothing_of_the_time_before() -> None:
+    """It was answered until then: others are asked, for as long as the server may be down."""
+    model = Model(name="m", provider="openai", deadline_s=60)
+    endpoint = Endpoint(4)
+    endpoint.failed(CallError("connection", "cut"), time.monotonic() - 100, "m", model)
+    endpoint.check("m", model.deadline_s)
+    assert endpoint.down_since is not None
 
 
 def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
