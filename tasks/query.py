@@ -103,11 +103,10 @@ def _response(answer: CallResult) -> dict[str, Any]:
 
 @contextmanager
 def sharing_failures(store: StoreSettings, run: str) -> Iterator[None]:
-    """Forget at the end of a run which calls and endpoints failed: the next run tries them again."""
+    """Forget at the end of a run which of its calls failed: no other run goes by them."""
     try:
         yield
     finally:
-        event_loop_thread().forgive()
         with suppress(InputError):
             open_cache(store).forgive(run)
 

@@ -45,6 +45,7 @@ class Endpoint:
         self.next_start = 0.0
         self.last_halved = 0.0
         self.down_since: float | None = None
+        self.run = ""
         self.broken: dict[object, CallError] = {}
         self.put_off = 0
         self.closed: CallError | None = None
@@ -69,8 +70,11 @@ class Endpoint:
                 await asyncio.sleep(start - now)
             yield
 
-    def forgive(self) -> None:
-        """Clear the fatal error: another run may have the right key, or find the server up again."""
+    def begin(self, run: str) -> None:
+        """Forget what failed in another run: this one may have the right key, or find the server up again."""
+        if run == self.run:
+            return
+        self.run = run
         self.broken.clear()
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
         self.down_since = None

@@ -49,11 +49,6 @@ class EventLoopThread:
         self.stopping = threading.Event()
         threading.Thread(target=self.loop.run_forever, name="asking", daemon=True).start()
 
-    def forgive(self) -> None:
-        """Clear the fatal errors of all endpoints for the next run."""
-        for endpoint in list(self.endpoints.values()):
-            endpoint.forgive()
-
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it; an interrupt or a stop ends it, see `stop`.
 
@@ -160,6 +155,7 @@ async def ask_all(
     tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
+    endpoint.begin(writer.run)
     batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     known = await batch.settled(list(distinct))

@@ -233,6 +233,16 @@ def test_a_parameter_of_one_entry_that_is_refused_stops_no_other_of_its_model(tm
     assert heard == [{"parameter"}, {None}]
 
 
+def test_what_failed_in_one_run_is_asked_in_the_next(tmp_path: Path) -> None:
+    """Also by a worker of a cluster, which hears of no run's end."""
+    store = StoreSettings(root=str(tmp_path))
+    with serve_openai("yes", faults=[Fault("status", status=401, message="bad key")]) as server:
+        model = model_at(server, max_concurrency=1)
+        requests = requests_of(model, NUMBERS[:3])
+        tallies = [ask(requests, model, store, Cell("x"), run=run)[1] for run in ("one", "one", "two")]
+    assert [(tally.failed, tally.answered) for tally in tallies] == [(3, 0), (3, 0), (0, 3)]
+
+
 def test_a_long_call_that_breaks_says_nothing_of_the_time_before() -> None:
     """It was answered until then: others are asked, for as long as the server may be down."""
     model = Model(name="m", provider="openai", deadline_s=60)
