@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -374,6 +374,7 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     _refuse_unready(settings)
     _refuse_contradictions(given)
     resume, of, truncated = "", given.run or "", given.only_truncated
+    begun: Mapping[str, Any] = {}  # what a run that goes on was started to repeat
     if given.resume is not None or given.run:
         from flows.earlier import ended, settings_of, to_resume
 
@@ -387,17 +388,19 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
             truncated, of = True, of if "tables" in manifest and of else earlier["of"]
         if resume and ended(runs, resume):
             say(f"--resume {resume}: this run has ended; it is repeated from the caches.")
+        elif resume and not given.rerun:
+            begun = earlier
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     settings = settings.limited(given.limit) if given.limit else settings
     return settings, Rerun.model_validate(
         {
-            "rerun": given.rerun,
-            "of": of,
-            "suite": given.only_suite,
-            "model": given.only_model,
+            "rerun": given.rerun or begun.get("rerun", ""),
+            "of": of or begun.get("of", ""),
+            "suite": given.only_suite or begun.get("suite", ""),
+            "model": given.only_model or begun.get("model", ""),
             "resume": resume,
-            "failed": given.only_failed,
+            "failed": given.only_failed or begun.get("failed", False),
             "truncated": truncated,
         }
     )

@@ -186,6 +186,13 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
+def test_a_run_that_is_resumed_repeats_what_it_was_to_repeat(tmp_path: Path) -> None:
+    again = Rerun(rerun="judge", of="20260101_000000", suite="rag", failed=True)
+    name = open_run(resolve(settings(tmp_path)), again).folder.name
+    options = RunOptions(resume=(name,), sets=(f"store.runs={tmp_path}/runs",))
+    assert choose("", options)[1] == again.model_copy(update={"resume": name})
+
+
 def test_a_fresh_runs_folder_is_found_by_its_mark(tmp_path: Path) -> None:
     fresh = settings(tmp_path).model_copy(update={"fresh": "20261121_120000"})
     assert interrupted_fresh_run(f"{tmp_path}/runs", fresh.fresh) == ""
