@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -368,39 +368,46 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
             raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
         only, given = "", replace(given, config=only)
     sets = _assignments(only, given)
+    _refuse_contradictions(given)
     if given.config and (own := fallback(given.config)):
         say(f"{given.config}: not found here; using the one that ships with the program, {own}.")
-    settings = read(given.config or None, sets, only)
+    again: dict[str, Any] = {
+        "rerun": given.rerun,
+        "suite": given.only_suite,
+        "model": given.only_model,
+        "failed": given.only_failed,
+        "truncated": given.only_truncated,
+    }
+    if given.run or given.resume is not None:
+        settings, earlier = _earlier(only, given, sets)
+        again |= earlier
+    else:
+        settings = read(given.config or None, sets, only)
     _refuse_unready(settings)
-    _refuse_contradictions(given)
-    resume, of, truncated = "", given.run or "", given.only_truncated
-    begun: Mapping[str, Any] = {}  # what a run that goes on was started to repeat
-    if given.resume is not None or given.run:
-        from flows.earlier import ended, settings_of, to_resume
-
-        runs = settings.store.runs
-        run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
-        settings, manifest = settings_of(runs, run, sets, only)
-        resume = run if given.resume is not None else ""
-        earlier = manifest.get("rerun", {})
-        if earlier.get("truncated") and not truncated and not _limits(sets):
-            # Part of that run's replies are to another token limit than its configuration's.
-            truncated, of = True, of if "tables" in manifest and of else earlier["of"]
-        if resume and ended(runs, resume):
-            say(f"--resume {resume}: this run has ended; it is repeated from the caches.")
-        elif resume and not given.rerun:
-            begun = earlier
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     settings = settings.limited(given.limit) if given.limit else settings
-    return settings, Rerun.model_validate(
-        {
-            "rerun": given.rerun or begun.get("rerun", ""),
-            "of": of or begun.get("of", ""),
-            "suite": given.only_suite or begun.get("suite", ""),
-            "model": given.only_model or begun.get("model", ""),
-            "resume": resume,
-            "failed": given.only_failed or begun.get("failed", False),
-            "truncated": truncated,
-        }
-    )
+    return settings, Rerun.model_validate(again)
+
+
+def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
+    """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
+    from config.reading import read_store
+    from flows.earlier import ended, settings_of, to_resume
+
+    runs = read_store(given.config, [one for one in sets if one.startswith("store.")]).runs
+    run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))
+    settings, manifest = settings_of(runs, run, sets, only)
+    before = manifest.get("rerun", {})
+    again: dict[str, Any] = {"of": given.run or ""}
+    if given.resume is not None:
+        again["resume"] = run
+        if ended(runs, run):
+            say(f"--resume {run}: this run has ended; it is repeated from the caches.")
+        elif not given.rerun:  # it goes on with what it was started to repeat
+            kept = ("rerun", "of", "suite", "model", "failed")
+            again |= {name: before[name] for name in kept if before.get(name)}
+    if before.get("truncated") and not given.only_truncated and not _limits(sets):
+        # Part of that run's replies are to another token limit than its configuration's.
+        again |= {"truncated": True, "of": given.run if "tables" in manifest and given.run else before["of"]}
+    return settings, again

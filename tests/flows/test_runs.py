@@ -186,6 +186,19 @@ def test_resume_goes_on_with_the_last_run_and_does_none_again_that_has_ended(
     assert "this run has ended; it is repeated" in capsys.readouterr().err, "and not silently"
 
 
+def test_a_run_is_changed_by_its_own_keys(tmp_path: Path) -> None:
+    """The shipped configuration has no second model, no batches, and no suite of that name."""
+    (tmp_path / "rows.jsonl").write_text('{"question": "?", "answer": "a"}\n', encoding="utf-8")
+    items = {"data": f"{tmp_path}/rows.jsonl"}
+    own = {"name": "own", "items": items, "prompt": "{{ question }}", "metrics": {"exact_match": {}}}
+    models = [{"name": "tiny"}, {"name": "small", "provider": "openai"}]
+    raw = settings(tmp_path).model_dump(mode="json") | {"models": models, "suites": [own]}
+    name = open_run(resolve(Settings.model_validate(raw)), Rerun()).folder.name
+    sets = (f"store.runs={tmp_path}/runs", "models.1.batch=wait", "own.threshold=0.5")
+    changed, _ = choose("own", RunOptions(run=name, sets=sets))
+    assert (changed.models[1].batch, changed.suites[0].threshold) == ("wait", 0.5)
+
+
 def test_a_run_that_is_resumed_repeats_what_it_was_to_repeat(tmp_path: Path) -> None:
     again = Rerun(rerun="judge", of="20260101_000000", suite="rag", failed=True)
     name = open_run(resolve(settings(tmp_path)), again).folder.name
