@@ -37,12 +37,11 @@ class Endpoint:
     increase, multiplicative decrease, as TCP does). All methods belong to one event loop.
     """
 
-    def __init__(self, max_concurrency: int, requests_per_minute: int | None = None) -> None:
+    def __init__(self, max_concurrency: int) -> None:
         self.most = float(max_concurrency)
         self.limit = float(max_concurrency)
-        self.interval_s = 60.0 / requests_per_minute if requests_per_minute else 0.0
         self.not_before = 0.0
-        self.next_start = 0.0
+        self.next_start: dict[str, float] = {}
         self.last_halved = 0.0
         self.down_since: float | None = None
         self.run = ""
@@ -53,19 +52,19 @@ class Endpoint:
         self._slots = anyio.CapacityLimiter(max_concurrency)
 
     @asynccontextmanager
-    async def slot(self, patience_s: float) -> AsyncIterator[None]:
-        """Hold one of the slots for calls in flight.
+    async def slot(self, model: Model) -> AsyncIterator[None]:
+        """Hold one of the slots for calls in flight, from when the model's next call may start.
 
         Raises:
-            CallError: the server asked for a pause longer than `patience_s`.
+            CallError: the server asked for a pause longer than the call's deadline.
         """
         async with self._slots:
             now = time.monotonic()
-            if (wait_s := self.not_before - now) > patience_s:
-                raise CallError("timeout", _too_long(wait_s, patience_s))
-            start = max(now, self.not_before, self.next_start)
-            if self.interval_s:
-                self.next_start = start + self.interval_s
+            if (wait_s := self.not_before - now) > model.deadline_s:
+                raise CallError("timeout", _too_long(wait_s, model.deadline_s))
+            start = max(now, self.not_before, self.next_start.get(model.served, 0.0))
+            if model.requests_per_minute:
+                self.next_start[model.served] = start + 60.0 / model.requests_per_minute
             if start > now:
                 await asyncio.sleep(start - now)
             yield

@@ -174,7 +174,7 @@ class RunningBatch:
                     # Waiting for a slot is our own doing, and does not count against the call.
                     left_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
-                    async with self.endpoint.slot(deadline_s):
+                    async with self.endpoint.slot(self.model):
                         limit.reschedule(loop.time() + left_s)
                         try:
                             return await self._attempt(call)

@@ -151,7 +151,7 @@ async def ask_all(
     shared = event_loop_thread()
     if not (endpoint := shared.endpoints.get(endpoint_of(model))):
         most = connections_allowed(model.concurrency)
-        endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most, model.requests_per_minute))
+        endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most))
     tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))

@@ -171,6 +171,7 @@ def test_no_more_calls_are_in_flight_than_allowed(tmp_path: Path) -> None:
 
 
 def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
+    """Also where another model of the same server, without such a limit, was asked first."""
     times: list[float] = []
 
     def reply(_body: dict[str, Any]) -> str:
@@ -178,9 +179,11 @@ def test_requests_a_minute_are_spaced(tmp_path: Path) -> None:
         return "yes"
 
     with serve_openai(reply) as server:
+        store, other = StoreSettings(root=str(tmp_path)), model_at(server, model="other")
+        ask(requests_of(other, ["first"]), other, store, Cell("x"))
         model = model_at(server, requests_per_minute=600)
         begun = time.monotonic()  # not the first arrival, which may be late
-        ask(requests_of(model, NUMBERS[:11]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
+        ask(requests_of(model, NUMBERS[:11]), model, store, Cell("x"))
     assert times[-1] - begun >= 0.95, "eleven calls at ten a second take a second"
 
 
