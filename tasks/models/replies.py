@@ -12,6 +12,7 @@ from tasks.models.protocol import CallError
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 """Fields that an application may answer with."""
 _MOST = 2**63
+_DEEPEST = 200  # as of a function's answers (`python_child`): what reads citations later recurses
 _KINDS = {type(None): "nothing", str: "a string", bool: "a boolean", dict: "a mapping", list: "a list"}
 
 
@@ -70,6 +71,7 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
     if given.get("citations") is not None:
         citations = _listed(given["citations"], where["citations"], "a list")
         try:
+            _bound_depth(citations)
             extra["citations"] = json.loads(_storable(json.dumps(citations, ensure_ascii=False, allow_nan=False)))
         except (TypeError, ValueError, RecursionError) as error:
             said = f"{where['citations']}: expected JSON data ({error})"
@@ -84,6 +86,16 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
         tokens_out=_count(given.get("tokens_out"), where["tokens_out"]),
     )
     return replace(reply, extra=extra)
+
+
+def _bound_depth(value: Any) -> None:
+    """Raise RecursionError if JSON data nests deeper than `_DEEPEST`, whatever the stack has room for."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [part for parts in inner for part in parts]
+    if level:
+        raise RecursionError(f"nested deeper than {_DEEPEST}")
 
 
 def _text(value: Any, where: str) -> str:

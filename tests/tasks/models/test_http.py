@@ -15,13 +15,17 @@ from aiohttp import web
 
 from config.models import Model
 from config.reading import read
+from config.settings import StoreSettings
+from data.batches import Cell
 from data.errors import InputError
 from data.records import Call, Message, Reply
 from tasks.models.protocol import CallError
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.requests import call_of, request
 from tasks.models.scheduler import ask_all, event_loop_thread
+from tasks.query import ask as ask_table
 from tasks.query import client_of
+from tests.helpers.requests import requests_of
 from tests.servers.running import serve
 from tests.servers.service import Answering, Service
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
@@ -188,6 +192,16 @@ def test_a_cut_body_and_one_that_is_not_json_are_worth_another_try() -> None:
         error = error_of(model)
     assert error.kind == "server"
     assert "not JSON: <html>Bad gateway" in error.message
+
+
+def test_citations_that_nest_too_deep_fail_their_call_alone(tmp_path: Path) -> None:
+    deep: list[Any] = []
+    for _ in range(600):
+        deep = [deep]
+    with served(says({"answer": "yes", "citations": deep}), text="answer", citations="citations") as (_, model):
+        responses, _ = ask_table(requests_of(model, ["q"]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
+    assert responses["error_kind"].to_list() == ["invalid"]
+    assert "nested deeper than 200" in responses["error"][0]
 
 
 def test_a_body_beyond_the_bound_is_refused_and_a_torn_one_tried_again() -> None:
