@@ -30,7 +30,7 @@ def families(suite: Suite) -> Mapping[str, Family]:
 def curves(suite: Suite, put: pl.DataFrame, scored: pl.DataFrame) -> list[Curve]:
     """Return the curves fitted to all answers: one for each family and language."""
     return [
-        curve(family, language, counted(put, scored, family, language))
+        curve(family, language, counted(put, scored, suite, family, language))
         for family in families(suite).values()
         for language in suite.source["languages"]
     ]
@@ -51,7 +51,7 @@ def probe(
     listed: list[Item] = []
     for name, family in families(suite).items():
         for language in suite.source["languages"]:
-            counts = counted(put, scored, family, language)
+            counts = counted(put, scored, suite, family, language)
             left = suite.source["n_items"] - int(counts.put.sum())
             number = ROUND if counts.put.any() else len(family.rungs)
             plan = curves_of(family).ask(counts.answered, counts.right, min(number, left)) if left > 0 else ()

@@ -8,12 +8,13 @@ import numpy as np
 import polars as pl
 
 from data.records import Family
+from data.suites import Suite
+from metrics.analysis.values import values_of
 from metrics.stats.intervals import Codes
 from metrics.stats.psychometric import CurveGrid, Level, Order, order, search
 
 CONTRARY = 0.05
 """P-value below which falling curves are rejected: the scale does not hold."""
-_LEFT_OUT = ("model_error", "judge_failed", "not_applicable")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +82,14 @@ def curves_of(family: Family) -> CurveGrid:
     return search(tuple(scale.chance(value) for value in scale.rungs) if scale else (0.0,) * len(family.levels))
 
 
-def counted(items: pl.DataFrame, scores: pl.DataFrame, family: Family, language: str) -> RungCounts:
+def counted(items: pl.DataFrame, scores: pl.DataFrame, suite: Suite, family: Family, language: str) -> RungCounts:
     """Count a family's answers in a language by rung; failed or inapplicable ones are no answers."""
     own = items.filter((pl.col("family") == family.name) & (pl.col("language") == language))
     rungs = pl.DataFrame({"level": list(family.rungs)}, schema={"level": pl.String})
-    there = ~pl.col("status").is_in(_LEFT_OUT)
     by = (
-        own.join(scores.select("item_id", "status", "value"), on="item_id", how="left")
+        own.join(values_of(scores, suite.scored_by), on="item_id", how="left")
         .group_by("level")
-        .agg(
-            put=pl.len(),
-            answered=there.fill_null(value=False).sum(),
-            right=pl.col("value").filter(there).fill_null(0.0).sum(),
-        )
+        .agg(put=pl.len(), answered=pl.col("value").count(), right=pl.col("value").sum())
     )
     found = rungs.join(by, on="level", how="left", maintain_order="left").fill_null(0)
     return RungCounts(*(found[name].cast(pl.Int64).to_numpy() for name in ("put", "answered", "right")))
