@@ -115,7 +115,8 @@ def confidence_sequences(
     put = pl.concat(rounds)
     numbers = np.cumsum([frame.height for frame in rounds])
     once = observations(scores.join(put, on="item_id", how="semi"), put)
-    asked = put.select("item_id", *_STRATUM).with_row_index("at").join(once.items, on="item_id", how="semi")
+    asked = put.select("item_id", *_STRATUM).with_row_index("at")
+    reached = dict(asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max() + 1).iter_rows())
     valued = _valued(once.scores, suite)
     there = [model for model in models if model in valued]
     followed = [(model, "", valued[model], exam) for model in there]
@@ -131,7 +132,7 @@ def confidence_sequences(
     return tuple(
         _confidence_sequence(
             asked.join(values, on="item_id", how="inner").sort("at"),
-            numbers,
+            numbers[: np.searchsorted(numbers, min(reached[model], reached[against or model])) + 1],
             suite,
             model,
             against,
@@ -236,11 +237,10 @@ def _confidence_sequence(
     `rows` are the items in order (`at`) with their values, `numbers` the questions asked at each look.
     """
     low, high, came = _observations(rows, suite)
-    asked = rows["at"].to_numpy()[-1] + 1 if rows.height else 0
-    seen = np.searchsorted(came, numbers[numbers <= asked], side="right")
+    seen = np.searchsorted(came, numbers, side="right")
     counts = sorted(set(seen.tolist()) - {0})
     looks = follow(low, alpha=alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
-    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, numbers, strict=False)))}
+    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, numbers, strict=True)))}
     threshold = 0.0 if against else suite.threshold
     deciding, corrected = None if threshold is None else decided(looks, threshold), None
     if exam and looks and threshold is not None:
@@ -258,7 +258,7 @@ def _confidence_sequence(
         alpha=alpha,
         threshold=threshold,
         most=suite.stop.most if suite.stop else 0,
-        asked=int(asked),
+        asked=int(numbers[-1]),
         decided=questions[deciding.n] if deciding else None,
         side=side(deciding, threshold) if deciding and threshold is not None else "",
         looks=looks,

@@ -186,6 +186,16 @@ def test_cut_replies_are_followed_between_their_bounds() -> None:
     assert found.looks[0].high == 1.0
 
 
+def test_a_look_follows_a_round_that_ends_with_a_question_asked_before() -> None:
+    suite = suite_of()
+    rounds = cut_into_rounds(items_of({STRATA[0]: 35}), suite, Stop(first=30, most=35))
+    first, last = rounds[0]["item_id"][0], rounds[1]["item_id"][-1]
+    equal = [part.with_columns(text_digest=pl.col("item_id").replace({last: first})) for part in rounds]
+    (found,) = confidence_sequences(equal, scores_of({"m": right(equal)}), suite, ["m"], 0.05)
+    assert (found.asked, found.questions) == (35, (30, 35))
+    assert [look.n for look in found.looks] == [30, 34]
+
+
 def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
     suite = suite_of(stop={"when": "ranked", "most": 200})
     rounds = cut_into_rounds(items_of({STRATA[0]: 200}), suite, Stop(first=30, most=200))[:4]
