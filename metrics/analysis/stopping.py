@@ -6,9 +6,10 @@ bets remain valid for items of different strata once each stratum has been sampl
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+from statistics import fmean
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,9 @@ from data.draw import content_id
 from data.errors import InputError
 from data.suites import Stop, Suite
 from data.tables import SUMMARY
-from metrics.analysis.values import observations
+from metrics.analysis.values import observations, question_values
 from metrics.stats.calibration import ExamTable, bounds
 from metrics.stats.intervals import Codes, Floats
-from metrics.stats.missing import highest, lowest, scored
 from metrics.stats.sequential import Look, Side, decided, follow, side
 
 GROWTH = 0.15
@@ -33,7 +33,8 @@ class ConfidenceSequence:
     """How the interval of a model's score, or of the difference to another model (`against`), narrowed.
 
     `alpha` is the probability that the sequence is ever wrong. `looks` are the confidence sequence, their `n` the
-    observations: items, or rounds if the suite has strata; `questions` is the number asked at each look.
+    observations: items (of the metric that has most), or rounds if the suite has strata; `questions` is the number
+    asked at each look.
     `threshold` (0 for a difference; None: there is none) is excluded after `decided` questions, with the whole
     interval on `side` of it; None and '' if it is not excluded. If the judge took an exam, `corrected` is the
     interval of the true mean after the last look, allowing for the judge's errors: it must exclude the threshold as
@@ -108,30 +109,30 @@ def confidence_sequences(
     """Follow each model's score against the suite's threshold and, if it is `ranked`, every pair of models.
 
     `rounds` are the items asked, in order; `scores` may include other suites. `alpha` is per sequence. Rows of one
-    question are one observation; its value is the mean of the metrics of the suite's score (over repeats too). A
-    truncated response lies between its value and 1, a failed call or an unreadable judge reply between 0 and 1.
-    `exam` is that of the suite's judges.
+    question are one observation; its value is the mean of the metrics of the suite's score, each of its mean over
+    repeats. If a metric does not apply to every question, each metric is followed by itself, at an equal share of
+    `alpha`: the score is the mean of their means, not of the questions'. A truncated response lies between its
+    value and 1, a failed call or an unreadable judge reply between 0 and 1. `exam` is that of the suite's judges.
     """
     put = pl.concat(rounds)
-    numbers = np.cumsum([frame.height for frame in rounds])
     once = observations(scores.join(put, on="item_id", how="semi"), put)
-    asked = put.select("item_id", *_STRATUM).with_row_index("at")
-    reached = dict(asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max() + 1).iter_rows())
-    valued = _valued(once.scores, suite)
-    there = [model for model in models if model in valued]
-    followed = [(model, "", valued[model], exam) for model in there]
+    asked = put.select("item_id", *_STRATUM).with_row_index("at", 1)
+    reached = dict(asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows())
+    values = question_values(once.scores.filter(pl.col("metric").is_in(suite.scored_by)), once.items)
+    sides = {str(model): own for (model,), own in values.group_by("model") if own["value"].count()}
+    there = [model for model in models if model in sides]
+    key = ["item_id", "metric"]
+    followed = [(model, "", sides[model].select(*key, low="lower", high="upper"), exam) for model in there]
     for one, other in combinations(there, 2) if _ranked(suite) else ():
-        paired = valued[one].join(valued[other], on="item_id", suffix="_other")
+        paired = sides[one].join(sides[other], on=key, suffix="_other")
         differences = paired.select(
-            "item_id",
-            applies=pl.col("applies") & pl.col("applies_other"),
-            low=pl.col("low") - pl.col("high_other"),
-            high=pl.col("high") - pl.col("low_other"),
+            *key, low=pl.col("lower") - pl.col("upper_other"), high=pl.col("upper") - pl.col("lower_other")
         )
         followed.append((one, other, differences, None))
+    numbers = np.cumsum([frame.height for frame in rounds])
     return tuple(
         _confidence_sequence(
-            asked.join(values, on="item_id", how="inner").sort("at"),
+            asked.join(values, on="item_id").sort("at", "metric"),
             numbers[: np.searchsorted(numbers, min(reached[model], reached[against or model])) + 1],
             suite,
             model,
@@ -187,37 +188,24 @@ def with_sequence_intervals(
     return whole.drop("low", "high")
 
 
-def _valued(scores: pl.DataFrame, suite: Suite) -> Mapping[str, pl.DataFrame]:
-    """Return each model's items: lower and upper value, null if nothing applies, and whether anything does.
-
-    Models without a score have none.
-    """
-    rows = scores.filter(pl.col("metric").is_in(suite.scored_by))
-    items = rows.group_by("model", "item_id").agg(
-        applies=(pl.col("status") != "not_applicable").any(),
-        low=lowest().mean(),
-        high=highest().mean(),
-    )
-    there = {*rows.filter(scored().is_not_null())["model"]}
-    return {str(model): own.drop("model") for (model,), own in items.group_by("model") if model in there}
+def _by_metric(rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the values of each metric or, if every question has all of them, their means."""
+    means = rows.group_by("at", *_STRATUM, maintain_order=True).agg(pl.col("low", "high").mean())
+    if rows.height == means.height * rows["metric"].n_unique():
+        return [means]
+    return rows.partition_by("metric", maintain_order=True)
 
 
 def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:
     """Return lower and upper observations in order, and after how many questions each was complete."""
-    valued = rows.drop_nulls("low")
-    if not suite.strata:
-        return valued["low"].to_numpy(), valued["high"].to_numpy(), valued["at"].to_numpy().astype(np.int64) + 1
-    strata = rows.filter("applies").select(_STRATUM).unique(maintain_order=True)
-    own = dict(valued.group_by(_STRATUM))
-    parts = [own.get(key, valued.clear()) for key in strata.iter_rows()]
-    whole = min((part.height for part in parts), default=0)
-    if not whole:
-        return np.empty(0), np.empty(0), np.empty(0, np.int64)
-    families = strata["family"]
-    sizes = dict(families.value_counts().iter_rows())
-    weights = np.array([1 / len(sizes) / sizes[family] for family in families])
+    if not suite.strata or rows.is_empty():
+        return rows["low"].to_numpy(), rows["high"].to_numpy(), rows["at"].to_numpy().astype(np.int64)
+    parts = rows.partition_by(*_STRATUM, maintain_order=True)
+    whole = min(part.height for part in parts)
+    families = [part["family"][0] for part in parts]
+    weights = np.array([1 / len({*families}) / families.count(family) for family in families])
     low, high = (weights @ np.stack([part[name].to_numpy()[:whole] for part in parts]) for name in ("low", "high"))
-    came = np.max(np.stack([part["at"].to_numpy()[:whole] for part in parts]).astype(np.int64), axis=0) + 1
+    came = np.max(np.stack([part["at"].to_numpy()[:whole] for part in parts]).astype(np.int64), axis=0)
     # Rounding may bring a weighted sum of ones above 1
     return np.clip(low, -1.0, 1.0), np.clip(high, -1.0, 1.0), came
 
@@ -234,19 +222,33 @@ def _confidence_sequence(
 ) -> ConfidenceSequence:
     """Follow one sequence: of a model's items, or of the differences of two.
 
-    `rows` are the items in order (`at`) with their values, `numbers` the questions asked at each look.
+    `rows` are the values in the items' order (`at`), `numbers` the questions asked at each look.
     """
-    low, high, came = _observations(rows, suite)
-    seen = np.searchsorted(came, numbers, side="right")
-    counts = sorted(set(seen.tolist()) - {0})
-    looks = follow(low, alpha=alpha, looks=counts, bounds=(-1.0, 1.0) if against else (0.0, 1.0), ceiling=high)
-    questions = {int(n): int(at) for n, at in reversed(list(zip(seen, numbers, strict=True)))}
+    parts = [_observations(part, suite) for part in _by_metric(rows)]
+    seen = np.stack([np.searchsorted(came, numbers, side="right") for *_, came in parts])
+    counts, first = np.unique(seen, axis=1, return_index=True)
+    whole = counts.min(axis=0) > 0
+    questions = numbers[first[whole]].tolist()
+
+    def looks_at(alpha: float) -> tuple[Look, ...]:
+        each = [
+            follow(
+                low,
+                alpha=alpha / len(parts),
+                looks=own[whole].tolist(),
+                bounds=(-1.0, 1.0) if against else (0.0, 1.0),
+                ceiling=high,
+            )
+            for (low, high, _), own in zip(parts, counts, strict=True)
+        ]
+        return tuple(_mean(looks) for looks in zip(*each, strict=True))
+
+    looks = looks_at(alpha)
     threshold = 0.0 if against else suite.threshold
     deciding, corrected = None if threshold is None else decided(looks, threshold), None
     if exam and looks and threshold is not None:
         # Half of alpha is for the run, half for the judge's exam.
-        halves = follow(low, alpha=alpha / 2, looks=counts, ceiling=high)
-        true = [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in halves]
+        true = [Look(one.n, one.mean, *bounds((one.low, one.high), exam, alpha / 2)) for one in looks_at(alpha / 2)]
         corrected = true[-1].low, true[-1].high
         sides = [[side(look, threshold) for look in each] for each in (looks, true)]
         agreed = zip(looks, *sides, strict=True)
@@ -259,9 +261,15 @@ def _confidence_sequence(
         threshold=threshold,
         most=suite.stop.most if suite.stop else 0,
         asked=int(numbers[-1]),
-        decided=questions[deciding.n] if deciding else None,
+        decided=questions[looks.index(deciding)] if deciding else None,
         side=side(deciding, threshold) if deciding and threshold is not None else "",
         looks=looks,
-        questions=tuple(questions[look.n] for look in looks),
+        questions=tuple(questions),
         corrected=corrected,
     )
+
+
+def _mean(looks: Sequence[Look]) -> Look:
+    """Return the look at the mean of several means that were looked at after the same questions."""
+    ends = (fmean(getattr(look, name) for look in looks) for name in ("mean", "low", "high"))
+    return Look(max(look.n for look in looks), *ends)

@@ -1,7 +1,7 @@
 """Suites that ask until they are decided: which questions come first, and when the verdict is there."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -194,6 +194,48 @@ def test_a_look_follows_a_round_that_ends_with_a_question_asked_before() -> None
     (found,) = confidence_sequences(equal, scores_of({"m": right(equal)}), suite, ["m"], 0.05)
     assert (found.asked, found.questions) == (35, (30, 35))
     assert [look.n for look in found.looks] == [30, 34]
+
+
+def of_two(rounds: Sequence[pl.DataFrame], other: Callable[[int], Sequence[float | None]]) -> pl.DataFrame:
+    """Scores of m in two repeats: always right by one metric; `other(n)` by the second, None: it does not apply."""
+    ids = [item_id for part in rounds for item_id in part["item_id"]]
+    return SCORES.frame(
+        {
+            "item_id": item_id,
+            "model": "m",
+            "repeat": repeat,
+            "metric": metric,
+            "version": 1,
+            "value": value,
+            "status": "not_applicable" if value is None else "scored",
+        }
+        for n, item_id in enumerate(ids)
+        for metric, values in (("exact_match", (1.0, 1.0)), ("contains", other(n)))
+        for repeat, value in enumerate(values)
+    )
+
+
+def test_a_question_is_worth_the_mean_of_its_metrics_means_over_repeats() -> None:
+    """The second metric applies to one repeat of two, and is 0 there."""
+    suite = suite_of(metrics={"exact_match": {}, "contains": {}})
+    rounds = cut_into_rounds(items_of({STRATA[0]: 40}), suite, Stop(first=40, most=40))
+    scores = of_two(rounds, lambda _: (None, 0.0))
+    (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
+    assert found.looks == follow([0.5] * 40, alpha=0.05, looks=[40])
+
+
+def test_metrics_that_apply_to_unlike_questions_weigh_equally_as_in_the_score() -> None:
+    """Right by the first metric everywhere, by the second on none of the 40 of 400 to which it applies: 50 %."""
+    suite = suite_of(metrics={"exact_match": {}, "contains": {}})
+    rounds = cut_into_rounds(items_of({STRATA[0]: 400}), suite, Stop(first=400, most=400))
+    scores = of_two(rounds, lambda n: (None, None) if n % 10 else (0.0, 0.0))
+    (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
+    each = [follow([value] * n, alpha=0.025, looks=[n])[0] for value, n in ((1.0, 400), (0.0, 40))]
+    assert (found.looks[0].n, found.looks[0].mean) == (400, 0.5)
+    assert found.looks[0].low == sum(look.low for look in each) / 2
+    assert found.looks[0].high == sum(look.high for look in each) / 2
+    final = finalise(summarise(scores, rounds[0]), models=["m"], suites=[suite], stopping=[found])
+    assert (final.models[0].score, final.models[0].outcome) == (0.5, "fail")
 
 
 def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
