@@ -168,9 +168,10 @@ def with_sequence_intervals(
 ) -> pl.DataFrame:
     """Return a summary in which suites with interim looks have only their sequence's interval.
 
-    The interval is the score's, so it is set on the suite-wide row only if the score is a single metric.
+    The interval is the score's, so it is set on the suite-wide row only if that row is the score: of a single
+    metric, without strata.
     """
-    monitored = {suite.name: suite.scored_by for suite in suites if suite.stop}
+    monitored = {suite.name: () if suite.strata else suite.scored_by for suite in suites if suite.stop}
     kept = summary.with_columns(
         pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
     )

@@ -278,6 +278,10 @@ def test_no_interval_that_holds_once_is_shown_where_looks_were_taken() -> None:
     assert shown.filter(~whole)["ci_low"].null_count() == shown.filter(~whole).height > 0
     assert shown.filter(whole & (pl.col("language") == ""))["ci_low"].to_list() == [found[0].looks[-1].low]
     assert with_sequence_intervals(plain, (), [suite.model_copy(update={"stop": None})]).equals(plain)
+    total = suite_of(total=True)
+    assert with_sequence_intervals(plain, found, [total])["ci_low"].null_count() == plain.height, (
+        "not a TOTAL's row"
+    )
 
 
 def test_no_test_that_holds_once_is_made_where_looks_were_taken_nor_an_overall_one_without_them() -> None:
