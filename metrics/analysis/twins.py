@@ -106,7 +106,7 @@ def twin_results(
             for model in there["model"].unique(maintain_order=True):
                 before, after = (one.filter(pl.col("model") == model) for one in (there, renewed))
                 if not after.is_empty():
-                    found.append(_result(suite.name, str(model), name, by_kind(before, after), own))
+                    found.append(_result(suite, str(model), name, by_kind(before, after), own))
     return found
 
 
@@ -117,13 +117,13 @@ def right_by(suite: Suite) -> Iterator[str]:
         yield f"{name}.{right}" if right else name
 
 
-def _result(suite: str, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
-    each = _in_all(values, items)
+def _result(suite: Suite, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
+    each = _in_all(values, items, suite.twins.kinds if suite.twins else ())
     found = each.drop_nulls("value")
     (robust,), n_lost, n_cut = _shares(found, "value"), each["value"].null_count(), int(each["cut"].sum())
     bounds = _shares(each, "lower", "upper") if n_lost or n_cut else ()
-    told = tuple(differences(values, items))
-    return TwinResult(suite, model, name, told, robust.mean, robust.interval, found.height, n_lost, n_cut, bounds)
+    told, of_all = tuple(differences(values, items)), (robust.mean, robust.interval, found.height)
+    return TwinResult(suite.name, model, name, told, *of_all, n_lost, n_cut, bounds)
 
 
 def _shares(each: pl.DataFrame, *columns: str) -> tuple[MeanEstimate, ...]:
@@ -177,8 +177,8 @@ def _outcome(one: Comparison) -> TwinOutcome:
     return "same" if near and not one.hangs else "unknown"
 
 
-def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Return for each original that has every kind whether all are right: 1, 0, or null if one is not scored.
+def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
+    """Return for each original that has all `kinds` whether all are right: 1, 0, or null if a reply is not scored.
 
     `lower` and `upper` are the same at the bounds of missing and truncated responses.
     """
@@ -191,7 +191,7 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         kinds=pl.col("model").n_unique(),
     )
     scored = pl.when(~pl.col("lost")).then("value")
-    return each.filter(pl.col("kinds") == found["model"].n_unique()).with_columns(value=scored).sort("item_id")
+    return each.filter(pl.col("kinds") == 1 + len(kinds)).with_columns(value=scored).sort("item_id")
 
 
 def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:

@@ -41,16 +41,18 @@ def test_scripted_models_are_told_apart(model: str) -> None:
     assert renaming >= 0.8 if "renam" in model and model != "remembers, also renamed" else renaming <= 0.1
 
 
-SUITE = Suite.model_validate(
-    {"name": "s", "items": {"data": "x"}, "metrics": ["exact_match"], "twins": ["numbers", "names"]}
-)
+SUITE = {"name": "s", "items": {"data": "x"}, "metrics": ["exact_match"]}
 N = 40
 
 
 def results(right: dict[str, list[int]]) -> TwinResult:
     """Return what one model's replies show, which are right (1) or not, by kind and original."""
-    (found,) = twin_results(*tables(right), [SUITE])
+    (found,) = twin_results(*tables(right), [suite_of(right)])
     return found
+
+
+def suite_of(right: dict[str, list[int]]) -> Suite:
+    return Suite.model_validate({**SUITE, "twins": [kind for kind in right if kind != "original"]})
 
 
 def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -63,17 +65,18 @@ def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.
         return {**base, "item_id": item, "value": value, "status": status}
 
     originals = [scored(str(n), one) for n, one in enumerate(right["original"])]
-    twins = [(kind, str(n), one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
+    twins = [(kind, n, one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
     renewed = SCORES.frame(scored(f"{kind}{n}", one) for kind, n, one in twins)
-    kinds, names = (pl.Series([one[place] for one in twins], dtype=pl.String) for place in (0, 1))
+    kinds = pl.Series([kind for kind, _, _ in twins], dtype=pl.String)
+    names = pl.Series([str(n) for _, n, _ in twins], dtype=pl.String)
     items = ITEMS.frame({"item_id": one["item_id"], "suite": "s"} for one in originals)
     return SCORES.frame(originals), items, renewed.with_columns(kind=kinds, original=names)
 
 
 def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point") -> SuiteResult:
     """Return the verdict on a suite that is gated on what is right in all."""
-    scores, items, twins = tables(right)
-    known = Circumstances([SUITE], {"m": [SUITE]})
+    (scores, items, twins), suite = tables(right), suite_of(right)
+    known = Circumstances([suite], {"m": [suite]})
     renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
     found = build_interim(Observations(scores, items), summarise(scores, items), known, renewed)
     policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
@@ -110,6 +113,12 @@ def test_a_gate_on_twins_hangs_on_what_is_missing_there() -> None:
 def test_a_gate_on_twins_without_an_original_that_has_all_is_an_error() -> None:
     found = gated({"original": [1] * N, "names": []}, 0.5)
     assert (found.outcome, found.reason) == ("error", "gated on twins, and no original has one of every kind")
+
+
+def test_a_kind_that_no_original_has_leaves_none_that_has_every_kind() -> None:
+    right = {"original": [1] * N, "names": [1] * N, "numbers": []}
+    assert gated(right, 0.5).reason == "gated on twins, and no original has one of every kind"
+    assert (results(right).robust, results(right).n_robust) == (None, 0)
 
 
 def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
