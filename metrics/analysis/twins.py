@@ -186,7 +186,7 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> 
     right = (pl.col(name) == 1 for name in ("value", "lower", "upper"))
     each = found.group_by("item_id", "cluster").agg(
         *(one.all(ignore_nulls=False).cast(pl.Float64) for one in right),
-        lost=pl.col("value").is_null().any(),
+        lost=(pl.col("n_lost") > 0).any(),
         cut=(pl.col("n_cut") > 0).any(),
         kinds=pl.col("model").n_unique(),
     )

@@ -56,7 +56,10 @@ def suite_of(right: dict[str, list[int]]) -> Suite:
 
 
 def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return the scores, the items and the twins' scores; -1 is a failed call, -2 a reply that was cut."""
+    """Return the scores, the items and the twins' scores; -1 is a failed call, -2 a reply that was cut.
+
+    Of a kind, those from N on are second twins.
+    """
     base = {"model": "m", "repeat": 0, "metric": "exact_match"}
 
     def scored(item: str, one: int) -> dict[str, object]:
@@ -68,7 +71,7 @@ def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.
     twins = [(kind, n, one) for kind in right if kind != "original" for n, one in enumerate(right[kind])]
     renewed = SCORES.frame(scored(f"{kind}{n}", one) for kind, n, one in twins)
     kinds = pl.Series([kind for kind, _, _ in twins], dtype=pl.String)
-    names = pl.Series([str(n) for _, n, _ in twins], dtype=pl.String)
+    names = pl.Series([str(n % N) for _, n, _ in twins], dtype=pl.String)
     items = ITEMS.frame({"item_id": one["item_id"], "suite": "s"} for one in originals)
     return SCORES.frame(originals), items, renewed.with_columns(kind=kinds, original=names)
 
@@ -119,6 +122,14 @@ def test_a_kind_that_no_original_has_leaves_none_that_has_every_kind() -> None:
     right = {"original": [1] * N, "names": [1] * N, "numbers": []}
     assert gated(right, 0.5).reason == "gated on twins, and no original has one of every kind"
     assert (results(right).robust, results(right).n_robust) == (None, 0)
+
+
+def test_a_gate_on_twins_hangs_on_a_second_twin_whose_call_failed() -> None:
+    right = {"original": [1] * N, "names": [1] * N + [-1] * 4 + [1] * 36}  # 36 to 40 of 40
+    found = gated(right, 0.95)
+    assert found.outcome == "undecided"
+    assert "rows that are not scored (4): 90% if they are wrong, 100% if they are right" in found.reason
+    assert gated(right, 0.9).outcome == "pass"
 
 
 def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
