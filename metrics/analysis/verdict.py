@@ -104,11 +104,12 @@ class _Finding(NamedTuple):
 
 def _suite(score: SuiteResult, policy: Policy, results: Results, model: str) -> SuiteResult:
     suite = replace(score, threshold=policy.thresholds.get(score.suite))
-    found = next(_rules(suite, policy.gate))
+    found, waits = next(_rules(suite, policy.gate)), _waits(suite)
     if suite.suite in policy.robust and found.outcome != "error" and not suite.withheld:
-        renewed = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
-        found = _on_robust(suite, next(renewed, None), policy.gate)
-    if _waits(suite):
+        own = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
+        found = _on_robust(suite, renewed := next(own, None), policy.gate)
+        waits |= bool(suite.waiting and renewed and renewed.n_lost)
+    if waits:
         found = _Finding("undecided", f"submitted: {plural(suite.waiting, 'request')} in batches")
     return replace(suite, **found._asdict())
 

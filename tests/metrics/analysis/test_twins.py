@@ -76,10 +76,10 @@ def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.
     return SCORES.frame(originals), items, renewed.with_columns(kind=kinds, original=names)
 
 
-def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point") -> SuiteResult:
-    """Return the verdict on a suite that is gated on what is right in all."""
+def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point", waiting: int = 0) -> SuiteResult:
+    """Return the verdict on a suite that is gated on what is right in all; `waiting` requests are in batches."""
     (scores, items, twins), suite = tables(right), suite_of(right)
-    known = Circumstances([suite], {"m": [suite]})
+    known = Circumstances([suite], {"m": [suite]}, waiting={"s": waiting})
     renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
     found = build_interim(Observations(scores, items), summarise(scores, items), known, renewed)
     policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
@@ -130,6 +130,12 @@ def test_a_gate_on_twins_hangs_on_a_second_twin_whose_call_failed() -> None:
     assert found.outcome == "undecided"
     assert "rows that are not scored (4): 90% if they are wrong, 100% if they are right" in found.reason
     assert gated(right, 0.9).outcome == "pass"
+
+
+def test_a_gate_on_twins_that_wait_in_a_batch_is_undecided() -> None:
+    found = gated({"original": [1] * N, "names": [-1] * 30 + [1] * 10}, 0.5, waiting=30)
+    assert (found.outcome, found.reason) == ("undecided", "submitted: 30 requests wait in batches")
+    assert gated({"original": [1] * N, "names": [1] * N}, 0.5, waiting=30).outcome == "pass", "others' requests"
 
 
 def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
