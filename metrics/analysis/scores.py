@@ -217,7 +217,7 @@ def model_scores(
             score = _score(summary, deciding, suite, model, known, causes=causes, intervals=told)
             right, cut = (answers or {}).get(key, (0, score.n_truncated))
             parts.append(replace(score, weight=suite.weight / share, n_right=right, n_truncated=cut))
-        found.append(_overall(model, tuple(parts), known.missing.get(model, "")))
+        found.append(overall(model, tuple(parts), known.missing.get(model, "")))
     return tuple(found)
 
 
@@ -265,7 +265,8 @@ def _score(
     )
 
 
-def _overall(model: str, suites: tuple[SuiteResult, ...], missing: str) -> ModelResult:
+def overall(model: str, suites: tuple[SuiteResult, ...], missing: str) -> ModelResult:
+    """Combine a model's suites into its score, with its bounds; `missing`: why it could not be asked."""
     score, interval = weighted(suites)
     others: dict[str, Any] = {}
     for end in ("lower", "upper", "corrected"):

@@ -10,7 +10,7 @@ from metrics.analysis.failures import lost
 from metrics.analysis.judged import outcome_as_judged
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, put_in, weighted
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, overall
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.analysis.twins import TwinResult
@@ -228,15 +228,16 @@ def _model(score: ModelResult, policy: Policy, results: Results) -> ModelResult:
 def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
     """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
     wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
-    submitted = [suite.suite for suite in model.suites if _waits(suite)]
-    withheld = [suite.suite for suite in model.suites if suite.withheld]
+    submitted = [suite.suite for suite in weighing if _waits(suite)]
+    withheld = [suite.suite for suite in weighing if suite.withheld]
     if wrong:
         return _Finding("error", f"an error in {', '.join(wrong)}; look there")
     if model.threshold is None and not submitted:
         return _Finding("none")
-    if submitted or (withheld and len(ends := _ends(model, gate)) > 1):
+    ends = {_overall(*end, gate).outcome for end in _ends(model)} if withheld else set[GateOutcome]()
+    if submitted or len(ends) > 1 or "undecided" in ends:
         return _Finding("undecided", f"it depends on {', '.join(submitted or withheld)}, which is undecided")
-    if withheld:  # the outcome is the same whatever the withheld scores
+    if ends:  # the outcome is the same whatever the withheld scores
         return _Finding(ends.pop())
     sequence = model.interval.method == "sequence"
     found = _compared(model, "interval" if sequence else gate, sum(suite.n_scored for suite in weighing))
@@ -246,11 +247,10 @@ def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) ->
     return found._replace(n_deciding=None) if sequence else found
 
 
-def _ends(model: ModelResult, gate: Gate) -> set[GateOutcome]:
-    """Return the overall score with the scores of withheld suites at 0, and at 1."""
-    found: set[GateOutcome] = set()
-    for value, bound in ((0.0, put_in(model.suites, "lower")), (1.0, put_in(model.suites, "upper"))):
-        fixed = Interval(value, value, "combined")
-        end, around = weighted([replace(s, score=value, interval=fixed) if s.withheld else s for s in bound])
-        found.add(outcome_at(end or 0.0, around, model.threshold, gate))
-    return found
+def _ends(model: ModelResult) -> Iterator[tuple[ModelResult, list[SuiteResult]]]:
+    """Yield the model, and its suites that have weight, with the scores of withheld suites at 0, and at 1."""
+    for value in (0.0, 1.0):
+        known = SuiteResult("", value, Interval(value, value, "combined"))
+        suites = tuple(replace(known, weight=one.weight) if one.withheld else one for one in model.suites)
+        whole = replace(overall(model.model, suites, model.missing), threshold=model.threshold)
+        yield whole, [one for one in suites if one.weight]

@@ -9,11 +9,13 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.policy import Gate
-from metrics.analysis.scores import ModelResult
+from metrics.analysis.policy import Gate, Policy
+from metrics.analysis.results import Results
+from metrics.analysis.scores import ModelResult, SuiteResult, overall
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.intervals import score_limits
+from metrics.analysis.verdict import RunVerdict, verdict_of
+from metrics.stats.intervals import Interval, score_limits
 from tests.helpers.suites import declared
 from tests.helpers.tables import cell, four
 from tests.helpers.verdicts import finalise
@@ -264,6 +266,34 @@ def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> 
     why = {"citation": "no network"}
     assert only(run(four(), undecided=why, threshold=0.6)).outcome == "pass"
     assert only(run(four(0.0), undecided=why, threshold=0.85)).outcome == "fail"
+
+
+def test_the_rules_of_an_overall_score_hold_beside_a_withheld_suite() -> None:
+    """95 % at a threshold of 80 %: 70 % if its judge errs as on its exam; or from 75 % on, asked until decided."""
+    plain = SuiteResult(
+        "kept",
+        0.95,
+        Interval(0.93, 0.97, "wilson", 100),
+        0.9,
+        n_asked=100,
+        n_scored=100,
+        coverage=1.0,
+        answered=1.0,
+    )
+    held = replace(plain, suite="held", weight=0.1, withheld="no network")
+    judged = replace(plain, corrected=0.7, corrected_interval=Interval(0.6, 0.8, "corrected", 100))
+    sequence = ConfidenceSequence("kept", "m", "", 0.05, 0.6, 100, 100, 60, "above", (), ())
+    stopped = replace(plain, interval=Interval(0.75, 0.99, "sequence", 100), stopping=sequence)
+
+    def outcome(*suites: SuiteResult) -> str:
+        model = overall("m", suites, "")
+        thresholds = dict.fromkeys((suite.suite for suite in suites if not suite.withheld), 0.6)
+        return only(verdict_of(Results({}, (model,)), Policy("point", 0.8, thresholds))).outcome
+
+    assert outcome(plain, held) == "pass"
+    assert [outcome(one, held) for one in (judged, stopped)] == ["undecided", "undecided"]
+    halves = [replace(judged, weight=0.5), replace(judged, suite="other", weight=0.5)]
+    assert outcome(*halves) == outcome(*halves, replace(held, weight=0.0)) == "undecided"
 
 
 def test_nothing_to_weigh_is_bad_input() -> None:
