@@ -111,8 +111,8 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     n_not_applicable. If nothing is scored, mean and interval are null. Means are over questions: repeats enter by
     their mean. TOTAL, which weighs families equally, is computed by `totals`.
 
-    A metric is yes/no if all its values are 0 or 1. For intervals (`metrics.stats.intervals`) clusters are the
-    templates of a family, and the unit is the question.
+    A metric is yes/no if all its values in the suite are 0 or 1. For intervals (`metrics.stats.intervals`) clusters
+    are the templates of a family, and the unit is the question.
 
     Raises:
         InputError: a row whose item is not in `items`, whose status is unknown, or that is scored and has no value
@@ -123,14 +123,14 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     if rows["status"].is_in([*LOST, "truncated"]).any():
         ends |= {"lower": lowest(), "upper": highest()}
     questions = {end: _questions(rows.with_columns(worth=at)) for end, at in ends.items()}
-    graded = {*rows.filter(~scored().is_in([0.0, 1.0]))["metric"]}
+    graded = {*rows.filter(~scored().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
     counts = rows.group_by(SUMMARY.key).agg(**_COUNTS)
     ended = {row[: len(SUMMARY.key)]: np.array(row[len(SUMMARY.key) :]) for row in counts.iter_rows()}
     listed = []
     for key, leaves in _cells(sorted(ended)).items():
         totals = np.sum([ended[leaf] for leaf in leaves], axis=0).tolist()
         row = dict(zip((*SUMMARY.key, *_COUNTS), (*key, *totals), strict=True))
-        listed.append(row | _means(row, leaves, questions, yes_no=key[-1] not in graded))
+        listed.append(row | _means(row, leaves, questions, yes_no=(key[0], key[-1]) not in graded))
     return SUMMARY.frame(listed)
 
 

@@ -116,6 +116,18 @@ def test_a_metric_with_values_between_is_not_yes_no_even_where_a_cell_has_only_e
     assert (cell.ci_low, cell.ci_high) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
+def test_a_suites_interval_is_its_own_whatever_the_metric_says_in_another() -> None:
+    """Eight of ten right, beside a suite in which the same metric grades."""
+    own = [{"item_id": str(n), "value": float(n < 8)} for n in range(10)]
+    other = {"item_id": "x", "value": 0.5}
+    found = summarise(
+        scores(*own, other),
+        items(*({"item_id": row["item_id"]} for row in own), {"item_id": "x", "suite": "other"}),
+    )
+    cell = by_key(found)["basic_control", "", "", "", "m", "correct"]
+    assert (cell.ci_low, cell.ci_high) == pytest.approx((wilson(8, 10).low, wilson(8, 10).high))
+
+
 def test_rows_are_clustered_by_a_familys_templates() -> None:
     listed = items(*[{"item_id": str(n), "template": f"t{n // 10}"} for n in range(100)])
     values = [float(n // 10 % 2) for n in range(100)]
