@@ -160,6 +160,8 @@ def _twin(
         item = original["text_digest"] or original["item_id"]
         given = {**facts, "annotated": annotate(str(facts.get("reference") or ""))}
         twin = renewed(kind, item, given, original["answer"], language, seed=wanted.twins.seed, number=number)
+    if "answer" in facts and twin.answer != original["answer"]:
+        facts["answer"] = twin.answer  # metrics compare with the row's own column
     facts |= {**twin.facts, TWIN: {"item": original["item_id"], "kind": kind}}
     same = {name: original[name] for name in ("family", "version", "level", "template", "seed", "index")}
     written = Item(twin.prompt, twin.answer, facts, language=language, suite=wanted.suite, **same)
@@ -169,7 +171,7 @@ def _twin(
     }
 
 
-@stage(version=2, part="generate", takes="generate")
+@stage(version=3, part="generate", takes="generate")
 def renew(store: StoreSettings, items: Ref, *, wanted: TwinsWanted) -> RenewedItems:
     """Create the twins of a batch of items."""
     opened = open_store(store)

@@ -148,7 +148,7 @@ def test_own_rows_with_plain_equations_are_renewed(tmp_path: Path) -> None:
     for one in made:
         facts = json.loads(one["facts"])
         mine, yours = map(int, re.findall("[0-9]+", facts["question"]))
-        assert one["answer"] == str(mine + yours) != "16"
+        assert one["answer"] == facts["answer"] == str(mine + yours) != "16", "metrics read the row's column"
         assert facts["reference"] == f"There are {yours} pens + {mine} pens = {one['answer']} pens."
 
 
