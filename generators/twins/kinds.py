@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from data.draw import source
+from data.draw import canonical, source
 from data.suites import TwinKind
 from generators.twins import names, numbers, order
 from generators.twins.base import Refused, Renewed
@@ -15,7 +15,7 @@ LABELS = {
     "zh": ("问题：", "题目："),
 }
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
-
+_RENAMED = ("question", "reference", "annotated")
 
 _VERSIONS = {"numbers": 1, "names": 1, "order": 1, "format": 1}
 """Part of the seed of the draws, beside the item; raise a kind's version when it renews differently."""
@@ -38,7 +38,9 @@ def renew(
         return Renewed(answer, {"question": "\n".join([label, *lines])})
     question, annotated = _text(facts, "question"), str(facts.get("annotated") or "")
     if kind == "names":
-        return names.renew(question, str(facts.get("reference") or ""), answer, language, rng)
+        others = canonical({name: value for name, value in facts.items() if name not in _RENAMED})
+        beside = re.sub(r"\\[nrt]", " ", others)
+        return names.renew(question, str(facts.get("reference") or ""), answer, language, rng, beside=beside)
     return numbers.renew(question, _text(facts, "reference"), language, rng, answer=answer, annotated=annotated)
 
 

@@ -39,11 +39,11 @@ class Renaming(BaseModel):
 _words = by_language(Renaming, "renaming")
 
 
-def renew(question: str, reference: str, answer: str, language: str, rng: Random) -> Renewed:
-    """Make a twin with other names: facts `question` and `reference`; the answer stays.
+def renew(question: str, reference: str, answer: str, language: str, rng: Random, *, beside: str = "") -> Renewed:
+    """Make a twin with other names: facts `question` and `reference`; the answer and what is `beside` them stay.
 
     Raises:
-        Refused: the text names no person or thing that could be renamed.
+        Refused: the text names no person or thing that could be renamed, or what stays names it too.
     """
     if language not in LANGUAGES:
         raise Refused("a language without rules for names")
@@ -52,6 +52,8 @@ def renew(question: str, reference: str, answer: str, language: str, rng: Random
     new = new or _things(question, words, rng)
     if not new:
         raise Refused("nobody and nothing to rename")
+    if _renamed(kept := f"{answer} {beside}", new) != kept:
+        raise Refused("a name outside of the question")
     texts = {"question": question, **({"reference": reference} if reference else {})}
     return Renewed(answer, {name: _renamed(text, new) for name, text in texts.items()})
 
