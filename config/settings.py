@@ -16,7 +16,6 @@ from config.addresses import ADVICE, holds_key, holds_user, other_scheme, secret
 from config.declared import DeclarationError, resolve
 from config.models import Judge, Model
 from config.prices import Prices, priced
-from data.loading import offered
 from data.options import OFF, Frozen, Share
 from data.plugins import loader, metric
 from data.suites import MAX_DROP, Stop, Suite
@@ -232,14 +231,17 @@ class Settings(Frozen):
         """Return the same evaluation with at most `most` questions per suite; rows are sampled at random."""
 
         def fewer(suite: Suite) -> Suite:
-            unit, source = loader(suite.loader), suite.source
+            unit, source, stop, each = loader(suite.loader), suite.source, suite.stop, 1
             if unit.generated and unit.count and "n_items" in source:
-                each = unit.count(offered(suite)) // source["n_items"]
+                each = unit.count(source) // source["n_items"]
                 source = {**source, "n_items": min(source["n_items"], max(1, most // each))}
             elif isinstance(sample := source.get("sample"), Mapping):
                 method = "random" if sample["method"] == "all" else sample["method"]
                 source = {**source, "sample": {**sample, "method": method, "n": most}}
-            return suite.model_copy(update={"items": {"loader": suite.loader, **source}})
+            if stop:
+                n = min(stop.most, max(most, each))
+                stop = stop.model_copy(update={"most": n, "first": min(stop.first, n)})
+            return suite.model_copy(update={"items": {"loader": suite.loader, **source}, "stop": stop})
 
         return self.model_copy(update={"suites": tuple(map(fewer, self.suites))})
 

@@ -73,6 +73,15 @@ def test_a_larger_limit_may_stand_under_its_servers_name(name: str) -> None:
         choose("", given)
 
 
+@pytest.mark.parametrize(("limit", "most"), [(13, (13, 13)), (2, (2, 2)), (1, (2, 1)), (5000, (1000, 1000))])
+def test_a_limit_bounds_suites_that_ask_until_decided_too(limit: int, most: tuple[int, int]) -> None:
+    """Of generated items at least one for each of two families."""
+    sets = ("suites=[basic_control, cot]", "basic_control.families=[simple_logic, arithmetic]")
+    settings, _ = choose("", RunOptions(sets=sets, limit=limit, until_decided=True))
+    stops = [suite.stop for suite in settings.suites]
+    assert [(one.first, one.most) for one in stops if one] == [(min(30, n), n) for n in most]
+
+
 def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
