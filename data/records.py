@@ -260,9 +260,17 @@ class Score:
 
     def __post_init__(self) -> None:
         """Refuse values and parts outside 0 and 1, which thresholds, bounds and means rely on."""
-        for value in (self.value, *self.parts.values()):
-            if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING:
-                raise ValueError(f"value {value}; expected a number from 0 to 1, or None with a status")
+        object.__setattr__(self, "value", _share(self.value))
+        object.__setattr__(self, "parts", {name: _share(value) for name, value in self.parts.items()})
+
+
+def _share(value: float | None) -> float | None:
+    """Return a value without the rounding error of a 0 or a 1: whether an answer is right must not hang on it."""
+    if value is None or _ROUNDING < value < 1 - _ROUNDING:
+        return value
+    if not -_ROUNDING <= value <= 1 + _ROUNDING:
+        raise ValueError(f"value {value}; expected a number from 0 to 1, or None with a status")
+    return float(value > _ROUNDING)
 
 
 Sample = Mapping[str, Any]

@@ -206,6 +206,11 @@ def test_judges_are_joined_and_one_that_failed_is_left_out_and_never_a_zero(tmp_
     ]
 
 
+def test_a_value_has_no_rounding_error_at_its_ends() -> None:
+    found = Score((0.1 + 0.2) / 0.3, parts={"sum": 0.7 + 0.2 + 0.1, "rest": 0.3 - 0.2 - 0.1})
+    assert (found.value, found.parts) == (1.0, {"sum": 1.0, "rest": 0.0})
+
+
 BROKEN = """\
 from data.records import Metric, Score
 
