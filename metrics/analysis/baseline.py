@@ -363,8 +363,7 @@ def _model(
             rows.join(ids, left_on="item_id", right_on="before").drop("item_id").rename({"after": "item_id"})
             for rows in (before, baseline.replies.filter(model=against))
         )
-        new = _questions(after, run.replies.filter(model=model), own)
-        pairs.append(pair(suite, new, _questions(before, told, own)))
+        pairs.append(pair(suite, *_questions((after, before), (run.replies.filter(model=model), told), own)))
         earlier = values_of(before, metrics).select(*KEY, before="value")
         both.append(values_of(after, metrics).join(earlier, on=KEY).with_columns(suite=pl.lit(suite)))
     told = regressions(pairs, max_drop={one.suite: max_drop for one in pairs})
@@ -372,13 +371,23 @@ def _model(
     return ModelChange(model, against, suites, _changed(pl.concat(both), model, asked) if both else ()), gone
 
 
-def _questions(scores: pl.DataFrame, replies: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """Return a model's value of each question of a suite, with its responses' digests (null if any is unknown)."""
-    every = scores.select(KEY).unique().join(replies.select(*KEY, "reply").unique(KEY), on=KEY, how="left")
-    known = pl.col("reply").null_count() == 0
-    said = every.sort("repeat").group_by("item_id").agg(reply=pl.when(known).then(pl.col("reply").str.join("\n")))
-    values = composites(question_values(scores, asked))
-    return values.join(said, on="item_id").join(asked.select("item_id", "question", "stratum"), on="item_id")
+def _questions(
+    scores: Sequence[pl.DataFrame], replies: Sequence[pl.DataFrame], asked: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Yield each side's values of a suite's questions, with the responses' digests (null if any is unknown)."""
+    sides = ("run", "baseline")
+    values = (
+        question_values(rows, asked).with_columns(model=pl.lit(side))
+        for side, rows in zip(sides, scores, strict=True)
+    )
+    both, known = composites(pl.concat(values)), pl.col("reply").null_count() == 0
+    for side, rows, texts in zip(sides, scores, replies, strict=True):
+        every = rows.select(KEY).unique().join(texts.select(*KEY, "reply").unique(KEY), on=KEY, how="left")
+        said = (
+            every.sort("repeat").group_by("item_id").agg(reply=pl.when(known).then(pl.col("reply").str.join("\n")))
+        )
+        found = both.filter(model=side).join(said, on="item_id")
+        yield found.join(asked.select("item_id", "question", "stratum"), on="item_id")
 
 
 def _limited(found: Regression, moved: QuestionChanges, *, allowed: bool) -> SuiteChange:

@@ -274,9 +274,10 @@ def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
 
 
 def _weights(rows: pl.DataFrame) -> Floats:
-    """Return each question's weight: the suite's, divided equally among its strata and their questions."""
-    strata = pl.col("family").n_unique().over("suite")
-    weights = _floats(rows.select(pl.col("weight") / strata / pl.len().over("suite", "family")).to_series())
+    """Return each question's weight: the suite's, divided equally among its strata, in these by the shares."""
+    strata, share = pl.col("family").n_unique().over("suite"), pl.col("share")
+    each = pl.col("weight") / strata * share / share.sum().over("suite", "family")
+    weights = _floats(rows.select(each).to_series())
     found: Floats = weights / weights.sum()
     return found
 

@@ -88,16 +88,23 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def composites(values: pl.DataFrame) -> pl.DataFrame:
-    """Combine the metrics of each question into their mean, null if an applicable metric is not scored.
+    """Combine the metrics of each question of a suite into their mean, null if an applicable metric is not scored.
 
-    Rows and columns as in `question_values`, without metric.
+    Metrics weigh by how few questions they apply to, and so do the questions (`share`; 1 if all apply to all): the
+    mean over the questions is the mean of the metrics' means, as the suite's score is. Rows and other columns as in
+    `question_values`, without metric.
     """
-    whole = pl.col("value").null_count() == 0
-    return values.group_by("suite", "family", "cluster", "item_id", "model", maintain_order=True).agg(
-        pl.col("lower", "upper").mean(),
+    n = pl.col("item_id").n_unique().over("metric")
+    rare, whole = pl.col("rare"), pl.col("value").null_count() == 0
+    mean = {name: (pl.col(name) * rare).sum() / rare.sum() for name in ("value", "lower", "upper")}
+    by_question = values.with_columns(rare=n.max() / n).group_by(
+        "suite", "family", "cluster", "item_id", "model", maintain_order=True
+    )
+    return by_question.agg(
         pl.col("n_cut", "n_lost").max(),
-        value=pl.when(whole).then(pl.col("value").mean()),
+        **mean | {"value": pl.when(whole).then(mean["value"])},
         cause=pl.col("cause").drop_nulls().first(),
+        share=rare.sum() / values["metric"].n_unique(),
     )
 
 

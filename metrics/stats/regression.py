@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from data.suites import MAX_DROP
@@ -78,8 +77,8 @@ class Pairs:
 
     A row is a question: `value` of the run (null: not scored), its bounds `lower` and `upper`, and the baseline's,
     with `_before`; `cluster`, the number of its template (negative: none); `stratum`, one of the equally weighted
-    families of a suite with strata; `identical`: the two responses are the same. `n_alike`: missing for the same
-    cause in both.
+    families of a suite with strata, and `share` its weight there; `identical`: the two responses are the same.
+    `n_alike`: missing for the same cause in both.
     """
 
     suite: str
@@ -102,19 +101,19 @@ class Pairs:
         if rows.is_empty():
             return None
         after, before, clusters = (rows[name].to_numpy() for name in (run, baseline, "cluster"))
-        return paired(after, before, weights=weights_of(rows["stratum"]), clusters=clusters)
+        return paired(after, before, weights=weights_of(rows), clusters=clusters)
 
     def mean(self, side: str) -> float | None:
         """Return the mean over what both have scored, with strata weighted equally; None if nothing is."""
         rows = self.scored
-        return None if rows.is_empty() else weighted_mean(rows[side].to_numpy(), weights_of(rows["stratum"]))
+        return None if rows.is_empty() else weighted_mean(rows[side].to_numpy(), weights_of(rows))
 
 
-def weights_of(strata: pl.Series) -> Floats:
-    """Return each question's weight in the mean over equally weighted strata; they add up to 1."""
-    _, codes, counts = np.unique(strata.to_numpy(), return_inverse=True, return_counts=True)
-    found: Floats = 1 / counts[codes] / len(counts)
-    return found
+def weights_of(rows: pl.DataFrame) -> Floats:
+    """Return each question's weight in the mean over equally weighted strata, by its share; they add up to 1."""
+    share = pl.col("share")
+    each = share / share.sum().over("stratum") / pl.col("stratum").n_unique()
+    return rows.select(each).to_series().to_numpy()
 
 
 def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
@@ -122,7 +121,7 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
 
     A row is an item; columns of each: item_id, value (null: not scored), lower and upper (null: does not apply),
     cause (why it is not scored) and reply (a digest of its responses; null: unknown); of `run` also question,
-    cluster and stratum. Questions missing on both sides for the same cause are equal there.
+    cluster, stratum and share. Questions missing on both sides for the same cause are equal there.
     """
     # In the items' order: of equal questions the first one's template and stratum count.
     both = run.sort("item_id").join(baseline, on="item_id", suffix="_before", maintain_order="left")
@@ -132,7 +131,7 @@ def pair(suite: str, run: pl.DataFrame, baseline: pl.DataFrame) -> Pairs:
         .drop_nulls(ENDS)
         .group_by("question")
         .agg(
-            pl.col("value", "value_before", *ENDS).mean(),
+            pl.col("value", "value_before", "share", *ENDS).mean(),
             pl.col("cluster", "stratum").first(),
             identical=alike.all(),
         )

@@ -28,6 +28,7 @@ def pairs_of(
     codes = {
         "cluster": np.full(n, -1) if clusters is None else clusters,
         "stratum": np.zeros(n, np.int64) if strata is None else strata,
+        "share": np.ones(n),
         "identical": np.zeros(n, np.bool_),
     }
     return Pairs(suite, pl.DataFrame({**rows, **codes}))

@@ -208,6 +208,20 @@ def test_a_baseline_and_a_comparison_agree_where_a_repeat_lacks_a_metric() -> No
     assert pair.difference == 0.25, "model a, the baseline here, minus b"
 
 
+def test_a_metric_that_applies_to_few_questions_weighs_as_much_as_in_the_score() -> None:
+    """The second metric applies to 6 of 800 questions, and is lost there: the score fell from 100 to 50 %."""
+    run, before = (pl.concat([scores([1.0] * 800), scores([k] * 6, metric="k")]) for k in (0.0, 1.0))
+    rules, asked = provenance(score=("m", "k")), items(800)
+    found = against(run, before, before=rules, after=rules, asked=asked, pinned=asked, max_drop=0.02)
+    (suite,) = found.models[0].suites
+    assert (suite.mean, suite.baseline) == (pytest.approx(0.5), 1.0)
+    assert (suite.difference, suite.p_regressed) == (pytest.approx(-0.5), pytest.approx(1 / 64, abs=0.005))
+    assert suite.outcome == "regressed"
+    both = pl.concat([run.with_columns(model=pl.lit("b")), before])
+    (pair,) = [one for one in compare(both, asked, [TWO]) if one.scope == "suite"]
+    assert (pair.mean_a, pair.mean_b) == (1.0, pytest.approx(0.5))
+
+
 def test_a_value_of_several_metrics_is_their_mean_and_null_where_one_failed() -> None:
     both = pl.concat([scores([1.0, None, 0.5]), scores([0.5, 1.0, 1.0], metric="n")])
     found = values_of(both, ["m", "n"]).sort("item_id")

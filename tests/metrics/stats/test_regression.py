@@ -145,7 +145,7 @@ def frames(
         .with_columns(cause=pl.when(pl.col("value").is_null()).then(pl.lit("model_error: refused")))
         for values in (run, before)
     ]
-    placed = {"question": pl.col("item_id"), "cluster": pl.lit(-1), "stratum": pl.lit("")}
+    placed = {"question": pl.col("item_id"), "cluster": pl.lit(-1), "stratum": pl.lit(""), "share": pl.lit(1.0)}
     return sides[0].with_columns(**{**placed, **more}), sides[1]  # pyrefly: ignore[bad-argument-type] # expressions and columns
 
 
