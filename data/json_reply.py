@@ -20,6 +20,7 @@ from data.thinking import split
 DEPTH = 48
 """Maximum nesting depth of objects and arrays; replies need three."""
 _SPACE = pattern(r"[ \t\r\n\u00a0\ufeff]*+")
+_BRACE, _OPENING = pattern(r"\{"), pattern(r"[{\[]")
 _STRING = pattern(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NUMBER = pattern(r"-?(?:0|[1-9][0-9]{0,99}+)(?:\.[0-9]{1,100}+)?(?:[eE][+-]?[0-9]{1,3}+)?(?![\w.+-])")
 _WORD = pattern(r"(?:true|false|null)\b")
@@ -140,7 +141,7 @@ _JSON = Grammar(_SPACE, _STRING, _STRING, _string, _scalar, {":"}, DEPTH, strict
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Yield every outermost JSON object of a reply, in order; broken ones are skipped."""
-    return _outermost(split(text)[0], "{")
+    return _outermost(split(text)[0], _BRACE)
 
 
 def read_object(text: str, *keys: str) -> dict[str, Any]:
@@ -172,21 +173,21 @@ def read_object(text: str, *keys: str) -> dict[str, Any]:
     raise Unparsable(f"the JSON object lacks {missing}; expected one with {wanted}")
 
 
-def _outermost(text: str, opening: str) -> Iterator[Any]:
-    """Yield every outermost value with this opening; broken ones are skipped."""
-    position = text.find(opening)
-    while position >= 0:
+def _outermost(text: str, opening: re.Pattern[str]) -> Iterator[Any]:
+    """Yield every outermost value with such an opening; broken ones are skipped."""
+    begins = opening.search(text)
+    while begins:
         try:
-            found, end = _JSON.value(text, position)
+            found, end = _JSON.value(text, begins.start())
         except NotJson as wrong:
-            end = max(wrong.position, position + 1)
+            end = max(wrong.position, begins.end())
         else:
             yield found
-        position = text.find(opening, end)
+        begins = opening.search(text, end)
 
 
 def read_value(text: str) -> Any:
-    """Return a reply's JSON value: the whole reply, else its last object, else its last array.
+    """Return a reply's JSON value: the whole reply, else the last object or list of objects, else the last list.
 
     Raises:
         Unparsable: there is none.
@@ -198,7 +199,7 @@ def read_value(text: str) -> Any:
         value, end = _JSON.value(body, 0)
         if not body[end:].strip():
             return value
-    for opening in ("{", "["):
-        if found := list(_outermost(said, opening)):
-            return found[-1]
-    raise Unparsable("no complete JSON value in the reply")
+    values = [*_outermost(said, _OPENING)]
+    if not values:
+        raise Unparsable("no complete JSON value in the reply")
+    return ([one for one in values if isinstance(one, dict) or dict in map(type, one)] or values)[-1]
