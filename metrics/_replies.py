@@ -48,12 +48,38 @@ def spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-_ALIKE = str.maketrans({**dict.fromkeys("’‘ʼ‛′´`＇", "'"), "ё": "е", "Ё": "Е"})
+_ALIKE = str.maketrans({
+    **dict.fromkeys("’‘ʼ‛′´`＇", "'"), **dict.fromkeys("−﹣－", "-"), "ё": "е", "Ё": "Е",
+    **{wide: wide - 0xFEE0 for wide in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))},
+})  # fmt: skip
+
+
+def alike(text: str) -> str:
+    """Return a text in one notation: NFC, apostrophes, minus signs and full-width letters unified, ё as е."""
+    return unicodedata.normalize("NFC", text).translate(_ALIKE)
 
 
 def folded(text: str) -> str:
-    """Return a text normalised for comparison: NFC, apostrophes unified, ё as е, white space collapsed."""
-    return spaced(unicodedata.normalize("NFC", text).translate(_ALIKE))
+    """Return a text normalised for comparison: in one notation, white space collapsed."""
+    return spaced(alike(text))
+
+
+NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-–‑])(?<!^[.])(?<!^[-–‑])"
+NUMBER_ENDS = r"(?![.,][0-9])"
+"""Boundaries of a number: not next to a decimal point or a thousands' comma, nor after a minus sign."""
+
+
+def bounded(text: str) -> str:
+    """Return the pattern of a folded text at word boundaries.
+
+    A boundary is required only next to a letter or digit at an end of the text: at the end of '$5', not of '(a)',
+    nor for scripts without spaces, such as Chinese. 12 is not part of 12.5, 12,500 or -12.
+    """
+    before = f"(?<!{WORD})" if re.match(f"-?{WORD}", text) else ""
+    before += NUMBER_BEGINS if text[:1].isdigit() else ""
+    after = f"(?!{WORD})" if re.search(f"{WORD}$", text) else ""
+    after += NUMBER_ENDS if text[-1:].isdigit() else ""
+    return before + r"\s+".join(map(re.escape, text.split(" "))) + after
 
 
 def unemphasised(text: str) -> str:

@@ -13,10 +13,24 @@ from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
 from data.withheld import REFUSED, WITHHELD
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, expected, reply, spaced, unemphasised, was_cut, written
+from metrics._replies import (
+    NO_EXPECTED,
+    NO_REPLY,
+    NUMBER_BEGINS,
+    NUMBER_ENDS,
+    WORD,
+    alike,
+    bounded,
+    expected,
+    folded,
+    reply,
+    unemphasised,
+    was_cut,
+    written,
+)
 
 _WRAP = r"[\s*_`\"'“”«»(\[{$]*"
-_CLOSE = rf"(?!{WORD}|['’])"
+_CLOSE = rf"(?!{WORD}|(?<!'.)'){NUMBER_ENDS}"
 _CUE = pattern(
     r"(?<!to )(?<!can )\b(?:answers?|choose|chose|pick|select|ответ(?:ом|а|ы)?|выбираю|выбор|"
     r"(?:correct|right|best|final|my|chosen|верный|правильный|мой) (?:choice|option|вариант|выбор)|go with)\b"
@@ -136,11 +150,11 @@ def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
     if isinstance(listed, str):
         with suppress(ValueError, RecursionError):
             listed = json.loads(listed)
-    if isinstance(listed, Mapping):
-        return {str(letter).strip().upper(): spaced(str(text)) for letter, text in listed.items()}
     if isinstance(listed, Sequence) and not isinstance(listed, str):
-        texts = ("" if text is None else spaced(str(text)) for text in listed)
-        return dict(zip(options["letters"], texts, strict=False))
+        listed = dict(zip(options["letters"], listed, strict=False))
+    if isinstance(listed, Mapping):
+        texts = (("" if text is None else folded(written(text))) for text in listed.values())
+        return dict(zip([str(letter).strip().upper() for letter in listed], texts, strict=True))
     return dict.fromkeys(options["letters"], "")
 
 
@@ -148,7 +162,7 @@ def right(sample: Sample, there: Mapping[str, str]) -> set[str]:
     """Return the letters of the expected answer, given as a letter, an option's text, or its index from 0."""
     found = set()
     for answer in expected(sample):
-        text = spaced(written(answer))
+        text = folded(written(answer))
         if text.strip("().: ").upper() in there:
             found.add(text.strip("().: ").upper())
         elif isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(there):
@@ -173,10 +187,11 @@ def _looks(
     """Return the pattern of each text, with its letters and whether it is longer than one; and of a lone letter."""
     texts = []
     for own in sorted({own.casefold() for _, own in options if own}, key=lambda one: (-len(one), one)):
-        written = re.compile(r"\s+".join(map(re.escape, own.split(" "))), re.IGNORECASE)
-        texts.append((written, {letter for letter, same in options if same.casefold() == own}, len(own) > 1))
+        look = re.compile(bounded(own), re.IGNORECASE)
+        texts.append((look, {letter for letter, same in options if same.casefold() == own}, len(own) > 1))
     letters = "".join(re.escape(letter) for letter, _ in options)
-    return texts, re.compile(rf"(?<!['’])(?<!{WORD})([{letters}])([).:]?){_CLOSE}")
+    begins = NUMBER_BEGINS if all(letter.isdigit() for letter, _ in options) else ""
+    return texts, re.compile(rf"(?<!{WORD}')(?<!{WORD}){begins}([{letters}])([).:]?){_CLOSE}")
 
 
 def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
@@ -190,8 +205,7 @@ def _mentions(text: str, there: Mapping[str, str]) -> list[_Mention]:
     for own, letters, several in texts:
         for one in own.finditer(text):
             start, end = one.span()
-            within = _INSIDE.match(text, start - 1 if start else len(text)) or _INSIDE.match(text, end)
-            if not within and not any(taken[start:end]):
+            if not any(taken[start:end]):
                 taken[start:end] = bytes([several]) * (end - start)
                 found.append(_Mention(start, end, letters))
     # 'A' may also be the article, if a lower-case word follows.
@@ -250,7 +264,8 @@ def _runs(text: str, joined: Sequence[_Mention]) -> Iterator[list[_Mention]]:
 def _bare(text: str, there: Mapping[str, str]) -> set[str]:
     """Return the option of a statement that is only a letter, including lower-case or Cyrillic: `is b.`."""
     found = re.fullmatch(
-        rf"\W*(?:(?:is|это|是|为)\b)?\W*(?:(?i:option|choice|вариант)\s)?\W*({WORD})\W*", text[:SHORT]
+        rf"\W*(?:(?:is|это|是|为)\b)?\W*(?:(?i:option|choice|вариант)\s)?\W*(?<![-–](?=[0-9]))({WORD})\W*",
+        text[:SHORT],
     )
     letter = found[1].upper() if found else ""
     letter = letter if letter in there else letter.translate(_ALIKE)
@@ -268,6 +283,7 @@ def chosen(text: str, there: Mapping[str, str], *, cut: bool = False) -> set[str
 
     Source: ours.
     """
+    text = alike(text)
     if not any("_" in own for own in there.values()):
         text = unemphasised(text)
     text = _affirmed(text, there)
@@ -376,7 +392,7 @@ def _leading(line: str, there: Mapping[str, str]) -> str:
     '' if the line has another one in the same style: `A) B) C)`.
     """
     letters = "".join(map(re.escape, there))
-    found = re.match(rf"{_WRAP}([{letters}])(?:[).:]|(?=[\s*_`\"'”»\]}}$])|$)", line)
+    found = re.match(rf"{_WRAP}([{letters}])(?:[):]|\.(?![0-9])|(?=[\s*_`\"'”»\]}}$])|$)", line)
     if not found or re.search(rf"(?<!{WORD})(?!{found[1]})[{letters}][).:]", line[:SHORT]):
         return ""
     alone = _LINE_END.match(line, found.end())
@@ -407,7 +423,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=7,
+    version=8,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, WORD, folded, reply, spaced, texts, unemphasised
+from metrics._replies import NO_EXPECTED, NO_REPLY, bounded, folded, reply, spaced, texts, unemphasised
 
 
 class Options(Frozen):
@@ -19,28 +19,14 @@ class Options(Frozen):
     texts: tuple[str, ...] = Field((), description="the texts to look for; by default the row's answer")
 
 
-_NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-−–‑])(?<!^[.])(?<!^[-−–‑])"
-_NUMBER_ENDS = r"(?![.,][0-9])"
-"""Boundaries of a number: not next to a decimal point or a thousands' comma, nor after a minus sign."""
-
-
 def holds(reply: str, text: str, *, words: bool) -> bool:
     """Return whether a reply contains a text, ignoring case, with white space normalised.
 
-    A boundary is required only next to a letter or digit at an end of the text: at the end of '$5', not of '(a)',
-    nor for scripts without spaces, such as Chinese. 12 is not part of 12.5, 12,500 or -12. Markdown's emphasis is
-    not part of a word: `_Paris_`. All apostrophes are equal, and ё equals е.
+    Markdown's emphasis is not part of a word: `_Paris_`. All apostrophes are equal, and ё equals е.
     """
     text, reply = (folded(one).casefold() for one in (text, reply))
     reply = reply if "_" in text else unemphasised(reply)
-    wanted = re.escape(text)
-    if words:
-        before = f"(?<!{WORD})" if re.match(WORD, text) else ""
-        before += _NUMBER_BEGINS if text[:1].isdigit() else ""
-        after = f"(?!{WORD})" if re.search(f"{WORD}$", text) else ""
-        after += _NUMBER_ENDS if text[-1:].isdigit() else ""
-        wanted = f"{before}{wanted}{after}"
-    return re.search(wanted, reply) is not None
+    return re.search(bounded(text), reply) is not None if words else text in reply
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
@@ -66,7 +52,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="contains",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

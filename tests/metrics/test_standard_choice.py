@@ -76,6 +76,9 @@ def test_another_letter_or_two_of_them(response: str) -> None:
         ("答案是木星。", "B", ZH, 0.0), ("B", ["A", "B"], EN, 1.0), ("B", "B", {"a": "x", "b": "y"}, 1.0),
         ("y", "B", {"a": "x one", "b": "y"}, 1.0), ("18", "A", ["18", "180"], 1.0), ("180", "A", ["18", "180"], 0.0),
         ("The answer is 18.", "A", ["18", "180"], 1.0), ("$18", "A", ["18", "180"], 1.0), ("В", "B", RU, 1.0), ("Ответ: С", "C", RU, 1.0),
+        *((f"The answer is {said}.", "A", ["5", "7", "9"], 0.0) for said in ("5.5", "5,000", "-5", "1.5", ".5", "0,5")), ("-5", "A", ["5", "7"], 0.0),
+        ("The answer is −5.", "B", ["5", "-5"], 1.0), ("$\\boxed{-5}$", "B", ["5", "-5"], 1.0), ("2.5", "A", [2, 2.5], 0.0), ("2.5", "B", [2, 2.5], 1.0), ("2", 2.0, [2.0, 2.5], 1.0),
+        ("It is O’Brien.", "A", ["O'Brien", "Smith"], 1.0), ("Елка", "A", ["Ёлка", "Сосна"], 1.0), ("答案：Ｂ", "B", EN, 1.0), ("I think 'B' fits.", "B", EN, 1.0),
     ],
 )  # fmt: skip
 def test_options_by_their_texts(response: str, answer: Any, options: Any, value: float) -> None:
@@ -99,6 +102,11 @@ def test_a_reply_that_names_no_option_is_no_answer(response: str) -> None:
 )  # fmt: skip
 def test_other_letters(response: str, letters: str, answer: Any) -> None:
     assert scored(response, answer, letters=letters).value == 1.0
+
+
+@pytest.mark.parametrize("response", ["Answer: 2.5", "2.5", "-2", "Answer: 2,5", "Answer: -2", "12"])
+def test_a_digit_of_a_longer_number_is_no_option(response: str) -> None:
+    assert scored(response, "2", letters="1234").value == 0.0
 
 
 @pytest.mark.parametrize("response", [None, "", " \n", "<think>B</think>", "<think>B"])
