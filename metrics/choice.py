@@ -97,6 +97,10 @@ _ARTICLE = {  # lower-case words that may follow an article, or a pronoun
     ),
     "I": pattern(r" (?!(?:or|and|is|because|since|as|fits?|seems|must)\b)[a-z]"),
 }
+_DETERMINER = {  # words that are no answer before a noun: `there is no evidence`
+    "no": r"(?!(?<=(?-i:no)) (?!(?:because|since|as|but|if|it|this|that|the|he|she|we|you|they|there|way)\b)[a-z])",
+    "нет": r"(?!(?<=(?-i:нет)) (?!(?:так|потому|поскольку|но|если|это|он|она|оно|они|я|мы)\b)[а-я])",
+}
 _ALIKE = str.maketrans("АВСЕНКМОРТХ", "ABCEHKMOPTX")
 """Cyrillic capitals that look Latin."""
 
@@ -187,7 +191,7 @@ def _looks(
     """Return the pattern of each text, with its letters and whether it is longer than one; and of a lone letter."""
     texts = []
     for own in sorted({own.casefold() for _, own in options if own}, key=lambda one: (-len(one), one)):
-        look = re.compile(bounded(own), re.IGNORECASE)
+        look = re.compile(bounded(own) + _DETERMINER.get(own, ""), re.IGNORECASE)
         texts.append((look, {letter for letter, same in options if same.casefold() == own}, len(own) > 1))
     letters = "".join(re.escape(letter) for letter, _ in options)
     begins = NUMBER_BEGINS if all(letter.isdigit() for letter, _ in options) else ""
