@@ -72,18 +72,16 @@ def _inside(text: str, begin: str, end: str) -> str:
 
 
 def normalise(text: str, options: Mapping[str, Any]) -> str:
-    """Return a text normalised for comparison: folded, then by the options.
+    """Return a text normalised for comparison: folded, then by the options; one that they empty keeps its signs.
 
     Source: ours, after SQuAD's normalisation (Rajpurkar et al. 2016).
     """
-    text = folded(text)
-    if options["case"]:
-        text = text.casefold()
+    text = whole = folded(text).casefold() if options["case"] else folded(text)
     if options["punctuation"]:
         text = "".join(piece if n % 2 else _without_marks(piece) for n, piece in enumerate(_IN_NUMBERS.split(text)))
     if options["articles"]:
         text = _ARTICLES.sub(" ", text)
-    return spaced(text)
+    return spaced(text) or whole  # `+` is not `-`, nor `A` `the`
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
@@ -106,7 +104,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="exact_match",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

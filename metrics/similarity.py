@@ -23,6 +23,10 @@ class Options(Frozen):
     case: bool = Field(default=False, description="true: ignore case and punctuation")
 
 
+def _processed(text: str) -> str:
+    return utils.default_process(text) or text  # `+` is not `-`
+
+
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the highest similarity to one of the expected answers, 0 to 1.
 
@@ -34,14 +38,14 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if not (said := reply(sample)):
         return NO_REPLY
     alike = getattr(fuzz, options["scorer"])
-    processor = utils.default_process if options["case"] else None
+    processor = _processed if options["case"] else None
     best = max(alike(said[:LONGEST], text[:LONGEST], processor=processor) for text in wanted)
     return Score(best / 100)
 
 
 UNIT = Metric(
     name="similarity",
-    version=1,
+    version=2,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -36,6 +36,7 @@ EXACT: list[tuple[str, Any, dict[str, bool], float]] = [
     ("**Paris**", "Paris", {}, 1), ("**Paris**", "Paris", {"wrapping": False}, 0), ("_Paris_", "Paris", {}, 1), ("“Paris”.", "Paris", {}, 1), ("**«Париж».**", "Париж", {}, 1),
     ("巴黎。", "巴黎", {}, 1), ('"A" or "B"', 'A" or "B', {}, 0), ("**A** B **C**", "A** B **C", {}, 0), ("_snake_case_", "snake_case", {}, 1), ("Wait...", "Wait", {}, 0),
     ("U.S.", "U.S", {}, 1), ("U.S", "U.S.", {}, 1), ("init", "__init__", {}, 0), ("__init__", "__init__", {}, 1), ("Paris!", "Paris", {}, 0), ("`Paris`", "Paris", {}, 0), ("**Not Paris**", "Paris", {}, 0),
+    *((said, "+", {"punctuation": True}, value) for said, value in (("-", 0), ("+", 1), ("...", 0))), ("the", "A", {"articles": True}, 0), ("A", "A", {"articles": True}, 1), ("−5", "-5", {}, 1),
 ]  # fmt: skip
 
 
@@ -118,6 +119,7 @@ RATIOS: list[tuple[str, Any, dict[str, Any], float]] = [
     ("kitten", "sitting", {}, 8 / 13), ("flaw", "lawn", {}, 0.75), ("дача", "удача", {}, 8 / 9), ("кот", "кит", {}, 2 / 3), ("мир труд май", "май мир труд", {"scorer": "token_sort_ratio"}, 1.0),
     ("в столице Париже", "Париж", {"scorer": "partial_ratio"}, 1.0), ("a b c", "c b a", {"scorer": "token_set_ratio"}, 1.0), ("abc", "xyz", {}, 0.0), ("ab cd", "ab  cd", {}, 10 / 11),
     ("true", True, {}, 1.0), ("ABC", "abc", {"case": True, "scorer": "partial_ratio"}, 1.0), ("e\u0301", "e\u0301", {}, 1.0), ("abcdefghij", "abcdefghiX", {}, 0.9), ("aXbXcX", "abc", {}, 2 / 3),
+    ("+", "-", {"case": True}, 0.0), ("+", "+", {"case": True}, 1.0),
 ]  # fmt: skip
 
 
