@@ -107,7 +107,7 @@ def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
     found = search(text, question, cut=cut)
-    before, after, lead = _parts(text, found.anchor)
+    before, after, lead = _parts(text, found)
     if len(before) == 1 and found.answer is not None and found.answer.text == before[0].strip():
         before, lead = [], False
     chain = _collected(before, found, lead=lead)
@@ -121,13 +121,13 @@ _OPENING = 2
 """Maximum number of lines without a calculation before an answer that is stated first."""
 
 
-def _parts(text: str, anchor: int | None) -> tuple[list[str], list[str], bool]:
+def _parts(text: str, found: AnswerSearch) -> tuple[list[str], list[str], bool]:
     """Split a reply into the parts before and after its answer's marker: lines, or sentences of a single line.
 
     The third value says whether the last part before it is the text before the marker on the same line (in a single
-    paragraph, the same sentence): that is a step only if it calculates.
+    paragraph, the same sentence): that is a step only if it calculates. A boxed answer may be an equation's result.
     """
-    running = "\n" not in text.strip()
+    anchor, running = found.anchor, "\n" not in text.strip()
     if anchor is None:
         return _cut(text, running=running), [], False
     if running:
@@ -135,7 +135,10 @@ def _parts(text: str, anchor: int | None) -> tuple[list[str], list[str], bool]:
     else:
         begin, end = text.rfind("\n", 0, anchor) + 1, text.find("\n", anchor)
         end = len(text) if end < 0 else end
-    lead = [text[begin:anchor]] if text[begin:anchor].strip() else []
+    before = text[begin:anchor]
+    if found.answer is not None and _AWAITS.search(before.rstrip("*_$ ")[-_SIGN:]):
+        before += found.answer.text
+    lead = [before] if before.strip() else []
     return [*_cut(text[:begin], running=running), *lead], _cut(text[end:], running=running), bool(lead)
 
 

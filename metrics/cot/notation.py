@@ -21,7 +21,7 @@ _VULGAR = {
     "⅙": "1/6", "⅚": "5/6", "⅛": "1/8", "⅜": "3/8", "⅝": "5/8", "⅞": "7/8",
 }  # fmt: skip
 _VULGARS = re.compile(f"([0-9]?)([{''.join(_VULGAR)}])")
-_WORDS = re.compile(r"\\(?:text(?:bf|it|rm)?|math(?:rm|bf|it|sf)|mbox|operatorname)\s?\{([^{}]{0,120})\}")
+_WORDS = re.compile(r"\\(?:f?boxed|text(?:bf|it|rm)?|math(?:rm|bf|it|sf)|mbox|operatorname)\s?\{([^{}]{0,120})\}")
 _MIXED = re.compile(r"(?<=[0-9])\s?\\[dtc]?frac\s?\{([0-9]{1,3})\}\s?\{([0-9]{1,3})\}")
 _FRACTION = re.compile(r"\\[dtc]?frac\s?\{([^{}]{1,80})\}\s?\{([^{}]{1,80})\}")
 _LATEX = (

@@ -53,6 +53,7 @@ PAIRS = {
         ("Получаем $130 (5*26 = $130).", "Получаем $125 (5*26 = $125)."),
         ("得到￥77（80 - 3 = ￥77）。", "得到￥87（80 - 3 = ￥87）。"),
     ],
+    "in a box": [(r"\[ 9 \times 2 = \boxed{18} \]", r"\[ 9 \times 2 = \boxed{19} \]")],
     "in italics": [
         ("*26 * 2 = 52*", "*26 * 2 = 42*"),
         ("Цена: *1105 * 4 = 4420*", "Цена: *1105 * 4 = 4426*"),
@@ -119,3 +120,12 @@ def test_what_is_not_decidable_is_no_calculation(line: str) -> None:
 def test_hostile_lines_take_no_long_time(piece: str) -> None:
     with bounded(5):
         read(f"{piece * 200_000} = 3\n" + f"{piece * 300} = 3\n" * 20)
+
+
+@pytest.mark.parametrize("line", [r"$9 * 2 = \boxed{18}$", r"9 * 2 = **\boxed{18}**", r"So 9 * 2 = \boxed{\$18}."])
+def test_the_answers_box_is_the_result_of_its_equation(line: str) -> None:
+    """The last calculation of a chain and its step: a right chain had one of each too few, or none."""
+    chain = read(f"16 - 3 - 4 = 9\n{line}")
+    assert [(one.key, one.right) for one in chain.calculations] == [("16-3-4=9", True), ("9*2=18", True)]
+    assert (len(chain.steps), chain.answer and chain.answer.value) == (2, 18)
+    assert read(line.replace("9 * 2 =", "The answer is")).steps == ()
