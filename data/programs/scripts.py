@@ -13,6 +13,7 @@ from data.programs.tree import FUNCTION, Parser, defines, joined
 CUTS = 20
 """Maximum number of paragraphs removed as prose from the end of an unfenced program."""
 _WORKS = (ast.Call, ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign)
+_READS = pattern(r"\binput[ ]*\(|\bopen[ ]*\(0|\bstdin\b")
 _SPEAKS = pattern(r"\b(?:input|print|open)[ ]*\(|\bstd(?:in|out)\b")
 _BEGINS = pattern(
     r"^(?:import[ ]+\w|from[ ]+[\w.]+[ ]+import\b|(?:def|class)[ ]+\w|@\w|print[ ]*\(|(?:for|while|if|with|try)\b"
@@ -31,17 +32,18 @@ def _program(text: str, parser: Parser) -> bool:
 def find_script(reply: str) -> str | None:
     """Return the source of the whole program in a response; None if it holds no code.
 
-    Among several fenced programs the last one that reads or prints is taken.
+    Among several fenced programs the last one that reads its input is taken, else the last one that prints.
     """
     text = answer_part(reply)
     parser = Parser()
     blocks, outside = fenced(text)
     blocks = blocks[-BLOCKS_CAP:]
-    found: list[tuple[bool, bool, int, str]] = []
+    found: list[tuple[bool, bool, bool, int, str]] = []
     for n, block in enumerate(blocks):
         texts = (block.text, *block.longer) if block.tag in TAGS else ()
         if source := next((text for text in texts if _program(text, parser)), ""):
-            found.append((_SPEAKS.search(source) is not None, bool(block.tag), n, source))
+            speaks = (_READS.search(source) is not None, _SPEAKS.search(source) is not None)
+            found.append((*speaks, bool(block.tag), n, source))
     if found:
         return max(found)[-1]
     if unfenced := next((piece for piece in _unfenced(outside) if _program(piece, parser)), None):

@@ -191,13 +191,14 @@ PAIRS: dict[str, Any] = {"inputs": ["2\n3\n4\n", "1\n-5\n", "0\n"], "outputs": [
 
 
 @pytest.mark.parametrize("source", READS)
-@pytest.mark.parametrize("style", ["fenced", "bare", "prose", "ru"])
+@pytest.mark.parametrize("style", ["fenced", "bare", "prose", "ru", "example"])
 def test_programs_that_read_and_print(source: str, style: str) -> None:
     written = {
         "fenced": f"```python\n{source}\n```",
         "bare": source,
         "prose": f"Here is the program:\n\n{source}\n\nIt reads the numbers and prints their sum.",
         "ru": f"Программа:\n\n```py\n{source}\n```\n\nПример ввода:\n```\n2\n3\n4\n```\nВывод:\n```\n7\n```",
+        "example": f"```python\n{source}\n```\n\nThe sum alone:\n\n```python\nprint(sum([3, 4]))\n```",
     }
     assert passes({"response": written[style], **PAIRS}) == (1.0, "all tests pass")
 
