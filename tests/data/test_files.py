@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from data.errors import InputError
@@ -43,6 +44,11 @@ def test_a_column_that_is_there_twice_is_said_so_and_a_blank_one_is_not(tmp_path
         [*rows(path)]
     path.write_text("question,answer,,\na,1,,\n", encoding="utf-8")
     assert [row["answer"] for row in rows(path)] == ["1"]
+
+
+def test_a_number_of_four_bytes_is_the_one_that_was_stored(tmp_path: Path) -> None:
+    pl.DataFrame({"answer": pl.Series([3.14, None], dtype=pl.Float32)}).write_parquet(tmp_path / "t.parquet")
+    assert [*rows(tmp_path / "t.parquet")] == [{"answer": 3.14}, {"answer": None}]
 
 
 def test_rows_are_parsed_once_inside_until_they_are_released_or_the_file_changes(tmp_path: Path) -> None:
