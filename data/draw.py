@@ -5,6 +5,8 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, time, timedelta
+from decimal import Decimal
 from functools import cache
 from random import Random
 from typing import Any, Literal
@@ -128,7 +130,14 @@ def chosen(items: Sequence[Item], sampling: Mapping[str, Any]) -> Iterator[Item]
         yield replace(items[place], index=place)
 
 
-_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _worded(value: object) -> str:
+    """Return a table's value that JSON does not have as text: a date, a decimal."""
+    if isinstance(value, date | time | timedelta | Decimal | bytes):
+        return str(value)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+_CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=_worded)
 
 
 def canonical(value: Any) -> str:

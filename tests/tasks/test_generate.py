@@ -1,8 +1,11 @@
 """Rows of a data set as items: equal ones are kept, each with an id of its own."""
 
 import json
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from config.settings import Settings
@@ -49,6 +52,25 @@ def own(folder: Path, rows: list[dict[str, object]], prompt: str, **items: objec
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     suite = {"name": "own", "items": {"data": str(path), **items}, "prompt": prompt, "metrics": ["exact_match"]}
     return list(items_of(Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]}).suites[0]))
+
+
+def test_dates_decimals_and_bytes_of_a_table_are_kept_as_text(tmp_path: Path) -> None:
+    row = {"question": "When?", "answer": date(2024, 1, 2), "price": Decimal("1.50"), "at": [{"t": b"x"}]}
+    pl.DataFrame([row]).write_parquet(tmp_path / "t.parquet")
+    suite = {
+        "name": "own",
+        "items": {"data": str(tmp_path / "t.parquet")},
+        "prompt": "{{ question }}",
+        "metrics": ["exact_match"],
+    }
+    (item,) = items_of(Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]}).suites[0])
+    assert item["answer"] == "2024-01-02"
+    assert json.loads(item["facts"]) == {
+        "question": "When?",
+        "answer": "2024-01-02",
+        "price": "1.50",
+        "at": [{"t": "b'x'"}],
+    }
 
 
 def questions(listed: list[dict[str, object]]) -> list[object]:
