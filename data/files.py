@@ -201,7 +201,9 @@ def _jsonl(path: Path) -> Iterator[Row]:
 
 def _json(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        # An escape may be half a character, which no table can hold.
+        return json.loads(storable(json.dumps(found, ensure_ascii=False))) if "\\ud" in text.lower() else found
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, as_text, rows
@@ -84,7 +83,7 @@ def _question(raw: Row, where: str, names: Mapping[str, str | None]) -> Item:
             f"{where}: found neither a question nor a response; expected a question to ask the models, or a "
             "response to judge. Fill one in, or delete the row."
         )
-    stated, facts = storable(str(raw.get("language") or "")), {**texts, "retrieved_contexts": contexts}
+    stated, facts = str(raw.get("language") or ""), {**texts, "retrieved_contexts": contexts}
     return Item("", texts["reference"] or "", facts, language=stated or "en", stated_language=stated)
 
 

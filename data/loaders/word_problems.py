@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.characters import storable
 from data.draw import Sampling, chosen
 from data.errors import InputError
 from data.files import Row, rows
@@ -87,7 +86,7 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
     return Item(
         "",
         found.text,
-        {"question": storable(question.strip()), "reference": storable(reference)},
+        {"question": question.strip(), "reference": reference},
         template=str(raw.get("template") or ""),
         language=stated or _language(question, path),
         stated_language=stated,

@@ -54,6 +54,12 @@ def own(folder: Path, rows: list[dict[str, object]], prompt: str, **items: objec
     return list(items_of(Settings.model_validate({"suites": [suite], "models": [{"name": "m"}]}).suites[0]))
 
 
+def test_half_a_character_becomes_a_replacement_character(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"question": "q\ud800", "answer": "a", "tags": ["\udfff", "\U0001f600"]}]
+    (item,) = own(tmp_path, rows, "{{ question }}")
+    assert (item["prompt"], json.loads(str(item["facts"]))["tags"]) == ("q\ufffd", ["\ufffd", "\U0001f600"])
+
+
 def test_dates_decimals_and_bytes_of_a_table_are_kept_as_text(tmp_path: Path) -> None:
     row = {"question": "When?", "answer": date(2024, 1, 2), "price": Decimal("1.50"), "at": [{"t": b"x"}]}
     pl.DataFrame([row]).write_parquet(tmp_path / "t.parquet")
