@@ -245,7 +245,10 @@ def _in_name(text: str, start: int) -> bool:
     if start == 0:
         return False
     before = text[start - 1]
-    if before in "^_":
+    if before == "_":  # `a_1`, but not Markdown's `_18_`
+        lead = text[max(0, start - 4) : start].rstrip("_")[-1:]
+        return lead.isalnum() or lead in {*")]}"}
+    if before == "^":
         return True
     if before == "{":
         return start > 1 and text[start - 2] in "^_"

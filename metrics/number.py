@@ -9,7 +9,7 @@ from pydantic import Field
 from data.answers import final_number
 from data.options import Frozen, Number
 from data.records import Found, Metric, Sample, Score
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, unemphasised, was_cut, written
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, was_cut, written
 
 
 class Options(Frozen):
@@ -39,7 +39,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     question = str(sample.get("question") or "")
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"
-    answer = final_number(unemphasised(said), question, cut=was_cut(sample))
+    answer = final_number(said, question, cut=was_cut(sample))
     if answer is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")
     details = {"answer": answer.text[:100], "rule": answer.rule, "how": "said" if answer.said else "inferred"}
@@ -50,7 +50,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="number",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
