@@ -77,12 +77,12 @@ _MARKS = r"(?:(?:\\\)|[$*_}]){1,3})?"  # `$3$ million`, `**3** million`
 _SCALE = pattern(
     rf"{_MARKS}[ \u00a0]?(?:(hundred|thousand|million|billion|trillion)\b"
     r"|(тыс(?:яч(?:а|и|у)?)?|млн|млрд|миллион(?:а|ов)?|миллиард(?:а|ов)?)(?!\w)"
-    r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡]))|([kK])(?!\w))",
+    r"|([十百千]?[万萬]|[亿億]|百(?!分)|千(?![克米瓦升卡])))",
     re.IGNORECASE,
 )
-_SHORT_SCALE = pattern(r"([MB])(?![\w-])")
-_MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
-"""`3M` is three million, `3 m` is a length; for money (`$3m`, `€2 bn`) small letters are scales too."""
+_SHORT_SCALE = pattern(rf"{_MARKS}([kK])(?!\w)|([MB])(?![\w-])")
+_MONEY_SCALE = pattern(r"(m|b)(?![\w-])|[ \u00a0]?(k|mn|mln|bn|bln|tn|trn)(?!\w)", re.IGNORECASE)
+"""`3M` is three million, `3 m` a length, `3 K` a temperature; for money (`$3m`, `$3 K`, `€2 bn`) all are scales."""
 _PERCENT = pattern(r"[ \u00a0]?\\?[%٪]")
 _SCALE_INITIALS = frozenset("htmbkHTMBKтмТМ十百千万萬亿億$*_}\\")
 _PERCENT_INITIALS = frozenset("%٪\\")

@@ -82,6 +82,8 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("#### 18 eggs in 7 days", "18", MARKER),
     ("#### 1.5 million", "1500000", MARKER),
     ("#### 5k", "5000", MARKER),
+    ("#### 300 K", "300", MARKER),
+    ("#### $300 K", "300000", MARKER),
     ("#### 1.5e3", "1500", MARKER),
     ("#### 1.5 × 10^3", "1500", MARKER),
     ("#### 2\\times 10^{6}", "2000000", MARKER),
