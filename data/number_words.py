@@ -145,7 +145,9 @@ _NOT_NOUNS = frozenset(
 )
 """Words before which `one` is a pronoun or part of a phrase."""
 _PRONOUN = pattern(r"(?<![a-zа-я])(?:no|any|every|each|some|this|that|the|another|which|ни|не)[ -]$")
-_NEXT = pattern(r"[ \u00a0]([a-zа-я]+)")
+_NEXT = pattern(
+    r"[ \u00a0]([a-zа-я]+)|-((?<=one-)third|thirds|hal(?:f|ves)|quarters?|(?:four|fif|six|eigh|ten)ths)\b"
+)
 _ONES = frozenset(word for word, value in _CARDINALS.items() if value == 1)
 _TOLD = 1_000
 """Characters of a sentence searched for numbers in words."""
@@ -159,36 +161,51 @@ def worded(text: str) -> list[Number]:
     Source: ours (SPEC 3).
     """
     lowered = text[:_TOLD].lower().replace("ё", "е")
-    found = [one for word in words(lowered) if (one := _stated(lowered, word)) is not None]
+    found = [_measured(lowered, word) for word in words(lowered) if not _is_pronoun(lowered, word)]
     if not text.isascii() and _HAN_ANY.search(lowered):
-        found += [Number(*word) for word in han(lowered) if lowered[word.start : word.end] != "一"]
+        found += [one for one in _stated_han(lowered) if lowered[one.start : one.end] != "一"]
     return sorted(found, key=lambda number: number.start)
 
 
-def _stated(text: str, word: Word) -> Number | None:
-    """Return a number in words with a following dozen, part or half; None for a pronoun."""
+def _stated_han(text: str) -> list[Number]:
+    """Return the Chinese numbers of a text, fractions as one: `三分之二`; a percentage (`百分之五`) is 5."""
+    parts = [(match, *_divided(match)) for match in _HAN_FRACTION.finditer(text)]
+    found = [Number(over if under == 100 else over / under, *match.span()) for match, under, over in parts if under]
+    inside = {at for one in found for at in range(one.start, one.end)}
+    return [*found, *(Number(*word) for word in han(text) if word.start not in inside)]
+
+
+def _is_pronoun(text: str, word: Word) -> bool:
+    """Return whether a number in words is a `one` that counts nothing: `one of them`, `this one`."""
     after = _NEXT.match(text, word.end)
-    follows = after[1] if after else ""
-    if text[word.start : word.end] in _ONES and (
-        not follows or follows in _NOT_NOUNS or _PRONOUN.search(text[max(0, word.start - 10) : word.start])
-    ):
-        return None
+    return text[word.start : word.end] in _ONES and (
+        after is None
+        or after[1] in _NOT_NOUNS
+        or _PRONOUN.search(text[max(0, word.start - 10) : word.start]) is not None
+    )
+
+
+def _measured(text: str, word: Word) -> Number:
+    """Return a number in words with a following dozen, part or half."""
+    after = _NEXT.match(text, word.end)
+    follows = after[1] or after[2] if after else ""
     if after and follows in {"dozen", "дюжин", "дюжины", "дюжина"}:
-        return Number(word.value * 12, word.start, after.end(1))
+        return Number(word.value * 12, word.start, after.end())
     if after and follows in _PARTS:
-        return Number(word.value / _PARTS[follows], word.start, after.end(1))
+        return Number(word.value / _PARTS[follows], word.start, after.end())
     half = _AND_HALF.match(text, word.end)
     return Number(word.value + _HALF, word.start, half.end()) if half else Number(*word)
 
 
 def spelled(text: str) -> Fraction | None:
-    """Return the single cardinal in words in a short text; None if there is none, or more than one.
+    """Return the single number in words in a short text; None if there is none, or more than one.
 
     Source: ours.
     """
-    text = text[:200]
-    found = words(text) + (han(text) if _HAN_ANY.search(text) else [])
-    values = {word.value for word in found}
+    lowered = text[:200].lower().replace("ё", "е")
+    found = [_measured(lowered, word) for word in words(lowered)]
+    found += _stated_han(lowered) if _HAN_ANY.search(lowered) else []
+    values = {number.value for number in found}
     return values.pop() if len(values) == 1 else None
 
 
@@ -283,9 +300,15 @@ def _give_halves(text: str, ends: Mapping[int, Number | Word], given: Given) -> 
             _give(given, match[0].strip(), F(3, 2))
 
 
+def _divided(fraction: re.Match[str]) -> tuple[Fraction, Fraction]:
+    """Return the denominator and the numerator of a Chinese fraction."""
+    under, over = (F(int(g[:20])) if g[0].isdigit() else _han_value(g[:40]) for g in fraction.groups())
+    return under, over
+
+
 def _give_han(text: str, given: Given) -> None:
     for match in _HAN_FRACTION.finditer(text):
-        under, over = (F(int(g[:20])) if g[0].isdigit() else _han_value(g[:40]) for g in match.groups())
+        under, over = _divided(match)
         _give(given, match[0], under, over)
         if under:
             _give(given, match[0], over / under)

@@ -34,6 +34,8 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("Answer: __18__", "18", CUE),
     ("_18_", "18", LAST),
     ("Answer: x_18", None, ""),
+    ("Answer: two dozen", "24", CUE),
+    ("\\boxed{\\text{two and a half}}", "5/2", BOXED),
     ("#### -5", "-5", MARKER),
     ("#### −5", "-5", MARKER),
     ("#### –5", "-5", MARKER),

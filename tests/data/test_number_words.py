@@ -94,9 +94,26 @@ def test_each_number_knows_the_words_that_give_it() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("eighteen", 18), (" двадцать пять рублей", 25), ("一百二十", 120), ("six or seven", None), ("none", None)],
+    [
+        ("eighteen", 18),
+        (" двадцать пять рублей", 25),
+        ("一百二十", 120),
+        ("six or seven", None),
+        ("none", None),
+        ("two dozen eggs", 24),
+        ("two and a half hours", F(5, 2)),
+        ("three quarters", F(3, 4)),
+        ("one", 1),
+        ("две трети", F(2, 3)),
+        ("two-thirds", F(2, 3)),
+        ("one-third", F(1, 3)),
+        ("twenty-third", 20),
+        ("one half", F(1, 2)),
+        ("三分之二", F(2, 3)),
+        ("百分之五", 5),
+    ],
 )
-def test_spells_one_cardinal(text: str, value: int | None) -> None:
+def test_spells_one_number(text: str, value: int | Fraction | None) -> None:
     assert spelled(text) == value
 
 
