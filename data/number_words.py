@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from data.beside import read_beside
-from data.numerals import Number, exact, narrow, numbers
+from data.numerals import Number, exact, narrow, numbers, said_negative
 from data.patterns import pattern
 
 F = Fraction
@@ -164,7 +164,7 @@ def worded(text: str) -> list[Number]:
     found = [_measured(lowered, word) for word in words(lowered) if not _is_pronoun(lowered, word)]
     if not text.isascii() and _HAN_ANY.search(lowered):
         found += [one for one in _stated_han(lowered) if lowered[one.start : one.end] != "一"]
-    return sorted(found, key=lambda number: number.start)
+    return sorted((_signed(lowered, number) for number in found), key=lambda number: number.start)
 
 
 def _stated_han(text: str) -> list[Number]:
@@ -173,6 +173,11 @@ def _stated_han(text: str) -> list[Number]:
     found = [Number(over if under == 100 else over / under, *match.span()) for match, under, over in parts if under]
     inside = {at for one in found for at in range(one.start, one.end)}
     return [*found, *(Number(*word) for word in han(text) if word.start not in inside)]
+
+
+def _signed(text: str, number: Number) -> Number:
+    start = said_negative(text, number.start)
+    return number if start is None else number._replace(value=-(number.value or F(0)), start=start)
 
 
 def _is_pronoun(text: str, word: Word) -> bool:
@@ -205,7 +210,7 @@ def spelled(text: str) -> Fraction | None:
     lowered = text[:200].lower().replace("ё", "е")
     found = [_measured(lowered, word) for word in words(lowered)]
     found += _stated_han(lowered) if _HAN_ANY.search(lowered) else []
-    values = {number.value for number in found}
+    values = {_signed(lowered, number).value for number in found}
     return values.pop() if len(values) == 1 else None
 
 

@@ -93,6 +93,14 @@ _RAISED = frozenset(f"^{_UP}")
 _LOWERED = str.maketrans(f"{_UP}⁻", "0123456789-")
 MINUS = "-−–‐‑﹣"
 """Signs that may be a minus."""
+_SAID_MINUS = ("minus", "минус", "negative", "负", "負")
+_SAID_NEGATIVE = pattern(
+    r"(?:(?:(?:^|[:=≈,;.!?(—–\n])[^0-9:=≈,;.!?(—–\n]{0,60}?|\b(?:is|be|equals?|gives|makes|leaves|это|равн[оа]|"
+    r"равен|будет) )(?<![^\W_])(?P<minus>minus|минус)|(?<![\w-])(?P<negative>negative)|(?P<han>[负負]))"
+    r"[ \u00a0*_$(\\}]{0,3}$",
+    re.IGNORECASE,
+)
+"""Words that make a number negative; a `minus` after another number of its clause is an operator."""
 _HAN = "⺀"
 """Letters from here on are Chinese, which has no space between a word and a number."""
 _COUNTED = pattern(rf"[0-9][{_HAN}-\uffff]{{1,4}}$")
@@ -275,7 +283,7 @@ def _dress(text: str, value: Fraction | None, start: int, end: int) -> Number:
     at = start
     while at and text[at - 1] in CURRENCIES:
         at -= 2 if at > 1 and text[at - 2] == "\\" else 1
-    if (negative := _negative(text, at)) is not None:
+    if (negative := _negative(text, at)) is not None or (negative := said_negative(text, at)) is not None:
         value, at = (None if value is None else -value), negative
     return Number(value, at, end, bool(percent))
 
@@ -298,6 +306,13 @@ def _negative(text: str, at: int) -> int | None:
     if last.isalnum() and last >= _HAN:  # 答案是-5, but 3天-5天 is a range
         return None if _COUNTED.search(text, max(0, before - 5), before) else gap - 1
     return gap - 1 if not (last and (last.isalnum() or last in ")]%-−–—")) else None
+
+
+def said_negative(text: str, at: int) -> int | None:
+    """Return the position of the word that makes the number at `at` negative: `negative 5`, `is minus 5`, `负5`."""
+    near = text[max(0, at - 12) : at].lower()
+    found = any(word in near for word in _SAID_MINUS) and _SAID_NEGATIVE.search(text, max(0, at - 80), at)
+    return found.start(found.lastgroup or 0) if found else None
 
 
 def _combine(text: str, found: Sequence[Number]) -> list[Number]:

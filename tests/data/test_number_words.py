@@ -105,6 +105,7 @@ def test_each_number_knows_the_words_that_give_it() -> None:
         ("three quarters", F(3, 4)),
         ("one", 1),
         ("две трети", F(2, 3)),
+        ("minus five", -5),
         ("two-thirds", F(2, 3)),
         ("one-third", F(1, 3)),
         ("twenty-third", 20),
