@@ -187,6 +187,13 @@ _UNKNOWN_AFTER = pattern(
 _UNKNOWN_BEFORE = pattern(r"(?<![^\W_])[xyzXYZхХ][)$]?[ \t]?[-+−–*/×÷·][ \t]?[($€£¥₽\\]{0,2}$")
 _BETWEEN = pattern(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
 _AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
+_CONTRASTED = pattern(
+    r"(?:[ *_]+|[^=\n.;!?]*?(?:[,;—–(-][ ]?(?:and |but |а |и |но )?|\b(?:and|but|а|и|но) ))"
+    r"(?:not|rather than|instead of|не|вместо)(?: the| about)?[\s*_$€£\"'«“(\\]*"
+    r"|[^=\n。；！？]*?(?:而不是|而非|[，,]\s?(?:而)?不是)[\s*_$\"“(]*",
+    re.IGNORECASE,
+)
+"""The text between 5 and 7 in `5, not 7`."""
 _MARKUP = 3
 """Maximum characters of markup between a cue and its number."""
 _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
@@ -280,7 +287,7 @@ def candidates(text: str, begin: int = 0, end: int | None = None) -> list[Number
 
 
 def _related(text: str, found: Sequence[Number]) -> list[Number]:
-    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
+    """Mark the numbers that are operands, ends of ranges, alternatives of different values, or denied."""
     marked = list(found)
     for at, (left, right) in enumerate(pairwise(found)):
         gap = text[left.end : right.start]
@@ -295,6 +302,8 @@ def _related(text: str, found: Sequence[Number]) -> list[Number]:
         between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
         if signed or alternative or between or _OPERATOR.fullmatch(gap):
             marked[at] = marked[at]._replace(joined=True)
+            marked[at + 1] = right._replace(joined=True)
+        elif _CONTRASTED.fullmatch(gap):
             marked[at + 1] = right._replace(joined=True)
     return marked
 

@@ -14,7 +14,7 @@ from data.answers import final_number
 from data.numerals import narrow
 from data.patterns import pattern
 from data.records import Family, Item, Scale, Verdict
-from generators.arithmetic.given_number import contrasted, fault
+from generators.arithmetic.given_number import fault
 from prompts import render
 
 LEVELS = {
@@ -106,12 +106,8 @@ def _given(reply: str) -> tuple[Fraction | int | None, str, str]:
     found = final_number(reply)
     if found is None:
         return None, "", ""
-    text, start, given = narrow(reply), found.position, found.value
-    end = start + len(found.text)
-    if found.rule == "last number" and (meant := contrasted(text, start)):
-        start, end = meant
-        given = Fraction(int(text[start:end].replace("−", "-").replace("–", "-")))
-    return given, found.rule, fault(text, start, end, given)
+    end = found.position + len(found.text)
+    return found.value, found.rule, fault(narrow(reply), found.position, end, found.value)
 
 
 def _mistake(expression: str, given: Fraction | int, expected: Fraction | int) -> str:
@@ -216,6 +212,6 @@ UNIT = Family(
     titles={"en": "Arithmetic", "ru": "Арифметика"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=5,
+    verifier_version=6,
     scale=SCALE,
 )

@@ -3,14 +3,13 @@
 Source: ours (SPEC 2).
 """
 
-import re
 from fractions import Fraction
 
 from data.patterns import pattern
 from generators._naming import ALL_BUT, IDIOM, fold
 
-_BEFORE, _AFTER, _SHORT = 240, 120, 60
-"""Characters read before and after the number, and before it to find the number that it is contrasted with."""
+_BEFORE, _AFTER = 240, 120
+"""Characters read before and after the number."""
 
 _TAG = pattern(r"</?[a-z!|][^<>\n]{0,40}>")
 _OPENING = r"[\s*_$`\"'«“„(\[{\\]*"
@@ -42,11 +41,6 @@ _DENIAL = pattern(
 )
 _JUST_BEFORE = pattern(r"(?:n['’]t|(?<![^\W_])(?:not|не|ни))[\s:*_$`\"'«“(\[{\\—–]*$")
 _CONTRAST = r"(?![^.!?\n]{0,20}\d)"  # '39, not 87', '39 — not 87'
-_AGAINST = pattern(
-    rf"(?<![\d.,])(?P<number>[-−–]?[0-9]{{1,15}}){_CLOSING}\s?[,;—–(-]?\s?(?:(?:and|but|а|и|но) )?"
-    rf"(?:not|rather than|instead of|не|вместо)(?: the)?{_OPENING}$",
-    re.IGNORECASE,
-)
 _REFUTED = pattern(
     rf"{_CLOSING}\s?(?:[—–(-]\s?)?(?:(?:is|was|are|can|could|does|did|would|will|might|это|точно|явно|clearly|"
     rf"definitely|simply|also|just) ){{0,3}}(?:(?:is|was|are|does|did|could|would|wo|ca)n['’]t|not|never|cannot|"
@@ -175,13 +169,6 @@ def _several(before: str, after: str, value: Fraction | int) -> bool:
         _AFTER_AND.search(before), _IN_LIST.search(before), _ONE_THEN.search(before),
     )  # fmt: skip
     return any(other and _differs(other["number"], value) for other in others)
-
-
-def contrasted(text: str, start: int) -> tuple[int, int] | None:
-    """Return the span of the number that the one at `start` is contrasted with: 5 in '5, not 7'; None if none."""
-    begin = max(0, start - _SHORT)
-    found = _AGAINST.search(text[begin:start])
-    return found and (begin + found.start("number"), begin + found.end("number"))
 
 
 def _differs(number: str, value: Fraction | int) -> bool:
