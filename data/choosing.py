@@ -245,7 +245,7 @@ _META = pattern(
 )
 """Words for parts of the reply itself: `these 3 steps`."""
 _CLAUSE = pattern(
-    r"[,;:](?=[\s$])|[，；：—–]|(?<=[ ])-(?=[ ])"
+    r"[,;:](?=[\s$])(?! (?:or|или)\b)|[，；：—–]|(?<=[ ])-(?=[ ])"
     r"|(?<![^\W_])(?=(?:so|therefore|thus|hence|making|leaving|because|since|значит|поэтому|потому что|так как|"
     r"поскольку)(?![^\W_]))"
     r"|(?=因为|由于|所以|因此)",
