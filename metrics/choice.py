@@ -115,6 +115,7 @@ _SO = pattern(
 """The beginning of a concluding last line."""
 _CLAUSE = pattern(r"[.!?;,](?=\s)|[。！？；，\n]")
 _OPENING = pattern(r"[\s*_:：=—–-]*(?:(?:is|are|was|это|是|为)\s?)?[\s*_:：—–-]*", re.IGNORECASE)
+_COPULA = pattern(r"\A[\s:：]*(?:是|为)[\s:：]*")
 _NONE = pattern(r"(?:none|both|all|nothing|нет|ни один|оба|обе|все|无|都)(?![^\W_])", re.IGNORECASE)
 _LINE_END = pattern(r"[\s*_`.。!)\]}\"'”»$]*(?:\n|$)")
 
@@ -315,7 +316,9 @@ def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
                 return found
             continue
         said = _stated(text, cue)
-        mentions = _mentions(said, there)
+        rest = _COPULA.sub("", said)  # the first 是 of 答案是否 is no option
+        said = rest if (mentions := _mentions(rest, there)) else said
+        mentions = mentions or _mentions(said, there)
         if _refuses(said, mentions[0].start if mentions else len(said)):
             return set()
         found = set().union(*(one.letters for one in mentions)) or _bare(said, there)

@@ -80,6 +80,7 @@ def test_another_letter_or_two_of_them(response: str) -> None:
         ("The answer is −5.", "B", ["5", "-5"], 1.0), ("$\\boxed{-5}$", "B", ["5", "-5"], 1.0), ("2.5", "A", [2, 2.5], 0.0), ("2.5", "B", [2, 2.5], 1.0), ("2", 2.0, [2.0, 2.5], 1.0),
         ("It is O’Brien.", "A", ["O'Brien", "Smith"], 1.0), ("Елка", "A", ["Ёлка", "Сосна"], 1.0), ("答案：Ｂ", "B", EN, 1.0), ("I think 'B' fits.", "B", EN, 1.0),
         ("Yes, there is no evidence against it.", "A", ["Yes", "No"], 1.0), ("No, there is no way.", "B", ["Yes", "No"], 1.0), ("I say no because it fell.", "B", ["Yes", "No"], 1.0),
+        *((said, "B", ["是", "否"], 1.0) for said in ("答案是：否。", "答案是否", "答案为否", "否")), *((said, "A", ["是", "否"], 1.0) for said in ("答案：是", "答案是：是", "答案是是", "是的")),
         ("Да, у рыб нет лёгких.", "A", ["Да", "Нет"], 1.0), ("Нет, это не так.", "B", ["Да", "Нет"], 1.0), ("yes or no", "A", ["Yes", "No"], 0.0),
     ],
 )  # fmt: skip
