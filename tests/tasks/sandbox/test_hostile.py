@@ -59,8 +59,7 @@ def grown(outside: Outside) -> list[float]:
 def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list[float]) -> None:
     """It fails as it should, in its time; nothing outside is read or changed; the next candidate passes."""
     kinds, source = ATTACKS[name]
-    # Only what may end by its time has little of it: 40 megabytes alone take most of that, as other programs burden the
-    # same caches.
+    # Only what may end by its time has little of it: 40 megabytes alone take all of that on a busy machine.
     most_s = CPU_S if "timeout" in kinds else 8 * CPU_S
     before = cpu_s(outside.pool)
     (outcomes,) = outside.pool.run([program(outside.fill(source))], cpu_s=most_s)
