@@ -117,7 +117,9 @@ def confidence_sequences(
     put = pl.concat(rounds)
     once = observations(scores.join(put, on="item_id", how="semi"), put)
     asked = put.select("item_id", *_STRATUM).with_row_index("at", 1)
-    reached = dict(asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows())
+    reached: dict[str, int] = dict(
+        asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows()
+    )
     values = question_values(once.scores.filter(pl.col("metric").is_in(suite.scored_by)), once.items)
     sides = {str(model): own for (model,), own in values.group_by("model") if own["value"].count()}
     there = [model for model in models if model in sides]
