@@ -174,26 +174,26 @@ class SearchedText(NamedTuple):
 _GAP = 70
 """Maximum distance in characters between related numbers."""
 _OPERATOR = pattern(
-    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
+    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|\\?b?mod|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
     r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
 )
 _ALTERNATIVE = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\bor\b|\bили\b|或者?|还是)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
 _APPOSED = pattern(r"[^(\n]*\([ ]?(?:or|или|或者?)\b[^)\n]*", re.IGNORECASE)
 _UNKNOWN_AFTER = pattern(
     r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
+    r"|[ \t]?(?:π|√(?=[0-9(])|\\(?:pi|sqrt)\b)"
     r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]"
     r"|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'’.])"
 )
 _UNKNOWN_BEFORE = pattern(r"(?<![^\W_])[xyzXYZхХ][)$]?[ \t]?[-+−–*/×÷·][ \t]?[($€£¥₽\\]{0,2}$")
 _BETWEEN = pattern(r"(?:\bbetween|\bмежду|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
 _AND = pattern(r"[^=\n.;!?0-9]{0,20}?(?:\band\b|\bи\b|和|与)\s*[({}*$€£¥₽\\~]*\s*", re.IGNORECASE)
-_CONTRASTED = pattern(
-    r"(?:[ *_]+|[^=\n.;!?]*?(?:[,;—–(-][ ]?(?:and |but |а |и |но )?|\b(?:and|but|а|и|но) ))"
-    r"(?:not|rather than|instead of|не|вместо)(?: the| about)?[\s*_$€£\"'«“(\\]*"
-    r"|[^=\n。；！？]*?(?:而不是|而非|[，,]\s?(?:而)?不是)[\s*_$\"“(]*",
+_NO_RESULT = pattern(
+    r"(?:√|±|\\pm|\\?sqrt|\\?(?<![^\W_])(?:ln|lg|log|sin|cos|tan))[ \t]?[({]?$|frac\{[^{}0-9]{1,9}\}\{$"
+    r"|(?:(?<![^\W_])(?:not|rather than|instead of|не|вместо)|n['’]t|不是|而非)(?: the| about)?[\s*_$€£\"'«“(\\]*$",
     re.IGNORECASE,
 )
-"""The text between 5 and 7 in `5, not 7`."""
+"""Text before a number that makes it no result: a root, a function, two signs, a denial."""
 _MARKUP = 3
 """Maximum characters of markup between a cue and its number."""
 _BEFORE, _AFTER, _RESULTS, _WINDOW = 60, 40, 200, 100_000
@@ -278,7 +278,8 @@ def candidates(text: str, begin: int = 0, end: int | None = None) -> list[Number
         one._replace(
             joined=one.joined
             or _UNKNOWN_AFTER.match(stretch, one.end) is not None
-            or _UNKNOWN_BEFORE.search(stretch, max(0, one.start - 8), one.start) is not None,
+            or _UNKNOWN_BEFORE.search(stretch, max(0, one.start - 8), one.start) is not None
+            or _NO_RESULT.search(stretch, max(0, one.start - 24), one.start) is not None,
             start=one.start + begin,
             end=one.end + begin,
         )
@@ -287,7 +288,7 @@ def candidates(text: str, begin: int = 0, end: int | None = None) -> list[Number
 
 
 def _related(text: str, found: Sequence[Number]) -> list[Number]:
-    """Mark the numbers that are operands, ends of ranges, alternatives of different values, or denied."""
+    """Mark the numbers that are operands, ends of ranges, or alternatives of different values."""
     marked = list(found)
     for at, (left, right) in enumerate(pairwise(found)):
         gap = text[left.end : right.start]
@@ -302,8 +303,6 @@ def _related(text: str, found: Sequence[Number]) -> list[Number]:
         between = _AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
         if signed or alternative or between or _OPERATOR.fullmatch(gap):
             marked[at] = marked[at]._replace(joined=True)
-            marked[at + 1] = right._replace(joined=True)
-        elif _CONTRASTED.fullmatch(gap):
             marked[at + 1] = right._replace(joined=True)
     return marked
 

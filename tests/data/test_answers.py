@@ -38,6 +38,13 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("\\boxed{\\text{two and a half}}", "5/2", BOXED),
     ("#### -5", "-5", MARKER),
     ("There are 18 left, not 20.", "18", LAST),
+    ("Answer: not 18", None, ""),
+    ("It isn't 18.", None, ""),
+    *(
+        (f"\\boxed{{{said}}}", None, "")
+        for said in (r"2\pi", r"2\sqrt{3}", r"\frac{\pi}{2}", r"\pm 5", r"\ln 2", r"7 \bmod 4")
+    ),
+    ("\\sqrt{16} = 4", "4", LAST),
     ("Осталось 18 яиц, а не 20.", "18", LAST),
     ("剩下18个，而不是20个。", "18", LAST),
     ("#### minus 5", "-5", MARKER),
