@@ -16,7 +16,7 @@ from tasks.models.secrets import Secrets
 _EXHAUSTED = (
     "insufficient_quota", "billing_hard_limit", "billing_not_active", "insufficient balance", "credit balance",
 )  # fmt: skip
-_FLAGGED = ("moderation", "flagged", "content_policy", "content policy", "content_filter")
+_FLAGGED = ("moderation", "content_policy", "content policy", "content_filter")
 _UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model not found", "unknown model")
 _UNKNOWN_NAMED = re.compile(
     r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
