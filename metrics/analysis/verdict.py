@@ -22,7 +22,7 @@ from metrics.stats.sequential import Side, side
 _AGAIN = {
     (True, False): "ask them again with --only-failed",
     (False, True): "ask them again with more tokens",
-    (True, True): "ask the failed ones again with --only-failed, the cut ones with more tokens",
+    (True, True): "ask the failed ones again with --only-failed, the truncated ones with more tokens",
 }
 """How to recover missing responses, truncated responses, and both."""
 _SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
@@ -197,7 +197,7 @@ def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[Suit
     low = result.score if result.lower is None else result.lower
     high = result.score if result.upper is None else result.upper
     missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
-    what = " + ".join(filter(None, (missing, f"cut replies ({cut})" if cut else "")))
+    what = " + ".join(filter(None, (missing, f"truncated replies ({cut})" if cut else "")))
     wrong, right = (percent(end or 0.0, result.threshold) for end in (low, high))
     ends = f"{wrong} if they are wrong, {right} if they are right"
     return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"

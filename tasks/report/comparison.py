@@ -34,7 +34,7 @@ _WORDS = 2_000
 
 
 def verdict(pair: Comparison) -> str:
-    """Return the outcome of a comparison: better, worse, same; undecided if it depends on missing or cut replies.
+    """Return the outcome of a comparison: better, worse, same; undecided if missing or truncated replies decide it.
 
     Untested if results were inspected in between.
     """

@@ -46,7 +46,7 @@ def test_only_the_cut_reply_is_asked_again_and_decides(run: Run, tmp_path: Path)
         model = at(server, max_tokens=64)
         first = run("--config", path, "--set", model)
         assert first.returncode == 3, first.stderr
-        assert "cut replies (1): 83.3% if they are wrong, 91.7% if they are right" in first.stdout
+        assert "truncated replies (1): 83.3% if they are wrong, 91.7% if they are right" in first.stdout
         folder = latest(tmp_path)
         assert f"--run {folder.name} --only-truncated --set models.0.max_tokens=" in first.stdout
         (entry,) = json.loads((folder / "results.json").read_text(encoding="utf-8"))["final"]["models"]

@@ -100,7 +100,7 @@ def test_a_cut_reply_that_two_metrics_score_is_one_cut_reply() -> None:
     found = build_interim(Observations(both, items), summarise(both, items), known)
     (model,) = verdict_of(found, Policy("point", 0.95, {"cot": 0.95})).models
     assert model.suites[0].n_truncated == 8
-    assert model.suites[0].reason.startswith("it depends on cut replies (8): 92% if they are wrong")
+    assert model.suites[0].reason.startswith("it depends on truncated replies (8): 92% if they are wrong")
 
 
 def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
@@ -110,8 +110,8 @@ def test_the_reason_says_what_it_hangs_on_why_and_how_to_get_it() -> None:
         "they are wrong, 100% if they are right; ask them again with --only-failed"
     )
     both = verdict("R" * 90 + "W" * 4 + "x" * 3 + "c" * 3, 0.95).suites[0].reason
-    assert both.endswith("; ask the failed ones again with --only-failed, the cut ones with more tokens")
-    assert " + cut replies (3): 90% if they are wrong, 96% if they are right; " in both
+    assert both.endswith("; ask the failed ones again with --only-failed, the truncated ones with more tokens")
+    assert " + truncated replies (3): 90% if they are wrong, 96% if they are right; " in both
     told = translated(both, "ru")
     assert "неудавшиеся вызовы (3 × HTTP 400: " in told
     assert " + обрезанные ответы (3); 90%, если они неверны, 96%, если верны; неудавшиеся задайте снова" in told

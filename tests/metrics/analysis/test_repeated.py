@@ -136,7 +136,7 @@ def test_cut_answers_bound_the_share_and_a_threshold_between_is_undecided() -> N
     at_least = gated(answers, "pass_at_k", 3, threshold=0.85)
     assert (at_least.score, at_least.upper, at_least.n_truncated) == (0.8, 0.9, 2)
     assert (at_least.outcome, at_least.n_asked) == ("undecided", 10)
-    assert "cut replies (2): 80% if they are wrong, 90% if they are right" in at_least.reason
+    assert "truncated replies (2): 80% if they are wrong, 90% if they are right" in at_least.reason
     assert gated(answers, "pass_at_k", 3, threshold=0.95).outcome == "fail"
     every = gated((*answers[:-1], "RRc"), "pass_all_k", 3, threshold=0.75)
     assert (every.score, every.upper, every.outcome) == (0.7, 0.8, "undecided")

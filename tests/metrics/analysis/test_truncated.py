@@ -71,7 +71,7 @@ def test_the_golden_of_spec_10(threshold: float, outcome: str, code: int) -> Non
 
 def test_the_reason_names_both_bounds_in_both_languages() -> None:
     said = gated(scores(10, 1, 1), items(12), "cot", 0.9).suites[0].reason
-    assert "cut replies (1): 83.3% if they are wrong, 91.7% if they are right" in said
+    assert "truncated replies (1): 83.3% if they are wrong, 91.7% if they are right" in said
     assert "83,3%, если они неверны, 91,7%, если верны" in translated(said, "ru")
 
 
