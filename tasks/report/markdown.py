@@ -77,12 +77,13 @@ def _notes(data: ReportData, suite: Suite, model: str, whole: Total) -> Iterator
 
 
 def _reasons(data: ReportData, suite: Suite, model: str, family: str) -> pl.DataFrame:
-    """Count the reasons of a model's wrong answers in a family, most frequent first."""
+    """Count the reasons of a model's wrong answers in a family, most frequent first, and whether they applied."""
     scores = data.scores.filter(model=model, metric=suite.scored_by[0]).join(
         data.items.filter(suite=suite.name, family=family).select("item_id"), on="item_id", how="semi"
     )
     wrong = scores.filter((pl.col("value") != 1) | pl.col("value").is_null())
-    return wrong.group_by("reason", "status").len("n").sort(["n", "reason"], descending=[True, False])
+    reasons = wrong.group_by("reason", applied=pl.col("status") != "not_applicable")
+    return reasons.len("n").sort(["n", "reason"], descending=[True, False])
 
 
 def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
@@ -100,8 +101,8 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     listed = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
     errors = []
     for family, cell in own.items():
-        for reason, status, n in _reasons(data, suite, model, family).head(SHOWN_ERRORS).iter_rows():
-            if status != "not_applicable":
+        for reason, applied, n in _reasons(data, suite, model, family).head(SHOWN_ERRORS).iter_rows():
+            if applied:
                 share = shared("of", language, k=n, n=cell.n_asked)
                 errors.append(
                     f"    *   {plain(title_of(family, language))}: {plain(translated(reason, language))} ({share})"

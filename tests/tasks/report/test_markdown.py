@@ -3,12 +3,14 @@
 from dataclasses import replace
 from typing import Literal
 
+import polars as pl
 import pytest
 
 from tasks.report import html, markdown
 from tasks.report.explained import band
 from tasks.report.report_data import ReportData
-from tasks.report.text import percent
+from tasks.report.text import percent, plain
+from tasks.report.titles import title_of
 from tests.tasks.report.runs import in_language
 
 
@@ -83,6 +85,20 @@ def test_it_says_what_held_models_programs(
     assert f"**{said}:** {held}" in text
     bare = {name: value for name, value in data.manifest.items() if name != "sandbox"}
     assert said not in markdown.compose(replace(told, manifest=bare))
+
+
+def test_a_reason_is_counted_once_whether_replies_were_cut_or_not(data: ReportData) -> None:
+    """As on the page; half of a family's wrong replies are cut here."""
+    places = data.items.select("item_id", "suite", "family")
+    wrong = data.scores.filter(metric="correct", status="scored", value=0.0).join(places, on="item_id")
+    model, family, reason, n = wrong.group_by("model", "family", "reason").len("n").sort("n", "reason").row(-1)
+    assert n > 1
+    own = {"model": model, "family": family, "reason": reason}
+    half = wrong.filter(**own)["item_id"].head(n // 2).to_list()
+    cut = pl.col("item_id").is_in(half) & (pl.col("metric") == "correct") & (pl.col("model") == model)
+    scores = data.scores.with_columns(status=pl.when(cut).then(pl.lit("truncated")).otherwise("status"))
+    said = markdown.analysis(replace(data, scores=scores), data.plan.suite("basic_control").suite, model)
+    assert sum(f"{plain(title_of(family, 'en'))}: {plain(reason)} (" in line for line in said) == 1
 
 
 @pytest.mark.parametrize(
