@@ -78,17 +78,20 @@ def rows(path: Path, *, unnamed: Sequence[str] = ()) -> Iterator[Row]:
         return iter(_kept.parsed[key])
 
 
-def stream(path: Path, unnamed: Sequence[str] = (), *, repeated: bool = False) -> Iterator[Row]:
+def stream(
+    path: Path, unnamed: Sequence[str] = (), *, repeated: bool = False, halves: bool = False
+) -> Iterator[Row]:
     """Yield a file's rows as they are read, without caching, even inside `parsed_once`.
 
-    `repeated`: a CSV or TSV may have a column twice, of which the last one's cells are read.
+    `repeated`: a CSV or TSV may have a column twice, of which the last one's cells are read. `halves`: lone
+    surrogates of a JSON file, which no table can hold, are kept.
 
     Raises:
         InputError: an unknown type, or a row that cannot be read.
     """
     name = path.name.lower().removesuffix(".gz")
     readers = {".parquet": _parquet, **dict.fromkeys((".csv", ".tsv"), partial(_csv, repeated=repeated))}
-    readers |= dict.fromkeys((".jsonl", ".ndjson", ".json"), _jsonl)
+    readers |= dict.fromkeys((".jsonl", ".ndjson", ".json"), partial(_jsonl, halves=halves))
     reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
     if reader is None:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
@@ -185,7 +188,7 @@ def _lines(path: Path) -> Iterator[bytes]:
         yield from lines
 
 
-def _jsonl(path: Path) -> Iterator[Row]:
+def _jsonl(path: Path, *, halves: bool) -> Iterator[Row]:
     """Read one object a line, or one array of objects, such as our own raw results."""
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
@@ -194,16 +197,18 @@ def _jsonl(path: Path) -> Iterator[Row]:
         text = _decoded(line, where)
         if number == 1 and text.lstrip().startswith("["):
             whole = _decoded(b"".join(_lines(path)), str(path))
-            yield from (_object(row, f"{path}, object {n}") for n, row in enumerate(_json(whole, str(path)), 1))
+            listed = _json(whole, str(path), halves=halves)
+            yield from (_object(row, f"{path}, object {n}") for n, row in enumerate(listed, 1))
             return
-        yield _object(_json(text, where), where)
+        yield _object(_json(text, where, halves=halves), where)
 
 
-def _json(text: str, where: str) -> Any:
+def _json(text: str, where: str, *, halves: bool) -> Any:
     try:
         found = json.loads(text)
-        # An escape may be half a character, which no table can hold.
-        return json.loads(storable(json.dumps(found, ensure_ascii=False))) if "\\ud" in text.lower() else found
+        if halves or "\\ud" not in text.lower():
+            return found
+        return json.loads(storable(json.dumps(found, ensure_ascii=False)))
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."

@@ -64,7 +64,7 @@ class Source:
             InputError: it cannot be read.
         """
         if self.whole is None:
-            return iter(stream(self.path, repeated=repeated))
+            return stream(self.path, repeated=repeated, halves=True)
         rows = self.whole if isinstance(self.whole, list) else [self.whole]
         return (one for one in rows if isinstance(one, dict))
 

@@ -250,7 +250,7 @@ def test_the_effect_is_of_the_suites_own_kind_of_values() -> None:
 
 def test_too_few_items_are_said_to_show_nothing() -> None:
     one, thirty = (effect_line(effect(shipped("cot"), n), "en") for n in (1, 30))
-    assert "1 items can detect no difference between two models, none between a model" in one
+    assert "1 item can detect no difference between two models, none between a model" in one
     assert "30 items can detect a difference of 36.2% or more between two models" in thirty
 
 

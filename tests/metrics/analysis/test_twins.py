@@ -134,7 +134,7 @@ def test_a_gate_on_twins_hangs_on_a_second_twin_whose_call_failed() -> None:
 
 def test_a_gate_on_twins_that_wait_in_a_batch_is_undecided() -> None:
     found = gated({"original": [1] * N, "names": [-1] * 30 + [1] * 10}, 0.5, waiting=30)
-    assert (found.outcome, found.reason) == ("undecided", "submitted: 30 requests wait in batches")
+    assert (found.outcome, found.reason) == ("undecided", "submitted: 30 requests in batches")
     assert gated({"original": [1] * N, "names": [1] * N}, 0.5, waiting=30).outcome == "pass", "others' requests"
 
 
