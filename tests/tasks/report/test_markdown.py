@@ -49,7 +49,7 @@ def test_whoever_gave_recorded_responses_is_among_the_tested_models(data: Report
 
 @pytest.mark.parametrize(
     ("language", "head", "worth"),
-    [("en", "Chain of thought", "98.5 % of chains"), ("ru", "Цепочка рассуждений", "98.5 % цепочек")],
+    [("en", "Chain of thought", "98.5 % of chains"), ("ru", "Цепочка рассуждений", "98,5 % цепочек")],
 )
 def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
     data: ReportData, language: Literal["en", "ru"], head: str, worth: str
