@@ -188,7 +188,8 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
         _votes(suite, name, measure, place)
         if measure.verifies and unit.units is None and suite.use(name).enabled:
             raise _wrong(here, f"{name} needs items of families, which the loader {suite.loader} does not have")
-    whole = {**values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+    # With every key, so that it is complete when it is laid out again.
+    whole = {**suite.model_dump(), **values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
     if "prompt" in values:
         whole["prompt"] = _read(suite.prompt, (*place, "prompt"))
     if "prompts" in values:

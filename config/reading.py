@@ -108,10 +108,11 @@ def _from_seed(raw: dict[str, Any], origin: str) -> dict[str, Any]:
     section = rest.get(suite, {})
     if not isinstance(section, dict):
         raise InputError(f"{origin}: {suite}: expected `key: value` pairs, found {section!r}.")
+    report = rest.get("report", {})
     return {
         "suites": [suite],
-        "report": {"language": "ru"},
         **rest,
+        "report": {"language": "ru", **report} if isinstance(report, dict) else report,
         "models": [{"name": name, "provider": "ollama"} for name in raw["models_to_test"]],
         suite: {
             "languages": ["ru"],
@@ -175,6 +176,8 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
         key = step if isinstance(here, list) else str(step)
         if last:
             here[key] = value
+        if depth == 1 and isinstance(here, dict):
+            here[key] = here.pop(key)  # of two keys of a suite for one option, the one assigned last counts
         here = here[key]
     return steps
 
@@ -257,7 +260,7 @@ def parse(
     set_paths |= {_assign(raw, assignment): assignment for assignment in sets}
     index = _place(raw, only) if only else None
     if only:
-        raw = {**raw, "suites": [only if index is None else raw["suites"][index]]}
+        raw = {**_without_others(raw, only), "suites": [only if index is None else raw["suites"][index]]}
     origins = Resolved({})
     try:
         origins = lay_out(raw)
@@ -309,6 +312,17 @@ def _place(raw: Mapping[str, Any], name: str) -> int | None:
     listed = raw.get("suites")
     entries = enumerate(listed if isinstance(listed, list) else ())
     return next((n for n, one in entries if isinstance(one, Mapping) and one.get("name") == name), None)
+
+
+def _without_others(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a configuration without the sections and weights of the other suites that it declares."""
+    listed = raw.get("suites")
+    entries = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
+    others = {str(one.get("name")) for one in entries} - {name, *known(), *Settings.model_fields}
+    kept = {key: value for key, value in raw.items() if key not in others}
+    if isinstance(weights := raw.get("weights"), Mapping):
+        kept["weights"] = {key: value for key, value in weights.items() if key not in others}
+    return kept
 
 
 def fallback(file: str | Path) -> Path | None:

@@ -311,6 +311,10 @@ class Settings(Frozen):
             raise ValueError(f"suites: {repeated!r} is listed twice; list each once")
         models, judges = {m.name for m in self.models}, {j.name for j in self.judges}
         for index, suite in enumerate(self.suites):
+            if suite.name in type(self).model_fields:
+                raise ValueError(
+                    f"suites.{index}.name: {suite.name!r} is a key of the configuration; rename the suite"
+                )
             for path, named, known in (
                 ("models", suite.models, models),
                 ("judges", suite.judges, judges),

@@ -26,7 +26,7 @@ Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 OFF = BeforeValidator(lambda value: "off" if value is False else value)
 """Accepts YAML's reading of an unquoted `off`."""
-NUMBERS = (int, float, int | None, float | None, Seed | None)
+NUMBERS = (int, float, int | None, float | None, Seed | None, Share | None, Number | None)
 
 
 class Frozen(BaseModel):

@@ -61,8 +61,8 @@ def describe(file: str, folder: str = "") -> dict[str, Any]:
     """Return the values that `prefect.yaml` fills in: the runs' folder, the stage cache's, and a configuration.
 
     A build step. Runs work in `folder`, by default the place's. `settings` holds the checked contents of the file,
-    without defaults. Keys specific to a model's provider are in `options`, since Prefect's server only knows the
-    keys that every model has.
+    without defaults except those of suites. Keys specific to a model's provider are in `options`, since Prefect's
+    server only knows the keys that every model has.
 
     Raises:
         InputError: the file cannot be read, or has a wrong key or value.
@@ -296,8 +296,8 @@ def serve(port: int, host: str) -> NoReturn:
             raise InputError(
                 f"{DATABASE}: cannot create the folder of Prefect's database ({error.strerror or error})."
             ) from error
-    if not CHECKOUT:
-        given = {VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}", **given}
+        if not CHECKOUT:
+            given = {**given, VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}"}
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", host, "--port", str(port)], given)

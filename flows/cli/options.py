@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -319,21 +320,30 @@ KEYS = {
 """Options that stand for keys of the configuration."""
 
 
+def as_yaml(value: Any) -> str:
+    """Return JSON that is YAML too, which knows no surrogates and takes some characters only escaped."""
+    written = json.dumps(value, ensure_ascii=False)
+    return re.sub("[\x7f-\x9f\u2028\u2029\ufffe\uffff]", lambda one: f"\\u{ord(one[0]):04x}", written)
+
+
 def _assignments(only: str, given: RunOptions) -> list[str]:
     """Return the assignments made by the options of a run: named entries first, which --set may modify."""
     entries = {"models": given.model, "judges": given.judge}
-    sets = [f"{kind}={json.dumps(named(kind, names))}" for kind, names in entries.items() if names]
+    sets = [f"{kind}={as_yaml(named(kind, names))}" for kind, names in entries.items() if names]
     if given.config:
-        sets = [f"report.file={json.dumps(Path(given.config).name)}", *sets]
+        sets = [f"report.file={as_yaml(Path(given.config).name)}", *sets]
     values = {key: getattr(given, option) for option, key in KEYS.items()}
-    sets += [*given.sets, *(f"{key}={json.dumps(value)}" for key, value in values.items() if value)]
+    sets += [*given.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
     if given.data:
         from config.declared import takes_all
 
         if not only:
             raise InputError("--data: expected the name of the suite before it, such as run cot --data FILE.")
         # A user's own answers are scored as a whole; the problems of a public set are sampled as configured.
-        whole = [f"{only}.items.sample.method=all", f"{only}.items.language=''"] if takes_all(only) else []
+        keys = {one.partition("=")[0] for one in sets}
+        defaults = {"items.sample.method=all": "sample_method", "items.language=''": "language"}
+        unset = [default for default, short in defaults.items() if f"{only}.{short}" not in keys]
+        whole = [f"{only}.{default}" for default in unset] if takes_all(only) else []
         sets = [*whole, *sets, f"{only}.data={given.data}"]
     return [*sets, f"fresh='{time.strftime('%Y%m%d_%H%M%S')}'"] if given.fresh else sets
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.reading import SHIPPED, read
+from config.reading import SHIPPED, parse, read
 from data.errors import InputError
 from tests.helpers.runs import SEED
 from tests.helpers.suites import rows_of
@@ -97,6 +97,8 @@ suites:
         ("models: [{name: m}]\nsuites: [cot, cot]", ["line 2", "suites: 'cot' is listed twice"]),
         ("models: [{name: m}]\nbasic_control: {levels: [easy, easy]}", ["'easy' is listed twice"]),
         ("models: [{name: m}]\nbasic_control: {n_items: yes}", ["expected a number, found True"]),
+        ("models: [{name: m}]\nthreshold: off", ["line 2: threshold", "expected a number, found False"]),
+        ("models: [{name: m}]\nbasic_control: {threshold: yes}", ["basic_control.threshold", "found True"]),
         ("models: [{name: m}]\nbasic_control: {seed: 99999999999999999999}", ["basic_control.seed", "less than"]),
         ("models: [{name: m, deadline_s: .inf}]", ["models.0.deadline_s", "finite"]),
         ("models: [{name: m, extra: {since: 2024-01-01}}]", ["models.0.extra", "JSON", "quote dates"]),
@@ -113,6 +115,7 @@ suites:
         (f"{OWN}    prompt: {{{{ question }}}}", ["line 7", 'Quote a text with {{ … }}: prompt: "{{ question }}"']),
         (f"{OWN}    prompt: {{{{ question }}}} in a word", ['prompt: "{{ question }} in a word"']),
         (f"{OWN}    prompt: Well. {{{{ q }}}}: so", ["line 7", 'Quote a text with {{ … }}: prompt: "Well. {{ q']),
+        (OWN.replace("own", "baseline"), ["suites.0.name: 'baseline' is a key of the configuration"]),
         (f"{OWN}      correct: {{}}", ["line 7: suites.0.metrics.correct", "the loader table does not have"]),
     ],
 )  # fmt: skip
@@ -376,3 +379,30 @@ def test_what_is_gated_on_k_answers_is_asked_whole() -> None:
     ).until_decided()
     assert settings.suite("basic_control").stop is None
     assert all(suite.stop for suite in settings.suites if suite.name != "basic_control")
+
+
+@pytest.mark.parametrize(
+    "assignment", ["suites=[{name: rag, metrics: [response_groundedness]}]", "rag.metrics=[response_groundedness]"]
+)
+def test_a_list_of_metrics_replaces_those_of_a_shipped_suite(assignment: str) -> None:
+    settings = read(None, [assignment])
+    assert settings.suite("rag").used == ("response_groundedness",)
+    deployed = parse(settings.model_dump(mode="json", exclude_unset=True), "parameters", {})
+    assert deployed.suite("rag").used == ("response_groundedness",)
+
+
+@pytest.mark.parametrize("only", ["second", "judges_exam"])
+def test_of_one_suite_alone_the_others_sections_and_weights_do_not_matter(tmp_path: Path, only: str) -> None:
+    second = "  - name: second\n    items: {data: rows.jsonl}\n    metrics: [contains]\n"
+    more = "own: {threshold: 0.5}\nweights: {own: 0.7, second: 0.3}\n"
+    assert read(write(tmp_path, f"{OWN}{second}{more}"), only=only).named == (only,)
+
+
+def test_the_seeds_form_stays_russian_beside_a_section_of_the_report(tmp_path: Path) -> None:
+    report = read(write(tmp_path, f"{SEED}report: {{html: false}}\n")).report
+    assert (report.language, report.html) == ("ru", False)
+
+
+def test_of_two_keys_for_one_option_the_one_given_last_counts() -> None:
+    found = read(None, ["rag.items.sample.n=5", "rag.n_samples=2", "rag.items.sample.n=7"])
+    assert found.suite("rag").items["sample"]["n"] == 7

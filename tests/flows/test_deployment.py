@@ -15,6 +15,7 @@ from prefect.events.schemas.automations import EventTrigger
 from config.reading import read
 from config.settings import Model, Settings
 from data.errors import InputError
+from flows import deployment
 from flows.cli.application import main
 from flows.deployment import DATABASE, HERE, dead_runs, describe, environment, password, scheduled, welcome
 from tests.conftest import TOP
@@ -189,3 +190,14 @@ def test_a_run_that_ended_or_waits_is_not_watched_for_heartbeats(name: str) -> N
     assert trigger.after == {"prefect.flow-run.heartbeat"}
     assert f"prefect.flow-run.{name}" in trigger.expect
     assert "prefect.flow-run.Running" not in trigger.expect, "a run that begins is watched at once"
+
+
+def test_a_database_that_the_environment_names_is_an_installed_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[Any] = []
+    monkeypatch.setattr(deployment, "CHECKOUT", False)
+    monkeypatch.setattr(deployment, "_become", lambda _words, given: became.append(given))
+    monkeypatch.setenv("PREFECT_API_AUTH_STRING", SECRET)
+    monkeypatch.delenv("PREFECT_SERVER_DATABASE_CONNECTION_URL", raising=False)
+    monkeypatch.setenv("PREFECT_API_DATABASE_CONNECTION_URL", "postgresql+asyncpg://db/prefect")
+    deployment.serve(4321, "127.0.0.1")
+    assert "PREFECT_SERVER_DATABASE_CONNECTION_URL" not in became[0]

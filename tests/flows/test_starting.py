@@ -126,3 +126,15 @@ def test_what_init_wrote_runs_under_a_name_that_lists_show(
     (line,) = capsys.readouterr().out.splitlines()
     assert f"{latest(tmp_path).name}  capitals  " in line
     assert line.endswith("first try")
+
+
+def test_given_responses_are_sampled_where_a_set_says_so() -> None:
+    sets = ("rag.sample_method=first", "rag.n_samples=2", "rag.language=ru")
+    settings, _ = choose("rag", RunOptions(data="answers.jsonl", sets=sets))
+    items = settings.suites[0].items
+    assert (items["sample"]["method"], items["sample"]["n"], items["language"]) == ("first", 2, "ru")
+
+
+def test_a_name_may_have_any_character() -> None:
+    settings, _ = choose("cot", RunOptions(name="🚀 first", note="𝔸"))
+    assert (settings.title, settings.report.note) == ("🚀 first", "𝔸")
