@@ -326,7 +326,8 @@ class Measured:
 
     `part` names the value that is their mean, '' the metric's own. `exam` is the step's exam; `values` are the
     worth of its labels, best first. `of(details)` yields the labels in one judge's score, from its details.
-    `alone(options)`: with these options the part is all of the metric's own value.
+    `alone(options)`: with these options the part is all of the metric's own value. `fits(options)`: with these the
+    labels are worth what `values` says.
     """
 
     part: str
@@ -334,6 +335,7 @@ class Measured:
     values: Mapping[str, float]
     of: Callable[[Mapping[str, Any]], Iterable[str]]
     alone: Callable[[Mapping[str, Any]], bool] | None = None
+    fits: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
     def whole(self, options: Mapping[str, Any]) -> bool:
         """Return whether the metric's own value is the mean of these verdicts."""

@@ -45,6 +45,8 @@ def examination(settings: Settings, judges: Sequence[str]) -> Settings:
             "judges": chosen,
             "suites": (suite.model_copy(update={"metrics": metrics}),),
             "gate": "off",
+            "baseline": "",
+            "fail_on": "threshold",
         }
     )
 

@@ -217,9 +217,11 @@ def examine(
     for form in short_forms(plan, lacking(plan.suite, status)):
         (exam,) = resolve(form).suites
         part = run_part(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)
+        judged += part.judged
+        if any(one.submitted for one in part.judged):  # the next run takes it to its end
+            continue
         scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
         keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
-        judged += part.judged
     if judged:
         status = statuses_in(plan, spoken, found)
     return {own.name: left_out([one for one in status if one.metric == own.name]) for own in plan.judged}, judged

@@ -127,7 +127,13 @@ UNIT = Metric(
     yes_no=True,
     stand_in=lambda sample: str(sample["reference"]),
     measured=(
-        Measured("judged", "chain", LABELS, lambda details: [details["label"]] if details.get("label") else []),
+        Measured(
+            "judged",
+            "chain",
+            LABELS,
+            lambda details: [details["label"]] if details.get("label") else [],
+            alone=lambda options: options["votes"] == 1,  # the exam asks once
+        ),
     ),
     title={"en": "Chain, judged", "ru": "Цепочка, по судье"},
 )

@@ -24,6 +24,7 @@ Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
 WAITS = "the reply waits in a batch"
+NO_CALL = "call failed"
 SHOWN = 4000
 """Characters of an unreadable reply shown to the judge in the repair request."""
 
@@ -166,7 +167,7 @@ def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Ses
     repairs: list[JudgeRequest] = []
     for ask, reply in zip(session.asks, replies, strict=True):
         if isinstance(reply, UnansweredRequest):
-            what = WAITS if reply.waits else "call failed"
+            what = WAITS if reply.waits else NO_CALL
             return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
         try:
             read[ask.question.key] = step.parse(ask.question, reply)

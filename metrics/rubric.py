@@ -138,6 +138,7 @@ UNIT = Metric(
             "rubric",
             {"5": 1.0, "4": 0.75, "3": 0.5, "2": 0.25, "1": 0.0},
             lambda details: [str(one["rating"]) for one in details.get("ratings", {}).values()],
+            fits=lambda options: tuple(options["scale"]) == (1, 5),
         ),
     ),
     title={"en": "Rubric", "ru": "Оценка по критериям"},

@@ -51,7 +51,7 @@ def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, ExamTable]:
     name, unit = own.name, metric(own.name)
     options = options_of(unit, own.options) if unit.measured else {}
     whole = next((one for one in unit.measured if one.whole(options)), None)
-    if len(suite.scored_by) > 1 or whole is None:
+    if len(suite.scored_by) > 1 or whole is None or not whole.fits(options):
         return {}
     found: dict[str, ExamTable] = {}
     for language in languages("judging/system"):

@@ -282,6 +282,23 @@ class RunSide:
     replies: pl.DataFrame
 
 
+def matched(name: str, here: Sequence[str], there: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair a run's models with a baseline's: by name, or the only one with the only one.
+
+    Raises:
+        InputError: they have none in common.
+    """
+    models = [(model, model) for model in here if model in there]
+    if not models and len(here) == len(there) == 1:
+        models = [(here[0], there[0])]
+    if not models:
+        raise InputError(
+            f"baseline {name}: it has the models {', '.join(sorted(there))}, the run has "
+            f"{', '.join(sorted(here))}: none in common."
+        )
+    return models
+
+
 def compare_with_baseline(
     name: str,
     pinned: str,
@@ -292,23 +309,18 @@ def compare_with_baseline(
     strata: Collection[str] = (),
     known: Sequence[RuleDifference] = (),
     allow_different: bool = False,
+    targets: Sequence[str] = (),
 ) -> BaselineComparison:
     """Compare a run with a baseline created from the run `pinned`; `known` differences are listed first.
 
-    `strata` are the suites whose score is a TOTAL over families.
+    `strata` are the suites whose score is a TOTAL over families; `targets` are the run's models, if some may have
+    no score.
 
     Raises:
         InputError: the two cannot be compared; the message names the differences and how to proceed.
     """
     there, here = (side.scores["model"].unique(maintain_order=True).to_list() for side in (baseline, run))
-    models = [(model, model) for model in here if model in there]
-    if not models and len(here) == len(there) == 1:  # a single model on each side: pair them whatever their names
-        models = [(here[0], there[0])]
-    if not models:
-        raise InputError(
-            f"baseline {name}: it has the models {', '.join(sorted(there))}, the run has "
-            f"{', '.join(sorted(here))}: none in common."
-        )
+    models = matched(name, targets or here, there)
     refuse(name, known, allow_different=allow_different)
     gone = missing(baseline.provenance, run.provenance)
     gone += [f"model {one}" for one in there if one not in {against for _, against in models}]

@@ -49,11 +49,14 @@ NO_PASSPORT = "the judge has no passport"
 OTHER_SCALE = "the exam knows other ratings than these"
 NOT_A_MEAN = "no plain mean of verdicts: only own labels can correct it"
 APART = "several judges, who give a reply several verdicts each: there is no verdict of all"
+UNHEARD = "several judges, who together say what they never said in their exam"
 
 Finder = Callable[[Suite, str, str, str, str], Passport | None]
 """Return the passport of (suite, metric, judge, exam, language)."""
 
 _PLACES = 9
+_RARE = 0.05
+"""Share of a panel's verdicts unheard in its exam that may be left out of the correction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +292,9 @@ def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
         for model, language, details, *question in columns.iter_rows():
             gathered.setdefault((model, language), []).append((json.loads(details), (question[0], question[1])))
         for (model, language), listed in sorted(gathered.items()):
-            if counted := [(found, of) for details, of in listed if (found := _counting(details))]:
+            # A reply settled without a question does not name the judges that are left out.
+            out = {judge for details, _ in listed for judge in details.get("left_out", ())}
+            if counted := [(found, of) for details, of in listed if (found := _counting(details, out))]:
                 told, questions = zip(*counted, strict=True)
                 judges = tuple(sorted({judge for one in told for judge in one}))
                 how = next(one["aggregate"] for one, _ in listed if "aggregate" in one)
@@ -298,9 +303,9 @@ def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
                 yield _Said(suite, model, name, language, how, judges, each, values, questions)
 
 
-def _counting(details: Mapping[str, Any]) -> dict[str, Any]:
+def _counting(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
     """Return the verdicts on a response of the judges that count and scored it."""
-    judges, left_out = details.get("judges", {}), details.get("left_out", {})
+    judges = details.get("judges", {})
     return {judge: said for judge, said in judges.items() if said["value"] is not None and judge not in left_out}
 
 
@@ -315,7 +320,8 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
         if answered:
             labels, questions = zip(*answered, strict=True)
             passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
-            yield _row(replace(said, questions=questions), measured, labels, passports, whole=own)
+            fits = measured.fits(options)
+            yield _row(replace(said, questions=questions), measured, labels, passports, whole=own, fits=fits)
     if not any(whole):
         raw = estimate(_by_unit(np.array(said.values), np.ones(len(said.values)), said.questions), yes_no=False)
         yield CorrectedMean(
@@ -331,9 +337,10 @@ def _row(
     passports: Sequence[Passport | None],
     *,
     whole: bool,
+    fits: bool,
 ) -> CorrectedMean:
     worth = measured.values
-    known = all(label in worth for reply in labels for one in reply for label in one)
+    known = fits and all(label in worth for reply in labels for one in reply for label in one)
     n = sum(len(one) for reply in labels for one in reply)
     alone = len(said.judges) == 1
     means = [
@@ -377,6 +384,9 @@ def _correct(
     else:
         return Corrected(None, Interval(), None, APART)
     said = Counter(values)
+    heard = {one for one, *counts in zip(table.said, *table.counts, strict=True) if any(counts)}
+    if not alone and sum(n for one, n in said.items() if one not in heard) > _RARE * said.total():
+        return Corrected(None, Interval(), None, UNHEARD)
     # Verdicts on one reply or question tell less than as many on questions of their own.
     share = min(1.0, _effective(raw) / _effective(estimate(pool(np.array(values)), yes_no=False)))
     outcomes = sorted({*table.said, *said}, reverse=True)

@@ -237,7 +237,7 @@ def _score(
     if suite.of_k:  # keep the mean too
         plain = _suite(summary, suite, model)
         found = replace(found, k=suite.k, mean=plain.score, mean_interval=plain.interval)
-    if found.score is not None and found.as_judged is None:
+    if found.score is not None and not found.n_labels:
         there = {end: fields for end, fields in _FIELDS.items() if getattr(found, fields[0]) is not None}
         told: dict[str, Any] = {there[end][1]: around for end, around in intervals.items() if end in there}
         found = _stopped(replace(found, **told), known.stopping, model)
@@ -261,7 +261,7 @@ def _score(
         measured=held.measured,
         waiting=known.waiting.get(suite.name, 0),
         judges_left_out=judges.left_out,
-        judges_unmeasured=judges.unmeasured if found.as_judged is None else (),
+        judges_unmeasured=() if found.n_labels else judges.unmeasured,
     )
 
 
@@ -381,7 +381,9 @@ def _of_metrics(
             as_judged=_mean(blank, applicable).score,
             n_labels=min(one.n_labels for one in own.values()),
         )
-    rows = [[one for one in corrected if one.metric == cell.metric and one.whole] for cell in known]
+    rows = [  # a part may be all of its metric's value
+        [one for one in corrected if one.whole and f"{one.metric}.".startswith(f"{cell.metric}.")] for cell in known
+    ]
     put = [cell if cell.metric in own else _corrected(cell, each) for cell, each in zip(known, rows, strict=True)]
     if put == known or found.score is None:
         return found

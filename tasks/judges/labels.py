@@ -124,12 +124,14 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
 
 
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
-    """Return the configured criterion of each metric of suites."""
-    return {
-        (suite.name, name): canonical(given.get("criteria", ""))
-        for suite in suites
-        for name, given in suite.metrics.items()
-    }
+    """Return what a label means for each metric of suites: the criterion, and the opponent or mode, if any."""
+    return {(suite.name, name): _meaning(given) for suite in suites for name, given in suite.metrics.items()}
+
+
+def _meaning(given: Mapping[str, Any]) -> str:
+    criterion = given.get("criteria", "")
+    others = {option: given[option] for option in ("baseline", "mode") if option in given}
+    return canonical([criterion, others] if others else criterion)
 
 
 def _replies(found: pl.DataFrame, criterion: str) -> list[str]:

@@ -16,6 +16,7 @@ from data.suites import Suite
 from metrics.analysis.judged import JudgeStatus, judge_statuses
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from metrics.exam import EXAMINED
+from metrics.judging import NO_CALL, WAITS
 from prompts import digest, languages
 from tasks.models.requests import parameters
 from tasks.plan import SuitePlan
@@ -65,13 +66,15 @@ def _place(identity: Mapping[str, Any]) -> str:
 
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
-    """Yield each judge's result on each exam item, from a run's scores."""
+    """Yield each judge's result on each exam item that it answered, from a run's scores."""
     rows = scores.filter(pl.col("metric").str.starts_with(EXAM), pl.col("status") != "not_applicable").join(
         items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
     columns = rows.select("item_id", "metric", "language", "family", "details").sort("item_id")
     for item_id, metric, language, family, details in columns.iter_rows():
         for judge, found in json.loads(details).get("judges", {}).items():
+            if found["reason"].endswith((WAITS, NO_CALL)):
+                continue
             yield ExamResult(
                 judge,
                 metric.removeprefix(EXAM),

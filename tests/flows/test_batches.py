@@ -122,3 +122,39 @@ def test_a_panel_is_undecided_while_the_replies_of_one_of_its_judges_wait(run: R
         server.finish()
         assert run(*words, flow="full_eval").returncode == 0
     assert verdict(tmp_path)["suites"][0]["score"] == 0.5
+
+
+def test_a_short_exam_that_waits_leaves_no_passport(run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "questions.jsonl"
+    rows = ({"question": f"Is {n} a number?"} for n in range(N))
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        shared = {"provider": "openai", "base_url": f"{url}/v1"}
+        suite = {
+            "name": "numbers",
+            "items": {"data": str(data)},
+            "prompt": "{{ question }}",
+            "metrics": {"rubric": {"criteria": "Clear."}},
+            "threshold": 0.4,
+        }
+        sets = {
+            "models": [{"name": "tiny", **shared}],
+            "suites": [suite],
+            "gate": "point",
+            "judges": [{"name": "judge", "batch": "submit", "exam": 2, **shared}],
+        }
+        words = (word for key, value in sets.items() for word in ("--set", f"{key}={json.dumps(value)}"))
+        done = run(*words, flow="full_eval")
+    assert done.returncode == 3, done.stderr
+    assert not [*(tmp_path / "store").glob("passports/*.json")]
+
+
+def test_an_exam_that_waits_is_undecided(run: Run, tmp_path: Path) -> None:
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        judge = {"name": "judge", "provider": "openai", "base_url": f"{url}/v1", "batch": "submit"}
+        words = ("--set", f"judges={json.dumps([judge])}", "--set", "judges_exam.families=[exam_rubric]")
+        done = run("--n", "2", *words, command="exam")
+    assert done.returncode == 3, done.stderr
+    assert not [*(tmp_path / "store").glob("passports/*.json")]

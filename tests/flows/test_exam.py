@@ -12,7 +12,7 @@ import pytest
 
 from config.reading import read
 from data.labelled_sets import read_set
-from flows.judges_exam import short_forms
+from flows.judges_exam import examination, short_forms
 from tasks.generate import items_of
 from tasks.plan import resolve
 from tests.conftest import TOP, Run
@@ -20,6 +20,7 @@ from tests.helpers.exam import exam_items, perfect, spoken
 from tests.helpers.labelled import gullible, written
 from tests.helpers.runs import latest
 from tests.servers.running import Server, serve_openai
+from tests.servers.script import Fault
 
 N = 3
 
@@ -240,3 +241,26 @@ def test_an_exam_is_configured_without_prefect() -> None:
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
+
+
+def test_an_exam_is_compared_with_no_baseline() -> None:
+    given = read("config/default.yaml", ["baseline=main", "fail_on=regression"], "judges_exam")
+    settings = examination(given, ())
+    assert (settings.baseline, settings.fail_on) == ("", "threshold")
+
+
+def test_an_exam_that_no_call_answered_is_an_error(run: Run, tmp_path: Path) -> None:
+    refused = Fault("status", status=400, message="not now")
+    with serve_openai("x", faults=lambda _number, _body: refused) as server:
+        words = [*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_groundedness]"]
+        done = run("--n", "1", *words, command="exam")
+    assert done.returncode == 2, done.stdout
+    assert not [*(tmp_path / "store").glob("passports/*.json")]
+
+
+def test_a_limit_of_an_exam_is_refused(run: Run, tmp_path: Path) -> None:
+    with serve_openai("x") as server:
+        words = [*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_groundedness]"]
+        done = run("--limit", "5", *words, command="exam")
+        assert (done.returncode, len(server.requests)) == (2, 0)
+    assert "expected --n N" in done.stderr

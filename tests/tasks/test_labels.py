@@ -16,7 +16,7 @@ from data.errors import InputError
 from data.suites import Suite
 from flows.cli.commands.label import table_of
 from metrics.analysis.judged import Labels
-from tasks.judges.labels import KEY, By, estimates, joined, keep, kept_labels, read_labels, sheet
+from tasks.judges.labels import KEY, By, criteria_of, estimates, joined, keep, kept_labels, read_labels, sheet
 from tasks.report.exports import write_csv
 
 
@@ -252,3 +252,18 @@ def test_another_file_is_one_message(tmp_path: Path) -> None:
 def test_a_metric_that_was_not_judged_is_one_message() -> None:
     with pytest.raises(InputError, match="expected one of rubric"):
         sheet(found(SCORES), n=5, metric="cot")
+
+
+@pytest.mark.parametrize(
+    ("metric", "option", "one", "other"),
+    [("preference", "baseline", "weak", "strong"), ("factual_correctness", "mode", "precision", "recall")],
+)
+def test_labels_of_one_comparison_or_mode_are_none_of_another(
+    metric: str, option: str, one: str, other: str
+) -> None:
+    shared = {"name": "s", "items": {"data": "x"}}
+    met, new = (
+        criteria_of([Suite.model_validate({**shared, "metrics": {metric: {option: value}}})])
+        for value in (one, other)
+    )
+    assert met != new

@@ -1,6 +1,5 @@
 """What asks models: `run` and its dry run `estimate`, `exam` and `level`; and how to begin: `demo` and `init`."""
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +9,23 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from data.commands import TOP, typed
-from data.errors import InputError
+from data.errors import InputError, plural
 from data.exits import Exit
 from flows.cli.console import say, show, written
 from flows.cli.evaluating import evaluate, show_outcome, started
-from flows.cli.options import UNGIVEN, File, Folder, Form, Languages, Names, RunOptions, Sets, Suite, choose
+from flows.cli.options import (
+    UNGIVEN,
+    File,
+    Folder,
+    Form,
+    Languages,
+    Names,
+    RunOptions,
+    Sets,
+    Suite,
+    as_yaml,
+    choose,
+)
 from tasks.runtime.logs import begin
 
 if TYPE_CHECKING:
@@ -99,6 +110,8 @@ def exam(
     from flows.judges_exam import SUITE, examination, record
 
     begin(options.log)
+    if options.limit is not None:
+        raise InputError("exam --limit: expected --n N, the questions per true answer, family and language.")
     sets = [*options.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
     sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
     settings, again = choose(SUITE, replace(options, sets=tuple(sets)))
@@ -108,7 +121,8 @@ def exam(
 
         return show_estimate(settings, again)
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
-    found, spoken = record(outcome, plan), settings.report.language
+    waiting, spoken = outcome.requests["submitted"], settings.report.language
+    found = [] if waiting else record(outcome, plan)
     from tasks.report.passports import leanings_of, tables_of
     from tasks.report.text import numbers_in
 
@@ -118,7 +132,10 @@ def exam(
             show(*(made.terminal(len(made.rows)) for made in tables_of(name, own, spoken)))
             show(*(line for one in own for line in leanings_of(one, spoken)))
     show(*outcome.reports[:2])
-    return Exit.PASSED
+    if waiting:
+        say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")
+        return Exit.UNDECIDED
+    return Exit.PASSED if {one.name for one in plan.judges} <= {one.judge for one in found} else Exit.ERROR
 
 
 LOADER = "families"
@@ -223,7 +240,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
         "store.runs": str(Path(folder) / "runs"),
         "report.language": language,
     }
-    sets = tuple(f"{key}={json.dumps(text)}" for key, text in texts.items())
+    sets = tuple(f"{key}={as_yaml(text)}" for key, text in texts.items())
     settings, again = choose("", RunOptions(config=str(shipped / "run.yaml"), sets=sets))
     outcome, plan = evaluate(settings, again, only_failed=False)
     from prompts.phrases import phrase
@@ -246,7 +263,7 @@ def init(folder: Folder = ".", /) -> int:
     files = [there / name for name in ("eval.yaml", "questions.csv")]
     if found := [file for file in files if file.exists()]:
         raise InputError(f"{found[0]}: already exists; name another folder: init FOLDER.")
-    data = json.dumps(files[1].as_posix())  # paths are relative to the folder where a run starts
+    data = as_yaml(files[1].as_posix())  # paths are relative to the folder where a run starts
     try:
         there.mkdir(parents=True, exist_ok=True)
         for file in files:

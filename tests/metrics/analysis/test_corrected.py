@@ -110,3 +110,19 @@ def test_criteria_that_are_always_rated_alike_tell_no_more_than_one() -> None:
     one, four = rubric("a"), rubric("abcd")
     assert (four.value, four.raw_interval) == (pytest.approx(one.value), one.raw_interval)
     assert four.interval.low == pytest.approx(one.interval.low, abs=0.02)
+
+
+def test_a_rubric_of_a_scale_within_the_exams_is_not_corrected_either() -> None:
+    metrics = {"rubric": {"criteria": "Good.", "scale": [1, 3]}}
+    own = Suite.model_validate({"name": "own", "items": {"data": "x.jsonl"}, "metrics": metrics})
+    table = [[19 if a == b else 1 for a in range(5)] for b in range(5)]
+    row = correct("rubric", [{"ratings": {"rating": {"rating": 3}}}] * 30, passport("rubric", table), own)["rubric"]
+    assert (row.raw, row.value, row.reason) == (None, None, OTHER_SCALE)
+
+
+def test_a_judged_chain_is_corrected_as_the_metrics_own_value() -> None:
+    own = Suite.model_validate({"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"chain": {}}})
+    details = [{"label": "none"}] * 85 + [{"label": "wrong"}] * 15
+    rows = correct("chain", details, passport("chain", [[20, 0], [12, 8]]), own)
+    assert [one.metric for one in rows.values() if one.whole] == ["chain.judged"]
+    assert rows["chain.judged"].value == pytest.approx(0.625)

@@ -367,3 +367,68 @@ def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
     assert exams_of(metric("factual_correctness")) == ["split", "entails"]
     assert exams_of(metric("citation")) == ["support", "correctness"]
     assert exams_of(metric("preference")) == ["preference"]
+
+
+def test_labels_beside_a_computed_metric_keep_the_interval_of_both() -> None:
+    metrics = {"response_groundedness": {}, "exact_match": {}}
+    suite = Suite.model_validate({"name": "own", "items": {"data": "x"}, "metrics": metrics, "threshold": 0.8})
+    names = [f"i{n}" for n in range(100)]
+    values = (("exact_match", 1.0, "scored"), ("response_groundedness", None, "judge_failed"))
+    shared = {"model": "m", "repeat": 0, "reason": "", "details": "{}"}
+    rows = [
+        {"item_id": one, "metric": metric, "value": value, "status": status, **shared}
+        for one in names
+        for metric, value, status in values
+    ]
+    scores = pl.DataFrame(rows, schema_overrides={"value": pl.Float64})
+    columns = {"item_id": names, "suite": "own", "family": "", "level": "", "language": "en", "template": ""}
+    items = pl.DataFrame(columns)
+    labels = prediction_powered([1.0] * 100, list(range(60)), [0.0, 1.0] * 30)
+    known = Circumstances([suite], {"m": [suite]}, labels={("own", "m", "response_groundedness"): labels})
+    results = build_interim(Observations(scores, items), summarise(scores, items), known)
+    (model,) = verdict_of(results, Policy("interval", thresholds={"own": 0.8})).models
+    (found,) = model.suites
+    assert found.score == pytest.approx(0.75)
+    assert found.interval.low is not None
+    assert found.interval.low < 0.75
+    assert found.outcome == "undecided"
+
+
+def test_a_reply_that_no_judge_read_brings_none_back_that_does_not_count() -> None:
+    said = [2] * 85 + [0] * 15
+    sample = {"response": "It is so.", "retrieved_contexts": ["It is so."]}
+    settled = replace(rated(2), sample=sample, found={}, n_calls=0)
+    panels = [{"always": rated(2), "lenient": rated(one)} for one in said]
+    panels.append({"always": settled, "lenient": settled})
+    made = [combine(one, "mean", {"always": "it cannot measure this"}) for one in panels]
+    names = [f"i{n}" for n in range(len(made))]
+    metric = "response_groundedness"
+    details = [json.dumps(one.details) for one in made]
+    scores = pl.DataFrame({"item_id": names, "model": "m", "repeat": 0, "metric": metric, "details": details})
+    items = pl.DataFrame({"item_id": names, "suite": "own", "family": "", "template": "", "language": "en"})
+    found = find({"always": exam(ALWAYS), "lenient": exam(LENIENT)})
+    (row,) = corrected_means(scores, items, [SUITE], found)
+    assert row.judge == "lenient"
+    assert row.value == pytest.approx(0.7, abs=0.01)
+
+
+def test_precision_alone_withholds_as_its_correction_says() -> None:
+    metrics = {"factual_correctness": {"mode": "precision"}}
+    suite = Suite.model_validate({"name": "rag", "items": {"data": "x"}, "metrics": metrics, "threshold": 0.8})
+    given = [1.0] * 85 + [0.0] * 15
+    details = [claims("SUPPORTED" if one else "NEUTRAL") for one in given]
+    scores, items = tables("factual_correctness", details, "rag")
+    scores = scores.with_columns(value=pl.Series(given), status=pl.lit("scored"), reason=pl.lit(""))
+    items = items.with_columns(level=pl.lit(""))
+    lenient = passport("entails", [[20, 0, 0], [8, 12, 0], [8, 0, 12]])
+    rows = corrected_means(scores, items, [suite], find({"judge": lenient}))
+    known = Circumstances([suite], {"m": [suite]}, corrected=rows)
+    results = build_interim(Observations(scores, items), summarise(scores, items), known)
+    (model,) = verdict_of(results, Policy("point", thresholds={"rag": 0.8})).models
+    assert (model.suites[0].corrected, model.suites[0].outcome) == (pytest.approx(0.75), "undecided")
+
+
+def test_what_a_panel_never_said_in_its_exam_is_not_thrown_away() -> None:
+    said = {"a": [2] * 60 + [1] * 40, "b": [2] * 60 + [0] * 40}
+    found = outcome(said, {name: exam(GOOD, name) for name in said})
+    assert (found.score, found.corrected, found.outcome) == (pytest.approx(0.7), None, "fail")
