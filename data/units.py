@@ -83,6 +83,20 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
     return UnitIdentity(unit.name, unit.version, _hash(kind, unit.name))
 
 
+def loaded(kind: type[Unit], known: UnitIdentity) -> Unit:
+    """Return a unit whose version and source are the known ones.
+
+    Raises:
+        InputError: this process has loaded another version or source of it, or has none.
+    """
+    if (here := identity_of(kind, known.name)) != known:
+        raise InputError(
+            f"{known.name}: this worker has version {here.version}, source {here.source}; the run was started with "
+            f"version {known.version}, source {known.source}. Give all workers the same code, and restart them."
+        )
+    return find(kind, known.name)
+
+
 def verifier_of(family: Family) -> UnitIdentity:
     """Return the identity of a family's verifier, which has a separate version."""
     return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name))

@@ -13,6 +13,7 @@ from jinja2 import (
     StrictUndefined,
     Template,
     TemplateError,
+    TemplateNotFound,
     meta,
     nodes,
 )
@@ -78,9 +79,20 @@ def _texts(name: str, language: str) -> list[str]:
     due = [str(template(name, language).name)]
     while due:
         if (one := due.pop()) not in texts:
-            texts[one] = loader.get_source(environment, one)[0]
-            due += filter(None, meta.find_referenced_templates(environment.parse(texts[one])))
+            try:
+                texts[one] = loader.get_source(environment, one)[0]
+            except TemplateNotFound:  # it may be optional; if not, filling the template fails
+                texts[one] = ""
+            named = [*meta.find_referenced_templates(environment.parse(texts[one]))]
+            # None: which one is included is known only when the template is filled.
+            due += filter(None, named)
+            if None in named:
+                due += environment.list_templates(filter_func=_is_one)
     return [*texts.values()]
+
+
+def _is_one(file: str) -> bool:
+    return file.endswith(".j2") and bool(_NAME.fullmatch(file.removesuffix(".j2")))
 
 
 def digest(name: str, language: str) -> str:
@@ -153,10 +165,14 @@ def read_by(prompts: Iterable[str]) -> frozenset[str]:
 
 
 def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:
-    """Yield the columns named as `row.x` or `row["x"]`."""
-    for one in parsed.find_all((nodes.Getattr, nodes.Getitem)):
+    """Yield the columns named as `row.x`, `row["x"]` or `row.get("x")`; other methods read the whole row."""
+    for one in parsed.find_all((nodes.Call, nodes.Getattr, nodes.Getitem)):
         match one:
-            case nodes.Getattr(node=nodes.Name(name="row"), attr=name):
+            case nodes.Call(
+                node=nodes.Getattr(node=nodes.Name(name="row"), attr="get"), args=[nodes.Const(value=str(name)), *_]
+            ):
+                yield name
+            case nodes.Getattr(node=nodes.Name(name="row"), attr=name) if not hasattr(dict, name):
                 yield name
             case nodes.Getitem(node=nodes.Name(name="row"), arg=nodes.Const(value=str(name))):
                 yield name

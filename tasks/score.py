@@ -9,11 +9,11 @@ from data.batches import Batch, Ref
 from data.draw import canonical
 from data.errors import InputError
 from data.options import options_of
-from data.plugins import find, line_in
+from data.plugins import line_in
 from data.records import VALUED, Found, Metric, Score, Status
 from data.suites import Aggregate
 from data.tables import SCORES
-from data.units import UnitIdentity
+from data.units import UnitIdentity, loaded
 from metrics.analysis.judged import LeftOut
 from metrics.judging import combine
 from tasks.judge import reopen
@@ -41,7 +41,7 @@ def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, An
 @stage(version=1, part="score", takes="verify")
 def score(store: StoreSettings, verdicts: Ref, *, metric: UnitIdentity) -> Ref:
     """Turn a batch of verdicts into scores of the metric that defines their values."""
-    place, unit = open_store(store), find(Metric, metric.name)
+    place, unit = open_store(store), loaded(Metric, metric)
     rows = place.read(verdicts).iter_rows(named=True)
     return place.write(SCORES, SCORES.frame(entry for verdict in rows for entry in scores_of(verdict, unit)))
 
@@ -125,7 +125,7 @@ def measure(
     """Score a batch of replies by a metric that needs no judge; `files`: the digests of those that options name."""
     del files  # part of the cache key only
     opened = open_store(store)
-    unit = find(Metric, metric.name)
+    unit = loaded(Metric, metric)
     used = options_of(unit, options)
     replies = list(sample_rows(opened, batch))
     scored = (
@@ -153,7 +153,7 @@ def score_judged(
     """
     del files
     opened = open_store(store)
-    unit = find(Metric, metric.name)
+    unit = loaded(Metric, metric)
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for row in opened.read(judgements).iter_rows(named=True):
         found.setdefault((row["item_id"], row["model"], row["repeat"]), []).append(row)

@@ -21,6 +21,8 @@ _UNKNOWN = ("model_not_found", "deploymentnotfound", "not a valid model", "model
 _UNKNOWN_NAMED = re.compile(
     r"\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b", re.IGNORECASE | re.DOTALL
 )
+USED_UP = "max_tokens or model output limit was reached"
+"""OpenAI's refusal, with 400, of a reply whose thinking used up its token limit."""
 _CAUSES = 20
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 

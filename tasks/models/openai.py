@@ -19,9 +19,10 @@ from data.characters import visible
 from data.draw import canonical
 from data.records import Call, Reply
 from tasks.models.bodies import ACCEPTED, BoundedBody, bound
-from tasks.models.errors import ServerErrors, read_error
+from tasks.models.errors import USED_UP, ServerErrors, read_error
 from tasks.models.openai_forms import Chat, Form, Responses, identified
 from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
 from tasks.models.secrets import Secrets, bare, carriers, find_key, key_variable, read_address
 
 _log = logging.getLogger(__name__)
@@ -140,6 +141,8 @@ class OpenAIClient:
                     )
                     return self._read(answer.content)
             except _REFUSING as error:
+                if USED_UP in read_error(error.response.text)[0]:
+                    return read_reply("", finish_reason="length")
                 if not self._adapt(error.response.status_code, error.response.text, request):
                     raise self._status(error) from None
 
@@ -197,6 +200,8 @@ class OpenAIClient:
             return self._read(json.dumps(body).encode())
         told = json.dumps(body or {"error": error})
         message, code, _ = read_error(told)
+        if USED_UP in message:
+            return read_reply("", finish_reason="length")
         if "expired" in code:
             raise CallError("expired", f"{self._where}: {self._errors.clean(message)}")
         raise self._errors.refusal(status if isinstance(status, int) else 500, {}, told)

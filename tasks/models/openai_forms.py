@@ -12,6 +12,8 @@ from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
 
 Body = dict[str, Any]
+_BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
+"""Finish reasons of a reply that the server gave up: OpenRouter's and Mistral's, vLLM's, DeepSeek's."""
 
 
 class Chat:
@@ -51,8 +53,8 @@ class Chat:
         """
         choice = body["choices"][0]
         answer, thought = _contents(choice["message"])
-        if (finish := str(choice.get("finish_reason") or "")) == "error":
-            raise CallError("server", "it ended the reply with an error")
+        if (finish := str(choice.get("finish_reason") or "")) in _BROKEN_OFF:
+            raise CallError("server", f"it broke off the reply ({finish})")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
         read, kept = _count(timings, "prompt_n"), _count(timings, "cache_n")
         tokens_in = _count(usage, "prompt_tokens")

@@ -16,6 +16,9 @@ from tasks.models.protocol import FATAL, CallError
 PUT_OFF = 3
 """This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
 
+AGAIN_S = 20.0
+"""A server that has been down for too long may be asked once more this long after the last attempt."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -27,7 +30,7 @@ def endpoint_of(model: Model) -> str:
     """Return the key of the server that models share: this machine's cores, or the provider and its address."""
     if model.unit.at_once:
         return f"{model.provider} {model.concurrency}"
-    return f"{model.provider} {model.base_url or model.file or canonical(model.options)}"
+    return f"{model.provider} {model.base_url.rstrip('/') or model.file or canonical(model.options)}"
 
 
 class Endpoint:
@@ -44,6 +47,7 @@ class Endpoint:
         self.next_start: dict[str, float] = {}
         self.last_halved = 0.0
         self.down_since: float | None = None
+        self.last_failed = 0.0
         self.run = ""
         self.broken: dict[object, CallError] = {}
         self.put_off = 0
@@ -99,7 +103,7 @@ class Endpoint:
             raise broken.with_traceback(None)  # otherwise it keeps the frames of every call that it refuses
         if self.closed and now < self.closed_until:
             raise self.closed.with_traceback(None)
-        if self.down_since and now - self.down_since > patience_s:
+        if self.down_since and now - self.down_since > patience_s and now - self.last_failed < AGAIN_S:
             raise CallError("timeout", f"the server has been down for more than {patience_s:g} s (deadline_s)")
 
     def failed(self, error: CallError, started: float, asker: object, model: Model) -> CallError:
@@ -112,6 +116,7 @@ class Endpoint:
             self._limit_to(self.limit / 2)
             self.last_halved = now
         self.down_since = (self.down_since or now) if error.kind == "connection" else None
+        self.last_failed = now
         # A wait longer than the call's deadline affects only its own call until several responses request one.
         if wait_s > model.deadline_s:
             return self._postponed(error, now + wait_s, model)

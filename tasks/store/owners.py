@@ -51,6 +51,11 @@ def described(claimant: str) -> str:
     return f"process {pid} on {machine.partition('@')[0]}"
 
 
+def is_running(claimant: str) -> bool:
+    """Return whether an owner is a process of this machine that still runs."""
+    return claimant.partition(":")[0] == _machine() and not has_ended(claimant, here=False)
+
+
 def has_ended(claimant: str, *, here: bool) -> bool:
     """Return whether a claim's owner has ended: a process of this machine, or of an earlier boot of it.
 

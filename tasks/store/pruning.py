@@ -13,6 +13,7 @@ from pathlib import Path
 
 from data.errors import InputError
 from tasks.store.inventory import Inventory, stage_results
+from tasks.store.owners import is_running
 from tasks.store.runs import Run
 from tasks.store.tables import RENEWED_S, explain
 
@@ -54,7 +55,8 @@ def plan(
     going = []
     for run in there.runs:
         began = run.started.timestamp()
-        fresh = not run.finished and max(began, _touched(run)) > now - grace_s
+        alive = is_running(str(run.manifest.get("owner", "")))
+        fresh = not run.finished and (alive or max(began, _touched(run)) > now - grace_s)
         if run.name in runs and fresh:
             raise InputError(
                 f"--run {run.name}: it has not ended and may still be running. Stop it first; then "

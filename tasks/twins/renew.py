@@ -25,7 +25,7 @@ from generators.twins.base import Refused, Renewed
 from generators.twins.kinds import renew as renewed
 from generators.twins.parity import in_language
 from metrics.cot.chain import annotate
-from prompts import fill, read_by
+from prompts import digests, fill, read_by
 from tasks.generate import row
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
@@ -105,7 +105,7 @@ class RenewedItems:
 class TwinsWanted:
     """Which twins a suite's items get: its name and prompts, and its data in another language, if any.
 
-    `units` make the items; `families` are the options of those that draw them.
+    `units` make the items; `families` are the options of those that draw them; `digests` are those of the prompts.
     """
 
     suite: str
@@ -114,6 +114,7 @@ class TwinsWanted:
     paired: PairedData | None = None
     units: tuple[UnitIdentity, ...] = ()
     families: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    digests: tuple[str, ...] = ()
 
 
 def wanted_of(suite: Suite) -> TwinsWanted | None:
@@ -123,7 +124,8 @@ def wanted_of(suite: Suite) -> TwinsWanted | None:
     paired = paired_data(suite) if "language" in suite.twins.kinds else None
     options = {family(name).name: own for name, own in suite.source.get("options", {}).items()}
     drawn = {unit.name: options.get(unit.name, {}) for unit in families_of(suite)}
-    return TwinsWanted(suite.name, suite.twins, tuple(suite.asked_by.values()), paired, makers_of(suite), drawn)
+    prompts = tuple(suite.asked_by.values())
+    return TwinsWanted(suite.name, suite.twins, prompts, paired, makers_of(suite), drawn, digests(*prompts))
 
 
 def twins_of(

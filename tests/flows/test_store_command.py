@@ -19,6 +19,7 @@ from flows.cli.application import main
 from flows.cli.commands.store import amount
 from tasks.store import pruning
 from tasks.store.inventory import take
+from tasks.store.owners import owner
 from tasks.store.tables import Store
 from tests.conftest import TOP
 from tests.helpers.places import DAY, Place
@@ -373,3 +374,9 @@ def test_a_store_at_an_url_is_cared_for_too(capsys: pytest.CaptureFixture[str], 
     assert main(["store", "verify", *more]) == 0
     assert main(["store", "prune", "--grace", "0h", "--yes", *more]) == 0
     assert list(store.entries()) == []
+
+
+def test_a_run_whose_process_lives_is_not_deleted_however_old_it_is(place: Place) -> None:
+    name = place.run(days=3, status="running", owner=owner())
+    assert place.care("prune", "--older-than", "2d", "--yes") == 0
+    assert (place.runs / name).exists()

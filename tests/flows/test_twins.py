@@ -12,12 +12,14 @@ import pytest
 
 from config.declared import resolve as declared
 from config.settings import Settings
+from data import plugins
 from data.errors import InputError
 from data.suites import TwinKind, Twins
 from data.tables import ITEMS
 from flows.cli.application import main
 from tasks.generate import items_of
 from tasks.plan import resolve
+from tasks.stage import digest_of
 from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
@@ -192,3 +194,19 @@ def test_a_family_writes_its_twins_prompts_itself(tmp_path: Path) -> None:
     assert {*made["language"]} == {"ru"}
     assert made["prompt"].str.contains("[а-я]").all()
     assert {*made["answer"]} <= {*originals["answer"]}
+
+
+def test_an_edited_template_of_the_other_language_makes_twins_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for language in ("en", "ru"):
+        (tmp_path / "own" / language / "sums").mkdir(parents=True)
+        (tmp_path / "own" / language / "sums" / "ask.j2").write_text("{{ question }}", encoding="utf-8")
+        row = json.dumps({"question": f"{language}: 2 + 2?", "answer": "4"})
+        (tmp_path / f"sums_{language}.jsonl").write_text(row + "\n", encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "own"))
+    items = {"data": str(tmp_path / "sums_en.jsonl")}
+    suite = settings(tmp_path, twins=["language"], items=items, prompt="sums/ask").suites[0]
+    before = digest_of("renew", {"wanted": wanted_of(suite)})
+    (tmp_path / "own" / "ru" / "sums" / "ask.j2").write_text("Новое: {{ question }}", encoding="utf-8")
+    assert digest_of("renew", {"wanted": wanted_of(suite)}) != before

@@ -22,6 +22,8 @@ from prompts import digest, fill, reads, template
         ("{% if hint %}a hint{% endif %}", {"hint"}),
         ("{{ row.ticket }} {{ row['the tier'] }}", {"ticket", "the tier"}),
         ("{% for name in row %}{{ name }}{% endfor %} {{ row.ticket }}", {WHOLE, "ticket"}),
+        ("{% for name, value in row.items() %}{{ name }}: {{ value }}{% endfor %}", {WHOLE}),
+        ("{{ question }} {{ row.get('hint', '') }}", {"question", "hint"}),
         ("{% set row = question %}{{ row.ticket }}", {"question"}),
         ("citation/passages", {"question", "passages"}),
         ("rag/answer", {"question", "retrieved_contexts"}),
@@ -69,3 +71,20 @@ def test_two_templates_of_one_name_are_refused(name: str, tmp_path: Path, monkey
         folder.mkdir(exist_ok=True)
     with pytest.raises(InputError, match=rf"two prompts are named en/{name}\.j2: in .*(mine|prompts) and .*yours"):
         fill(name, "en", {"question": "?"})
+
+
+def test_a_template_chosen_as_it_is_filled_and_one_that_may_be_missing_are_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "en" / "pick").mkdir(parents=True)
+    for name in ("long", "short"):
+        (tmp_path / "en" / "pick" / f"{name}.j2").write_text("Be it.", encoding="utf-8")
+    text = (
+        '{% include "en/pick/long.j2" if tier else "en/pick/short.j2" %}'
+        '{% include "en/pick/none.j2" ignore missing %}{{ question }}'
+    )
+    (tmp_path / "en" / "pick" / "task.j2").write_text(text, encoding="utf-8")
+    monkeypatch.setenv(plugins.VARIABLE, str(tmp_path))
+    before = digest("pick/task", "en")
+    (tmp_path / "en" / "pick" / "short.j2").write_text("Be brief.", encoding="utf-8")
+    assert digest("pick/task", "en") != before

@@ -9,14 +9,14 @@ import pytest
 
 from config.settings import StoreSettings
 from data import plugins
-from data.batches import Batch, Cell, Opponent
+from data.batches import Batch, Cell, Opponent, Ref
 from data.draw import canonical
 from data.errors import InputError
 from data.options import options_of
 from data.plugins import metrics
 from data.records import Metric, Score
 from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from data.units import identity_of
+from data.units import UnitIdentity, identity_of
 from metrics.judging import Judgement
 from tasks.judge import encode
 from tasks.runtime.storage import open_store
@@ -254,3 +254,10 @@ def test_a_metric_that_raises_or_gives_no_share_is_told_with_its_file_and_line(
         monkeypatch.undo()
         plugins.forget()
     assert str(error.value).startswith(f"{path}{told}")
+
+
+def test_a_worker_with_other_code_scores_nothing(tmp_path: Path) -> None:
+    store, none = StoreSettings(root=str(tmp_path)), Ref("items", "0" * 64, 0)
+    batch, other = Batch(Cell("own", "m"), none, none, none), UnitIdentity("exact_match", 1, "0" * 16)
+    with pytest.raises(InputError, match="restart them"):
+        measure.function(store, batch, metric=other, options={})

@@ -388,3 +388,11 @@ def test_batches_are_for_providers_that_have_them() -> None:
         Model.model_validate({"name": "m", "provider": "ollama", "batch": "submit"})
     raw = {"models": [{"name": "m", "provider": "openai", "batch": "submit"}], "suites": ["basic_control"]}
     assert [model.batch for model in Settings.model_validate(raw).waiting().models] == ["wait"]
+
+
+def test_a_pending_batch_is_found_however_its_address_is_written(tmp_path: Path) -> None:
+    server = BatchServer(said, ready=False)
+    with serve(server.build()) as url:
+        bring(model_at(url), tmp_path, 2)
+        assert bring(model_at(url, base_url=f"{url}/v1/"), tmp_path, 2)[1].submitted == 2
+    assert set(server.charged.values()) == {1}

@@ -338,3 +338,15 @@ def test_what_is_no_text_becomes_the_replacement_character() -> None:
     raw = '{"choices": [{"message": {"content": "a\\ud800b\\u0000c\\ud83d\\ude00"}}]}'
     with serve_openai("late", faults=[Fault("status", 200, raw=raw)]) as server:
         assert reply_of(model(server)).text == "a\ufffdb\ufffdc\U0001f600"
+
+
+@pytest.mark.parametrize("reason", ["error", "abort", "insufficient_system_resource"])
+def test_a_reply_that_the_server_broke_off_is_no_answer(reason: str) -> None:
+    with serve_openai(Answer("16 - 3 = 13. So she", finish_reason=reason)) as server:
+        assert error_of(model(server)).kind == "server"
+
+
+def test_a_limit_that_thinking_used_up_is_a_cut_reply_also_where_the_server_refuses_it() -> None:
+    told = "Could not finish the message because max_tokens or model output limit was reached. Please try again."
+    with serve_openai("late", faults=[Fault("status", 400, told)]) as server:
+        assert reply_of(model(server)) == Reply("", finish_reason="length")

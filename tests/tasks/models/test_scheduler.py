@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.errors import Stopped
 from data.tables import REQUESTS
-from tasks.models import scheduler
+from tasks.models import rate_limits, scheduler
 from tasks.models.protocol import CallError
 from tasks.models.rate_limits import Endpoint, endpoint_of
 from tasks.models.scheduler import BatchProgress, event_loop_thread
@@ -253,6 +254,19 @@ def test_a_long_call_that_breaks_says_nothing_of_the_time_before() -> None:
     endpoint.failed(CallError("connection", "cut"), time.monotonic() - 100, "m", model)
     endpoint.check("m", model.deadline_s)
     assert endpoint.down_since is not None
+
+
+def test_time_in_which_nobody_asked_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    model, endpoint = Model(name="m", provider="openai", deadline_s=60), Endpoint(4)
+    for at in (1000.0, 1050.0, 1061.0):
+        now[0] = at
+        endpoint.failed(CallError("connection", "cut"), at, "m", model)
+    with pytest.raises(CallError, match="down for more than 60 s"):
+        endpoint.check("m", model.deadline_s)
+    now[0] += rate_limits.AGAIN_S
+    endpoint.check("m", model.deadline_s)
 
 
 def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:

@@ -80,3 +80,10 @@ def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.Capture
             assert main(["runs", *verb, *there]) == 2
             assert "expected the name of a run" in capsys.readouterr().err
     assert main(["runs", "list", "--set", f"store.runs={tmp_path / 'nowhere'}"]) == 2
+
+
+def test_what_held_against_its_baseline_without_a_threshold_passes(tmp_path: Path) -> None:
+    path = finished(tmp_path, "r01") / "results.json"
+    final = {"exit_code": 0, "changes": ["held"], "models": [{"model": "m", "score": 0.5, "verdict": "none"}]}
+    path.write_text(json.dumps({"final": final}), encoding="utf-8")
+    assert [one.verdict for one in history(tmp_path)] == ["pass"]
