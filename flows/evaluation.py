@@ -34,7 +34,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     open_cache(plan.store)  # fail on an unusable cache before anything is asked
     identities = identify_all(plan)
     known = provenance(plan, identities)
-    check_baseline(plan.baseline, known)
+    check_baseline(plan.baseline, known, [*plan.members])
     check_rerun(plan, again)
     run = open_run(plan, again, clock)  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)

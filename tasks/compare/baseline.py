@@ -1,6 +1,6 @@
 """Comparison of a run with its configured baseline, and pinning a finished run as a baseline."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -8,7 +8,14 @@ import polars as pl
 from data.batches import Ref
 from data.draw import content_id
 from data.tables import ITEMS
-from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, refuse, unlike
+from metrics.analysis.baseline import (
+    BaselineComparison,
+    RunSide,
+    compare_with_baseline,
+    matched,
+    refuse,
+    unlike,
+)
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
@@ -49,15 +56,17 @@ def reply_digests(texts: pl.DataFrame) -> pl.DataFrame:
     return texts.select("item_id", "model", "repeat", reply=digest)
 
 
-def check(rule: BaselineRule, manifest: Mapping[str, Any]) -> None:
+def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str] = ()) -> None:
     """Reject, before any call, a configuration that could not be compared with the baseline afterwards.
 
     Raises:
-        InputError: the baseline cannot be read, or other rules decided its scores.
+        InputError: the baseline cannot be read, other rules decided its scores, or it has other models.
     """
     if rule.name:
         known = read(rule.name)
         refuse(known.name, unlike(known.provenance, provenance_of(manifest)), allow_different=rule.allow_different)
+        if targets:
+            matched(known.name, targets, known.scores["model"].unique(maintain_order=True).to_list())
 
 
 def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
@@ -85,7 +94,8 @@ def against(
     if not plan.baseline.name:
         return None
     provenance = provenance_of(manifest)
-    known, rescored = rescore(plan, read(plan.baseline.name), provenance)
+    judges = manifest.get("judge_identities") or {}
+    known, rescored = rescore(plan, read(plan.baseline.name), provenance, judges)
     return compare_with_baseline(
         known.name,
         known.run,
@@ -95,4 +105,5 @@ def against(
         strata=[one.name for one in plan.suites if one.suite.strata],
         known=unlike(known.provenance, provenance, rescored),
         allow_different=plan.baseline.allow_different,
+        targets=[*plan.members],
     )

@@ -1,6 +1,6 @@
 """The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from prompts.phrases import ENGLISH
 from tasks.compare.baseline import pin, reply_digests
 from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, decisive, placed, remarks, shared_metrics, sides
+from tasks.exchange.records import UNNAMED_JUDGE
 from tasks.exchange.tables import Side
 from tasks.plan import resolve
 from tasks.store.baselines import Baseline
@@ -111,7 +112,12 @@ def _compared(
     baseline: Side, new: Side, chosen: Mapping[str, str], max_drop: float, root: str, *, allow_different: bool
 ) -> BaselineComparison:
     first, run = baseline.run, new.run
-    before, after = (_provenance(side, chosen, whole=bool(first and run)) for side in (baseline, new))
+    named = [
+        {metric for metric, judge in side.judged.items() if UNNAMED_JUDGE not in judge.split(", ")}
+        for side in (baseline, new)
+    ]
+    judged = named[0] & named[1]
+    before, after = (_provenance(side, chosen, judged, whole=bool(first and run)) for side in (baseline, new))
     old, own = _side(baseline, before), _side(new, after)
     units: Sequence[str] = ()
     if first and run and changed_units(before, after):
@@ -130,16 +136,22 @@ def _compared(
     )
 
 
-def _provenance(side: Side, chosen: Mapping[str, str], *, whole: bool) -> Provenance:
-    """Return what decides a side's scores by the `chosen` metrics; in part (not `whole`) beside a file's."""
+def _provenance(side: Side, chosen: Mapping[str, str], judged: Collection[str], *, whole: bool) -> Provenance:
+    """Return what decides a side's scores by the `chosen` metrics; in part (not `whole`) beside a file's.
+
+    Both sides name the judge of the metrics in `judged`.
+    """
     if side.run and whole and not chosen:
         return provenance_of(side.run.manifest)
     there = decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows()
     known = provenance_of(side.run.manifest, chosen) if side.run and whole else Provenance({}, tested=side.stated)
     blank = SuiteRules(())
-    return replace(
-        known, suites={suite: replace(known.suites.get(suite, blank), score=(name,)) for suite, name in there}
-    )
+    suites = {suite: replace(known.suites.get(suite, blank), score=(name,)) for suite, name in there}
+    for suite, own in suites.items():
+        if (name := own.score[0]) in judged:
+            judges = ", ".join(sorted(side.judged[name].split(", ")))
+            suites[suite] = replace(own, rules={f"judges.{name}": judges})
+    return replace(known, suites=suites)
 
 
 def _side(side: Side, provenance: Provenance) -> RunSide:
@@ -156,7 +168,7 @@ def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> t
         plan = resolve(Settings.model_validate({**recorded(run.configuration), "store": store}))
     except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
         return known.scores, ()
-    again, units = rescore(plan, known, provenance)
+    again, units = rescore(plan, known, provenance, run.manifest.get("judge_identities") or {})
     return again.scores, units
 
 

@@ -1,6 +1,6 @@
 """Score a baseline's replies again, without a call, if only a version or source of a scoring unit changed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -14,6 +14,8 @@ from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
 from metrics.analysis.baseline import Provenance, changed_units, same_rules
+from metrics.analysis.judged import LeftOut, judge_statuses, left_out
+from tasks.judges.passports import PassportFinder
 from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
@@ -23,13 +25,16 @@ from tasks.store.tables import Damaged
 from tasks.verify import verify
 
 
-def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> tuple[Baseline, tuple[str, ...]]:
+def rescore(
+    plan: Plan, known: Baseline, provenance: Provenance, judges: Mapping[str, Mapping[str, str]]
+) -> tuple[Baseline, tuple[str, ...]]:
     """Score a baseline's replies by today's metrics and families, as far as the store still has them.
 
     Return the baseline, and the units by which all of its replies were scored again. Unchanged are scores decided
     by other rules, scores from comparisons with another target's replies, and those of metrics and families that
-    did not score the run of `provenance`.
+    did not score the run of `provenance`, whose judges' identities are `judges`.
     """
+    examined = PassportFinder(plan.suites, judges, open_store(plan.store))
     changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
     found: dict[str, bool] = {}
@@ -41,7 +46,7 @@ def rescore(plan: Plan, known: Baseline, provenance: Provenance) -> tuple[Baseli
                 continue
             again = all(facts == provenance.units.get(one, facts) for one, facts in own.items())
             try:
-                scored += _again(suite, suite.metric(name), known) if again else ()
+                scored += _again(suite, suite.metric(name), known, examined) if again else ()
             except (Damaged, InputError):  # part of it is no longer in the store
                 again = False
             found |= {unit: again and found.get(unit, True) for unit in units}
@@ -59,7 +64,7 @@ def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
     return {one.name: {"version": one.version, "source": one.source} for one in listed}
 
 
-def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.DataFrame]:
+def _again(suite: SuitePlan, own: MetricPlan, known: Baseline, examined: PassportFinder) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
     listed = {kind: [*known.tables.get(kind, ())] for kind in KEPT}
@@ -67,6 +72,8 @@ def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.Da
         raise InputError("the baseline does not say where its replies are")
     frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
+    names = [one.name for one in own.judges if one.name in examined.identities]
+    out = left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
     for model in known.scores.filter(suite=suite.name, metric=own.name)["model"].unique(maintain_order=True):
         if suite.opponent_of(own.name, model):
             raise InputError("it takes another target's replies to the same items")
@@ -75,7 +82,7 @@ def _again(suite: SuitePlan, own: MetricPlan, known: Baseline) -> Iterator[pl.Da
         evidence = refs["evidence"] if replies["evidence"].height else None
         batch = Batch(Cell(suite.name, model), refs["items"], refs["requests"], refs["responses"], evidence)
         judgements = store.write(TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == own.name))
-        scores = store.read(_scored(suite, own, batch, judgements))
+        scores = store.read(_scored(suite, own, batch, judgements, out))
         yield scores.filter(pl.col("metric") == own.name).with_columns(suite=pl.lit(suite.name))
 
 
@@ -91,8 +98,8 @@ def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -
     return {"items": items, "responses": answered, **own}
 
 
-def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref) -> Ref:
-    """Score a batch of replies by one metric, from its judges' findings if it has any."""
+def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref, out: LeftOut) -> Ref:
+    """Score a batch of replies by one metric; if it has judges, from the findings of those that count."""
     unit, store, identity = metric(own.name), suite.store, identity_of(Metric, own.name)
     if unit.verifies:
         tools = suite.sandbox
@@ -103,4 +110,6 @@ def _scored(suite: SuitePlan, own: MetricPlan, batch: Batch, judgements: Ref) ->
     if not unit.steps:
         return measure.function(store, batch, metric=identity, options=own.options)
     options, aggregate = own.options, own.aggregate
-    return score_judged.function(store, batch, judgements, metric=identity, options=options, aggregate=aggregate)
+    return score_judged.function(
+        store, batch, judgements, metric=identity, options=options, aggregate=aggregate, left_out=out
+    )

@@ -47,7 +47,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     form = form or FileForm()
     ours = [one for one in named if is_run(one, runs)]
     found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
-    logs = {n: _read(Path(one), form) for n, one in enumerate(named) if one not in found}
+    logs = _directed({n: _read(Path(one), form) for n, one in enumerate(named) if one not in found})
     known = {str(one) for side in found.values() for one in side.items["question_id"]}
     there = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
     if unknown := {*form.scales} - there.keys():
@@ -79,6 +79,15 @@ def _read(path: Path, form: FileForm) -> LogFrames:
 
         log = verified(log, form.verify)
     return framed(log)
+
+
+def _directed(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
+    """Apply a metric's direction that one file of a tool states to the tool's other files."""
+    lower: dict[str, frozenset[str]] = {}
+    for log in logs.values():
+        tool = log.facts.get("tool", "")
+        lower[tool] = lower.get(tool, frozenset()) | log.lower
+    return {n: replace(log, lower=lower[log.facts.get("tool", "")]) for n, log in logs.items()}
 
 
 def _labels(named: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from data.characters import storable
 from data.errors import InputError, plural
 from tasks.exchange.discovery import readers
-from tasks.exchange.records import Log, Recorded
+from tasks.exchange.records import AggregatesAlone, Log, Recorded
 from tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
@@ -25,11 +25,10 @@ def read(path: Path, columns: Mapping[str, str] | None = None) -> Log:
     Raises:
         InputError: the file is missing, too large, of no known tool or of two, or without a score or reply.
     """
-    return _folder(path, columns) if path.is_dir() else _file(open_source(path, columns))
+    return _folder(path, columns) if path.is_dir() else _log(*_reader(open_source(path, columns)))
 
 
-def _file(source: Source) -> Log:
-    adapter, source = _reader(source)
+def _log(adapter: ModuleType, source: Source) -> Log:
     facts: dict[str, str] = {}
     remarks: list[str] = []
     rows: list[Recorded] = []
@@ -53,7 +52,7 @@ def _file(source: Source) -> Log:
             f"({type(error).__name__}: {error}); expected the file as that tool wrote it."
         ) from error
     if not rows:
-        raise InputError(
+        raise AggregatesAlone(
             f"{source.path}: a file of {adapter.TOOL} without a row for each reply: found at most aggregates "
             "alone, which have nothing to pair."
         )
@@ -91,18 +90,17 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     """Join the files of a folder that are of a known tool: its parts, which have no question in common.
 
     Of two about the same questions, the later by name is kept.
+
+    Raises:
+        InputError: no file of it can be read, or one of a known tool is damaged.
     """
     listed = sorted(file for file in (*path.glob("*"), *path.glob("*/*")) if file.suffix.lower() in FORMS)
     if not listed:
         raise InputError(f"{path}: found no finished run and no file of another tool ({', '.join(FORMS)}).")
-    logs, wrong = [], []
-    for file in listed:
-        try:
-            logs.append((file, _file(open_source(file, columns))))
-        except InputError as error:
-            wrong.append(str(error))
+    found = [(file, _part(open_source(file, columns))) for file in listed]
+    logs = [(file, one) for file, one in found if isinstance(one, Log)]
     if not logs:
-        raise InputError(wrong[0])
+        raise next(one for _, one in found if isinstance(one, InputError))
     rows: dict[tuple[str, str], list[Recorded]] = {}
     remarks = [remark for _, log in logs for remark in log.remarks]
     for file, log in logs:
@@ -120,6 +118,25 @@ def _folder(path: Path, columns: Mapping[str, str] | None) -> Log:
     whole = tuple(row for own in rows.values() for row in own)
     lower = frozenset[str]().union(*(log.lower for _, log in logs))
     return Log(logs[0][1].tool, whole, merged, tuple(dict.fromkeys(remarks)), lower)
+
+
+def _part(source: Source) -> Log | InputError:
+    """Read a file of a folder; return the error if it is of no tool or has no row for each reply.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    _ = source.head  # raises if it is
+    try:
+        adapter, source = _reader(source)
+    except InputError as error:
+        return error
+    try:
+        return _log(adapter, source)
+    except InputError as error:
+        if not isinstance(error, AggregatesAlone) and adapter.fits(source):
+            raise
+        return error
 
 
 def _storable(row: Recorded) -> Recorded:

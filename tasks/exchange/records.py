@@ -10,9 +10,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from data.characters import storable
+from data.errors import InputError
 from data.records import Status
 from data.truncation import LIMITS
 from metrics.stats.missing import UNSTATED
+
+UNNAMED_JUDGE = "a model"
+
+
+class AggregatesAlone(InputError):  # noqa: N818 - said of a file
+    """A file of a known tool has aggregates and no row for each reply."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -486,3 +486,9 @@ def test_the_shared_logs_compare_in_one_command(shared: Path, tmp_path: Path) ->
     check(pair, 100, 0, 0)
     assert (pair["mean_a"], pair["mean_b"]) == (0.58, 0.58)
     assert out.startswith("No difference")
+
+
+def test_ids_of_a_log_may_have_a_slash(tmp_path: Path) -> None:
+    old, new = ([one | {"id": f"HumanEval/{n}"} for n, one in enumerate(these)] for these in (OLD, NEW))
+    (pair,), _ = compare(*both("inspect-eval", tmp_path, old, new), at=tmp_path)
+    check(pair, 200, 30, 4)

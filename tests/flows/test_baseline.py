@@ -18,8 +18,9 @@ from tasks.compare.provenance import provenance_of
 from tasks.compare.rescore import rescore
 from tasks.plan import resolve
 from tasks.store.runs import find
-from tests.conftest import Run
+from tests.conftest import Run, free_port
 from tests.flows.scene import Scene
+from tests.helpers.exam import exam_items, perfect, spoken
 from tests.helpers.recorded import suite
 from tests.helpers.recorded import written as rows_in
 from tests.helpers.runs import at, latest
@@ -149,7 +150,7 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     )
     plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
-    again, units = rescore(plan, lost, provenance)
+    again, units = rescore(plan, lost, provenance, {})
     assert {*units} == {*provenance.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]
@@ -195,3 +196,54 @@ def test_recorded_replies_that_became_wrong_fail_the_build_and_what_is_loosened_
     gone = run("--config", str(tmp_path / "one.yaml"), "--set", "threshold=0.1", *gate)
     assert gone.returncode == 1, gone.stderr
     assert "regressed: suite other is missing" in gone.stdout
+
+
+def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run, tmp_path: Path) -> None:
+    replies = (
+        {"question": f"Who {n}?", "response": f"Anna {n}.", "retrieved_contexts": [f"Text {n}."]} for n in range(20)
+    )
+    drawn = exam_items("en", 6, levels=["easy"], families=["exam_groundedness"])
+    known = spoken(drawn, perfect, judge="sound")
+
+    def speak(body: dict[str, Any]) -> str:
+        if body["model"] == "always":
+            return json.dumps({"reason": "", "rating": 2})
+        return known.get(body["messages"][-1]["content"]) or json.dumps({"reason": "", "rating": 0})
+
+    with serve_openai(speak) as server:
+        at_it = {"provider": "openai", "base_url": server.base_url, "exam": 6}
+        judges = [{"name": name, **at_it} for name in ("sound", "always")]
+        sets = (f"judges={json.dumps(judges)}", "models=[]", "rag.factual_correctness.enabled=false", "gate=off")
+        words = [word for one in sets for word in ("--set", one)]
+        run("--data", str(rows_in(tmp_path / "rows.jsonl", [*replies])), *words, flow="rag")
+    found = find(str(latest(tmp_path)), tmp_path / "runs")
+    pinned, provenance = pin("main", found), provenance_of(found.manifest)
+    assert pinned.scores["value"].max() == 0.0, "sound alone counts"
+    older = {name: {**one, "source": "0"} for name, one in provenance.units.items()}
+    before = replace(pinned, provenance=replace(provenance, units=older))
+    plan = resolve(Settings.model_validate(found.configuration))
+    again, units = rescore(plan, before, provenance, found.manifest["judge_identities"])
+    assert "response_groundedness" in units
+    assert again.scores["value"].max() == 0.0
+
+
+def test_other_models_are_refused_before_anything_is_asked_and_none_stands_in_for_one_that_is_away(
+    run: Run, tmp_path: Path
+) -> None:
+    path, baseline = str(written(tmp_path)), str(tmp_path / "main.json")
+    store = ["--set", f"store.root={tmp_path / 'store'}"]
+    with serve_openai(answering(0)) as server:
+        assert run("--config", path, "--set", at(server, name="a")).returncode == 0
+        assert main(["baseline", "set", baseline, str(latest(tmp_path)), *store]) == 0
+        there = {"provider": "openai", "base_url": server.base_url}
+        away = {"name": "a", "provider": "ollama", "base_url": f"http://127.0.0.1:{free_port()}"}
+        asked = len(server.requests)
+        others = json.dumps([{"name": name, **there} for name in "bc"])
+        refused = run("--config", path, "--set", f"models={others}", "--baseline", baseline)
+        assert (refused.returncode, "none in common" in refused.stderr) == (2, True)
+        assert len(server.requests) == asked
+        mixed = json.dumps([away, {"name": "c", **there}])
+        done = run("--config", path, "--set", f"models={mixed}", "--baseline", baseline)
+    assert done.returncode == 2
+    found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["baseline"]
+    assert "c" not in [one["model"] for one in found["models"]]

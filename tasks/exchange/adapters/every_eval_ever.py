@@ -13,7 +13,18 @@ from uuid import UUID
 
 from data.errors import InputError, plural
 from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import Found, Recorded, counted, mapped, objects, stated, stated_facts, text_of, within
+from tasks.exchange.records import (
+    AggregatesAlone,
+    Found,
+    Recorded,
+    counted,
+    mapped,
+    objects,
+    stated,
+    stated_facts,
+    text_of,
+    within,
+)
 from tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
@@ -38,7 +49,7 @@ def _instances(source: Source) -> Path:
     """Return the instances file that an aggregate record names; only from the same folder."""
     path, named = source.path, within(source.head, "detailed_evaluation_results", "file_path")
     if not isinstance(named, str):
-        raise InputError(
+        raise AggregatesAlone(
             f"{path}: found aggregates alone: no detailed_evaluation_results.file_path. Only a record that names "
             "its instances has replies."
         )
@@ -50,7 +61,7 @@ def _instances(source: Source) -> Path:
 
 def _recorded(row: Mapping[str, Any], error: str) -> Recorded:
     asked, replies = mapped(row["input"]), within(row, "output", "raw")
-    metric = text_of(within(row, "metadata", "metric")) or "score"
+    metric = text_of(within(row, "metadata", "metric")) or text_of(row.get("evaluation_name")) or "score"
     return Recorded(
         text_of(row.get("sample_id")),
         text_of(asked.get("raw")),

@@ -3,6 +3,7 @@
 Source: inspect_ai.log, version 2 of its form.
 """
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -19,6 +20,7 @@ from data.truncation import LIMITS
 from metrics.stats.missing import UNSTATED
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.records import (
+    UNNAMED_JUDGE,
     Found,
     Recorded,
     Stated,
@@ -43,7 +45,7 @@ WRITES = ".eval, which its viewer opens"
 _MARKS: Mapping[Any, float] = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 """Inspect's values for correct, incorrect, partial and no answer."""
 _REASONS = {"stop": "stop", "max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
-_SAMPLE = re.compile(r"samples/(?:(?P<id>\d{1,18})_)?[^/]+\.json")
+_SAMPLE = re.compile(r"samples/(?:(?P<id>\d{1,18})_)?.+\.json", re.DOTALL)
 """A sample's zip member: an id, then `_epoch_` and a number."""
 _ATTACHED = "attachment://"
 _ZSTD = 93
@@ -95,7 +97,8 @@ def _scores(sample: Mapping[str, Any], facts: Mapping[str, str], error: str) -> 
     """Return the scorers' values: one each, or several by name."""
     scores = dict[str, Stated]()
     for scorer, given in mapped(sample.get("scores")).items():
-        judge = facts.get(f"judge of {scorer}", "a model") if scorer.startswith("model_graded") else ""
+        told = f"judge of {scorer}".replace("_", " ")  # as `stated_facts` names it
+        judge = facts.get(told, UNNAMED_JUDGE) if scorer.startswith("model_graded") else ""
         value, why = within(given, "value"), within(given, "explanation")
         several = isinstance(value, Mapping)
         values = {f"{scorer}.{name}": one for name, one in value.items()} if several else {scorer: value}
@@ -214,12 +217,16 @@ def write(evaluations: Iterable[Evaluation], folder: Path, *, run: Mapping[str, 
     Raises:
         InputError: the extra is not installed.
     """
-    yield from (_log(one, folder, run) for one in evaluations if one.rows)
+    taken = set[str]()
+    yield from (_log(one, folder, run, taken) for one in evaluations if one.rows)
 
 
-def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any]) -> Path:
+def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any], taken: set[str]) -> Path:
     named = "_".join("".join(c if c.isalnum() or c in "-." else "-" for c in part) for part in (
         evaluation.suite, evaluation.target, str(run["run"])))  # fmt: skip
+    if named.casefold() in taken:
+        named += f"_{hashlib.sha256(repr((evaluation.suite, evaluation.target)).encode()).hexdigest()[:8]}"
+    taken.add(named.casefold())
     path = folder / f"{named}.eval"
     if importlib.util.find_spec("inspect_ai") is None:
         raise InputError(f"{path}: to write logs of Inspect, install its package: {installing('inspect')}")

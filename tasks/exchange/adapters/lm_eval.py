@@ -10,8 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from data.draw import content_id
 from data.errors import InputError, plural
 from tasks.exchange.records import (
+    AggregatesAlone,
     Found,
     Recorded,
     Stated,
@@ -57,6 +59,10 @@ def _asked(row: Mapping[str, Any]) -> str:
     return conversation(sent)
 
 
+def _document(row: Mapping[str, Any]) -> str:
+    return content_id("document", json.dumps(row["doc"], sort_keys=True, default=str))
+
+
 def _replies(row: Mapping[str, Any]) -> list[str]:
     """Return the generated texts; none if options were compared by likelihood."""
     found = row["resps"] if isinstance(row["resps"], list) else []
@@ -88,6 +94,15 @@ def _results(path: Path) -> Mapping[str, Any]:
     return {}
 
 
+def _apart(found: list[tuple[Recorded, str]]) -> Iterator[Recorded]:
+    """Yield rows, with their document where one question is asked about several, such as passages."""
+    about: dict[str, set[str]] = {}
+    for one, document in found:
+        about.setdefault(one.question, set()).add(document)
+    for one, document in found:
+        yield one._replace(contexts=(document,)) if len(about[one.question]) > 1 else one
+
+
 def read(source: Source) -> Iterator[Found]:
     """Read a sample log: each document once, with the scores of all filters.
 
@@ -95,7 +110,7 @@ def read(source: Source) -> Iterator[Found]:
         InputError: it cannot be read, or contains aggregates only.
     """
     if _aggregates(source):
-        raise InputError(
+        raise AggregatesAlone(
             f"{source.path}: found aggregates alone, which have no rows to pair. Run {TOOL} with --log_samples, "
             "and give its samples_*.jsonl."
         )
@@ -104,7 +119,8 @@ def read(source: Source) -> Iterator[Found]:
     tasks: list[str] = sorted(results.get("results", {}), key=len, reverse=True)
     task = next((task for task in tasks if named.startswith(task)), _DATE.sub("", named))
     model = results.get("model_name") or within(results, "config", "model")
-    scores: dict[str, dict[str, Stated]] = {}  # each filter adds its own to rows already yielded
+    scores: dict[str, dict[str, Stated]] = {}  # each filter adds its own
+    found: list[tuple[Recorded, str]] = []
     several = 0
     for line, row in enumerate(source.rows(), 1):
         if not row.keys() >= _KEYS:
@@ -118,7 +134,9 @@ def read(source: Source) -> Iterator[Found]:
         several += len(replies) > 1
         reply = replies[0] if replies else None
         scores[doc] = _scores(row)
-        yield Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
+        one = Recorded("", _asked(row), expected(row["target"]), reply, scores[doc], str(model or "model"), task)
+        found.append((one, _document(row)))
+    yield from _apart(found)
     yield "The log does not say why replies ended, so truncated replies cannot be identified."
     if several:
         yield f"{plural(several, 'sample')} with several replies; the first of each is used."

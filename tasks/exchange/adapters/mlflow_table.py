@@ -5,7 +5,16 @@ Source: MLflow 2 and 3, `mlflow.evaluate` (pandas' form `split`).
 
 from collections.abc import Iterator
 
-from tasks.exchange.records import Found, Recorded, conversation, expected, stated, stated_facts, text_of
+from tasks.exchange.records import (
+    UNNAMED_JUDGE,
+    Found,
+    Recorded,
+    conversation,
+    expected,
+    stated,
+    stated_facts,
+    text_of,
+)
 from tasks.exchange.source import Source
 
 TOOL = "MLflow"
@@ -27,7 +36,7 @@ def read(source: Source) -> Iterator[Found]:
     )
     metrics = {name.split("/")[0]: name for name in columns if name.endswith("/score")}
     metrics = metrics or {name: name for name in columns if name in {"correct", "score"}}
-    judged = {name: "a model" for name in metrics if f"{name}/v1/justification" in columns}
+    judged = {name: UNNAMED_JUDGE for name in metrics if f"{name}/v1/justification" in columns}
     for line in source.head["data"]:
         if isinstance(line, list):
             row = dict(zip(columns, line, strict=False))

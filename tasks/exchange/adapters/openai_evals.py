@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks.exchange.records import (
+    UNNAMED_JUDGE,
     Found,
     Recorded,
     Stated,
@@ -44,7 +45,7 @@ def _scores(item: Mapping[str, Any], error: str) -> dict[str, Stated]:
     found: dict[str, Stated] = {}
     for one in map(mapped, item.get("results") or ()):
         kind = text_of(one.get("type"))
-        judge = text_of(within(one, "sample", "model")) or ("a model" if kind in _JUDGED else "")
+        judge = text_of(within(one, "sample", "model")) or (UNNAMED_JUDGE if kind in _JUDGED else "")
         value = one.get("passed") if one.get("score") is None else one.get("score")
         name = text_of(one.get("name")) or kind or "score"
         bare, _, last = name.rpartition("-")

@@ -8,6 +8,7 @@ from typing import Any
 
 from metrics.stats.missing import UNSTATED
 from tasks.exchange.records import (
+    UNNAMED_JUDGE,
     Found,
     Recorded,
     conversation,
@@ -44,7 +45,7 @@ def read(source: Source) -> Iterator[Found]:
         )
         scores = {"match": stated(matched.get("correct"))} if "match" in events else {}
         for one in events.get("metrics", ()):
-            judge = "a model" if "choice" in one else ""
+            judge = UNNAMED_JUDGE if "choice" in one else ""
             scores |= {str(name): stated(value, judge=judge) for name, value in one.items()
                        if isinstance(value, bool | int | float)}  # fmt: skip
         if "error" in events:

@@ -5,6 +5,7 @@ Source: promptfoo 0.121, version 3 of its results.
 
 import csv
 import io
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from data.errors import InputError
 from data.files import opened
 from metrics.stats.missing import UNSTATED
 from tasks.exchange.records import (
+    UNNAMED_JUDGE,
     Found,
     Recorded,
     Stated,
@@ -31,6 +33,8 @@ from tasks.exchange.records import (
 from tasks.exchange.source import Source
 
 TOOL = "promptfoo"
+Varying = Mapping[str, set[str]]
+"""The variables that, beside a question, say what is asked."""
 _ERROR = 2
 """The `failureReason` of a call that failed; 1 is an assertion's."""
 _QUESTIONS = ("question", "query", "input", "prompt", "message", "text")
@@ -60,27 +64,58 @@ def _question(given: Mapping[str, Any], prompt: str) -> str:
     return text_of(found) or prompt
 
 
+def _varying(tests: Iterable[tuple[Mapping[str, Any], str]]) -> Varying:
+    """Return each question's variables that differ among its tests, if a prompt shows them or none is known."""
+    values: dict[str, dict[str, set[str]]] = {}
+    shown: dict[str, set[str]] = {}
+    for given, prompt in tests:
+        question = _question(given, prompt)
+        for name, value in given.items():
+            if name in _EXPECTED or name.startswith("__"):
+                continue
+            text = text_of(value)
+            values.setdefault(question, {}).setdefault(name, set()).add(text)
+            if not prompt or text in prompt or json.dumps(text, ensure_ascii=False)[1:-1] in prompt:
+                shown.setdefault(question, set()).add(name)
+    return {
+        question: {name for name, texts in own.items() if len(texts) > 1 and name in shown.get(question, ())}
+        for question, own in values.items()
+    }
+
+
+def _others(given: Mapping[str, Any], question: str, varying: Varying) -> tuple[str, ...]:
+    """Return a test's other variables with which its question is another one."""
+    return tuple(f"{name}: {text_of(given[name])}" for name in given if name in varying.get(question, ()))
+
+
 def _scores(row: Mapping[str, Any]) -> dict[str, Stated]:
     graded = mapped(row.get("gradingResult"))
     kinds = [mapped(part.get("assertion")) for part in objects(graded.get("componentResults"))]
-    judged = [text_of(one.get("provider")) or "a model" for one in kinds if _JUDGED.match(str(one.get("type")))]
+    judged = [text_of(one.get("provider")) or UNNAMED_JUDGE for one in kinds if _JUDGED.match(str(one.get("type")))]
     error = (text_of(row.get("error")) or UNSTATED) if row.get("failureReason") == _ERROR else ""
-    values = {"pass": row.get("success"), "score": row.get("score")}
+    values: dict[str, Any] = {"pass": row.get("success"), "score": row.get("score")}
+    if error:  # such a row has no named scores; its assertions name them
+        asserted = [*objects(within(row, "testCase", "assert"))]
+        asserted += [part for one in asserted for part in objects(one.get("assert"))]
+        values |= {f"score.{name}": None for one in asserted if (name := text_of(one.get("metric")))}
     values |= {f"score.{name}": value for name, value in mapped(row.get("namedScores")).items()}
     judge, why = next(iter(judged), ""), graded.get("reason")
     return {name: stated(value, judge=judge, reason=why, error=error) for name, value in values.items()}
 
 
-def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str]) -> Recorded:
+def _recorded(
+    row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int], str], varying: Varying
+) -> Recorded:
     response, test = mapped(row.get("response")), mapped(row.get("testCase"))
-    given = mapped(row.get("vars")) or mapped(test.get("vars"))
+    given, prompt = _asked(row)
     failed, output = row.get("failureReason") == _ERROR, response.get("output")
     # The value of a test's one assertion about an answer.
     asserted = [one.get("value") for one in objects(test.get("assert")) if one.get("type") in _ASSERTED]
     answer = asserted[0] if len(asserted) == 1 and isinstance(asserted[0], str) else ""
+    question = _question(given, prompt)
     return Recorded(
         text_of(within(test, "metadata", "id")),
-        _question(given, conversation(within(row, "prompt", "raw"))),
+        question,
         expected(first(given, _EXPECTED) or answer),
         None if failed or output is None else text_of(output),
         _scores(row),
@@ -90,7 +125,14 @@ def _recorded(row: Mapping[str, Any], name: str, targets: Mapping[tuple[str, int
         error=text_of(row.get("error")) if failed else "",
         tokens_in=counted(within(response, "tokenUsage", "prompt")),
         tokens_out=counted(within(response, "tokenUsage", "completion")),
+        contexts=_others(given, question, varying),
     )
+
+
+def _asked(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
+    """Return a row's variables, and the prompt that was sent."""
+    given = mapped(row.get("vars")) or mapped(within(row, "testCase", "vars"))
+    return given, conversation(within(row, "prompt", "raw"))
 
 
 def _name(row: Mapping[str, Any]) -> str:
@@ -104,11 +146,18 @@ def _targets(rows: Iterable[Any]) -> dict[tuple[str, int], str]:
         for row in rows
         if isinstance(row, Mapping)
     }
+    return _named(labels)
+
+
+def _named(labels: Mapping[tuple[str, int], str]) -> dict[tuple[str, int], str]:
     times = Counter(name for name, _ in labels)
-    return {
-        (name, n): f"{name}: {' '.join(label.split())[:40] or n}" if times[name] > 1 else name
-        for (name, n), label in labels.items()
-    }
+    short = {key: _short(*key, label) if times[key[0]] > 1 else key[0] for key, label in labels.items()}
+    alike = Counter(short.values())
+    return {key: f"{name} ({key[1]})" if alike[name] > 1 else name for key, name in short.items()}
+
+
+def _short(name: str, n: int, prompt: str) -> str:
+    return f"{name}: {' '.join(prompt.split())[:40] or n}"
 
 
 def read(source: Source) -> Iterator[Found]:
@@ -123,12 +172,12 @@ def read(source: Source) -> Iterator[Found]:
     inner = mapped(within(source.whole, "results"))
     rows = inner.get("results") or () if inner else [*source.rows()]
     prompts = objects(inner.get("prompts"))
-    targets = _targets(rows)
+    targets, varying = _targets(rows), _varying(_asked(row) for row in rows if isinstance(row, dict))
     models: dict[str, None] = {}
     for row in rows:
         if isinstance(row, dict):
             models[name := _name(row)] = None
-            yield _recorded(row, name, targets)
+            yield _recorded(row, name, targets, varying)
     asked = [mapped(one.get("config")) for one in objects(within(source.whole, "config", "providers"))]
     yield stated_facts(
         tool=TOOL,
@@ -150,8 +199,10 @@ def _table(source: Source) -> Iterator[Found]:
             lines = csv.reader(text, strict=True)
             header = next(lines, [])
             at = [n for n in range(len(header)) if header[n + 1 : n + 2] == ["Status"]]
-            for line in lines:
-                yield from _of_line(header, at, line)
+            tests = [*lines]
+            varying = _varying((_variables(header, at, line), "") for line in tests)
+            for line in tests:
+                yield from _of_line(header, at, line, varying)
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{source.path}: not promptfoo's CSV ({error}).") from error
     yield stated_facts(tool=TOOL)
@@ -161,22 +212,30 @@ def _table(source: Source) -> Iterator[Found]:
     )
 
 
-def _of_line(header: list[str], at: list[int], line: list[str]) -> Iterator[Recorded]:
-    given = dict(zip(header[: at[0]], line, strict=False)) if at else {}
+def _variables(header: list[str], at: list[int], line: list[str]) -> dict[str, str]:
+    return dict(zip(header[: at[0]], line, strict=False)) if at else {}
+
+
+def _of_line(header: list[str], at: list[int], line: list[str], varying: Varying) -> Iterator[Recorded]:
+    given = _variables(header, at, line)
     named = [_TARGET.fullmatch(header[n]) for n in at]
-    providers = [one["provider"] if one else header[n] for n, one in zip(at, named, strict=True)]
-    for n, one, provider in zip(at, named, providers, strict=True):
+    labels = {
+        (one["provider"] if one else header[n], k): one["prompt"] if one else ""
+        for k, (n, one) in enumerate(zip(at, named, strict=True))
+    }
+    question = _question(given, "")
+    for n, target in zip(at, _named(labels).values(), strict=True):
         if len(line) < n + 3:
             continue
         output, status, score = line[n : n + 3]
         error = output if status == "ERROR" else ""
-        prompt = " ".join(one["prompt"].split())[:40] if one else ""
         yield Recorded(
             "",
-            _question(given, ""),
+            question,
             expected(first(given, _EXPECTED)),
             None if error else output,
             {"pass": stated(status, error=error), "score": stated(score, error=error)},
-            f"{provider}: {prompt}" if providers.count(provider) > 1 else provider,
+            target,
             error=error,
+            contexts=_others(given, question, varying),
         )

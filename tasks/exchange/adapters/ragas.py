@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from tasks.exchange.records import Found, Recorded, conversation, number, stated, stated_facts, text_of
+from tasks.exchange.records import (
+    UNNAMED_JUDGE,
+    Found,
+    Recorded,
+    conversation,
+    number,
+    stated,
+    stated_facts,
+    text_of,
+)
 from tasks.exchange.source import Source
 
 TOOL = "ragas"
@@ -62,7 +71,7 @@ def _asked(value: Any) -> str:
 def read(source: Source) -> Iterator[Found]:
     """Read samples with the columns of their metrics; NaN is a judge's failure."""
     judges = {
-        name: "a model" if name.startswith(_SHIPPED) and not name.startswith(_COMPUTED) else ""
+        name: UNNAMED_JUDGE if name.startswith(_SHIPPED) and not name.startswith(_COMPUTED) else ""
         for name in _measured(source)
     }
     for row in source.rows():

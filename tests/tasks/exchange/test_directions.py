@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from flows.cli.application import main
+from tasks.compare.sides import decisive, sides
 from tests.tasks.exchange.forms import FORMS, Line
 
 Change = Callable[[Any], Any]
@@ -105,3 +106,27 @@ def test_a_test_run_is_decided_by_the_success_of_all_its_cases(tmp_path: Path) -
         path.write_text(json.dumps(whole), encoding="utf-8")
         files.append(str(path))
     assert main(["gate", files[1], "--baseline", files[0]]) == 1
+
+
+def test_less_is_better_of_the_evaluation_that_says_so_alone(tmp_path: Path) -> None:
+    path = FORMS["every_eval_ever"](tmp_path, "x_samples", lines(90))
+    rows = [json.loads(one) for one in path.read_text(encoding="utf-8").splitlines()]
+    rows += [row | {"evaluation_name": "toxicity"} for row in rows]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    directions = (("sums", False), ("toxicity", True))
+    told = [{"evaluation_name": name, "metric_config": {"lower_is_better": low}} for name, low in directions]
+    whole = {"evaluation_results": told, "detailed_evaluation_results": {"file_path": path.name}}
+    (tmp_path / "x.json").write_text(json.dumps(whole), encoding="utf-8")
+    (side,) = sides([str(tmp_path / "x.json")], runs=tmp_path / "runs")
+    means = {suite: decisive(side, {suite: own[0]})["value"].mean() for suite, own in side.score.items()}
+    assert means == {"sums": pytest.approx(0.9), "toxicity": pytest.approx(0.1)}
+
+
+def test_a_direction_holds_for_the_other_file_of_the_tool(tmp_path: Path) -> None:
+    files = []
+    for name in ("old", "new"):
+        (tmp_path / name).mkdir()
+        files.append(FORMS["lm_eval"](tmp_path / name, "sums", lines(30)))
+    _lm_eval(files[0])  # results beside the first alone
+    (pair,) = compared(tmp_path, *map(str, files))["pairs"]
+    assert (pair["difference"], pair["conclusion"]) == (0, "no difference")

@@ -236,3 +236,24 @@ def test_changes_are_counted_by_reply_and_questions_by_themselves(tmp_path: Path
     out = tmp_path / "out.md"
     said(tmp_path, str(tmp_path / "old.jsonl"), str(tmp_path / "new.jsonl"), "--markdown", str(out))
     assert "30 changes among 10 questions." in out.read_text(encoding="utf-8")
+
+
+def test_another_judge_that_both_files_state_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for name, judge, right in (("old", "gpt-4o", 200), ("new", "gpt-4o-mini", 100)):
+        rows = [{"id": f"q{k}", "question": f"{k}?", "score": int(k < right), "judge": judge} for k in range(200)]
+        files.append(tmp_path / f"{name}.jsonl")
+        files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    words = ["gate", str(files[1]), "--baseline", str(files[0])]
+    assert main(words) == 2
+    assert "gpt-4o-mini, in the baseline gpt-4o" in capsys.readouterr().err
+    assert main([*words, "--allow-different"]) == 1
+
+
+def test_a_damaged_file_of_a_folder_is_not_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    FORMS["lm_eval"](tmp_path, "arc", [Line(f"a{n}", f"Is {n}?", right=True) for n in range(200)])
+    path = FORMS["lm_eval"](tmp_path, "sums", [Line(f"s{n}", f"What is {n}?", right=False) for n in range(200)])
+    path.write_text(path.read_text(encoding="utf-8")[:-20], encoding="utf-8")
+    (tmp_path / "notes.json").write_text('{"of another": "tool"}', encoding="utf-8")
+    assert main(["gate", str(tmp_path), "--threshold", "0.8"]) == 2
+    assert "samples_sums.jsonl, line 200" in capsys.readouterr().err

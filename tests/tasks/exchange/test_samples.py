@@ -32,7 +32,7 @@ def right(log: Log, metric: str) -> dict[str, float | None]:
         ("promptfoo.csv", "promptfoo", "pass", "openai:chat:m: ", 6),
         ("openai_evals.json", "OpenAI Evals (hosted)", "pass", "m", 6),
         ("openai_evals_log.jsonl", "OpenAI evals (open source)", "match", "m", 6),
-        ("every_eval_ever.jsonl", "Every Eval Ever", "score", "m", 6),
+        ("every_eval_ever.jsonl", "Every Eval Ever", "sums", "m", 6),
         ("mlflow.json", "MLflow", "right", "model", 6),
     ],
 )
@@ -120,3 +120,14 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
     assert (error := samples["lost"].error) is not None
     assert error.message == "timeout"
     assert [row.error for row in read(path).rows if row.error] == ["timeout"]
+
+
+def test_models_whose_names_differ_in_punctuation_only_have_a_log_each(tmp_path: Path) -> None:
+    row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, 0.1, {"exact_match": 1.0}, {})
+    both = [
+        Evaluation("own", name, ("exact_match",), {}, {"exact_match": {"mean": 1.0}}, (row,))
+        for name in ("llama3:8b", "llama3-8b")
+    ]
+    paths = [*write(both, tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})]
+    assert len({*paths}) == 2
+    assert {read(path).rows[0].target for path in paths} == {"llama3:8b", "llama3-8b"}

@@ -227,3 +227,57 @@ def test_a_comparison_told_in_russian_has_decimal_commas_at_a_terminal_too(
     said = capsys.readouterr().out
     assert "−15,5" in said
     assert not re.search(r"\d\.\d", said)
+
+
+def test_two_prompts_that_begin_alike_are_two(tmp_path: Path) -> None:
+    path = FORMS["promptfoo"](tmp_path, "one", lines())
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    rows, begun = whole["results"]["results"], "You are a helpful assistant. Answer the question "
+    for row in rows:
+        row["prompt"]["label"] = begun + "briefly: {{question}}"
+    other = {"promptIdx": 1, "success": False, "score": 0.0, "failureReason": 1}
+    rows += [row | other | {"prompt": row["prompt"] | {"label": begun + "at length: {{question}}"}} for row in rows]
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert main(["gate", str(path), "--threshold", "0.3"]) == 1
+    assert compare(tmp_path, path)["pairs"][0]["n"] == N
+
+
+def test_another_variable_is_another_question(tmp_path: Path) -> None:
+    files = []
+    for name, lost in (("old", 0), ("new", 30)):
+        path = FORMS["promptfoo"](tmp_path, name, lines(lost))
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        for n, row in enumerate(whole["results"]["results"]):
+            given = {"language": ("French", "German", "Spanish")[n % 3], "input": f"Hello {n // 3}"}
+            row["testCase"], row["vars"] = {}, given | {"note": f"{n}, not in the prompt"}
+            row["prompt"]["raw"] = f"Translate to {given['language']}: {given['input']}"
+        path.write_text(json.dumps(whole), encoding="utf-8")
+        files.append(path)
+    pair = compare(tmp_path, *files)["pairs"][0]
+    assert (pair["n"], pair["only_b"]) == (N, 30)
+
+
+def test_one_question_about_other_texts_is_another(tmp_path: Path) -> None:
+    files = []
+    for name, lost in (("old", 0), ("new", 30)):
+        shared = {"target": "yes", "arguments": {}, "resps": [["yes"]], "filter": "none", "metrics": ["acc"]}
+        rows = [
+            shared | {"doc_id": n, "doc": {"premise": f"Tree {n}.", "question": "cause"}, "acc": float(n >= lost)}
+            for n in range(100)
+        ]
+        files.append(tmp_path / f"samples_{name}.jsonl")
+        files[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert compare(tmp_path, *files)["pairs"][0]["n"] == 100
+    assert gate(files[1], files[0]) == 1
+
+
+def test_a_failed_call_of_promptfoo_counts_for_its_named_scores(tmp_path: Path) -> None:
+    path = FORMS["promptfoo"](tmp_path, "one", lines(n=100))
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    for n, row in enumerate(whole["results"]["results"]):
+        row["testCase"]["assert"] = [{"type": "contains", "value": "yes", "metric": "tone"}]
+        told = {"success": n % 2 == 0, "score": float(n % 2 == 0), "namedScores": {"tone": 1}}
+        failed = {"success": False, "score": 0, "failureReason": 2, "error": "429", "namedScores": {}}
+        row.update(told if n < 60 else failed)
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    assert main(["gate", str(path), "--metric", "score.tone", "--threshold", "0.8"]) == 2
