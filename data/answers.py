@@ -92,7 +92,9 @@ _GOES_ON = pattern(
 )
 """Phrases that introduce an answer after a statement that there is none."""
 _LISTED = pattern(
-    r"[ \t]*[0-9]{1,2}[.)、][ \t]+[^\W\d_]|[ \t]*(?:step|part|шаг|часть|步骤|第)\b[ \t]*[0-9]", re.IGNORECASE
+    r"[ \t]*[*_]{0,3}[0-9]{1,2}[.)、][ \t]+[^\W\d_]"
+    r"|[ \t]*[*_]{0,3}(?:step|part|шаг|часть|действие|步骤|第)\b[ \t]*[0-9]",
+    re.IGNORECASE,
 )
 _NUMBERED = pattern(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
 _SENTENCE = pattern(r"[.!?](?=\s|$|[*_\"”»)])|[。！？\n]")

@@ -44,7 +44,11 @@ _OTHER = pattern(
     r"faster|heavier|distance|length|water|age)\b|\bвесит\b|\bвремени\b|\bвес\b|多少(?!钱|錢|元|美元|？|\?|$)|多长|多久|多远",
     re.IGNORECASE,
 )
-_IN_MONEY = pattern(r"\b(?:dollars?|euros?|руб\w*|доллар\w*|евро)\b|多少(?:美元|元|钱|錢|块钱)", re.IGNORECASE)
+_IN_MONEY = pattern(
+    r"\b(?:dollars?|euros?|(?-i:USD|EUR|RUB)|руб\w*|доллар\w*|евро)\b"
+    r"|\bhow many (?:[$€£¥₽₹](?![0-9])|[美欧日]?元|块|人民币|英镑)|多少(?:美元|元|钱|錢|块钱)",
+    re.IGNORECASE,
+)
 _PERCENT = pattern(r"\bpercent(?:age)?\b|%|\bпроцент\w*|百分", re.IGNORECASE)
 _THING = pattern(
     r"(?:\bhow many(?: of (?:the|his|her|their|these|those))?|\bnumber of|\bсколько|\bчисло|\bколичество)"
@@ -323,6 +327,14 @@ def _same_quantity(text: str, left: Number, right: Number) -> bool:
     return any(left.value * sizes[one] == right.value * sizes[other] for sizes in shared)
 
 
+_REMARKED = pattern(
+    r"[ ]?[*_$}\\)`]*(?: (?!dozen|squared|cubed|factorial|doubl|tripl|halv|twice|times?\b|plus\b|minus\b|more\b"
+    r"|less\b|pairs?\b|percent|to the)[^\W\d_]+){0,3}[*_]*, which is",
+    re.IGNORECASE,
+)
+"""Between an answer that opens a statement and a remark on it: `9 eggs, which is 3 times as many`."""
+
+
 def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number | None:
     """Choose the answer among the numbers of one sentence or box that begins at `begin`, after a marker or a cue.
 
@@ -338,6 +350,10 @@ def choose(reading: SearchedText, found: Sequence[Number], begin: int) -> Number
         return None
     flat = unbracketed(text, begin, found[-1].end)
     equals = [begin + m.end() for m in _EQUALS.finditer(flat)]
+    if len(equals) == 1 and free[0] is found[0] and free[0].value is not None:
+        opens = not text[begin : free[0].start].strip(" *_$\\({`~≈")
+        if opens and _REMARKED.fullmatch(text, free[0].end, equals[0]):
+            return next((n for n in free if given_in(text, n, reading.wanted)), free[0])
     if equals:
         after = [n for n in free if n.start >= equals[-1] - 1 and flat[n.end - 1 - begin] != "\0"]
         free = after or free

@@ -10,12 +10,15 @@ OUTCOMES: tuple[GateOutcome, ...] = ("none", "pass", "undecided", "fail", "error
 """From best to worst; a run's outcome is that of its worst model."""
 
 
+_CHANGES: Mapping[str, GateOutcome] = {"regressed": "fail", "held": "pass"}
+
+
 def worst(verdicts: Iterable[str], changes: Iterable[str]) -> str:
-    """Return the worst of models' verdicts and of changes against a baseline, where a regression fails.
+    """Return the worst of models' verdicts and of changes against a baseline: a regression fails, held passes.
 
     '' if there are none.
     """
-    found = {*verdicts, *("fail" if one == "regressed" else one for one in changes)}
+    found = {*verdicts, *(_CHANGES.get(one, one) for one in changes)}
     return next((one for one in reversed(OUTCOMES) if one in found), "")
 
 
@@ -35,7 +38,7 @@ MEANINGS: Mapping[Exit, tuple[str, str]] = {
         "failed or regressed",
         "a model below a threshold, a regression, or damage that `store verify` found",
     ),
-    Exit.ERROR: ("error", "bad input, or something that broke; it goes before a failed gate"),
+    Exit.ERROR: ("error", "bad input or an internal failure; it takes precedence over a failed gate"),
     Exit.UNDECIDED: (
         "undecided",
         "no gate failed, but the data could not decide one (`undecided: pass` makes that 0)",

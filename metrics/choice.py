@@ -55,7 +55,7 @@ _NOT = pattern(
     r"(?:(?<![^\W_])(?:not|cannot|neither|nor|rather than|instead of|over|не|ни|вместо)|n['’]t"
     r"|不是|不選|不选|并非|而非|不)"
     r"(?:\s{0,3}(?<![^\W_])(?:be|choose|pick|select|the|an?|option|choice|answer|вариант|ответ)(?![^\W_])"
-    rf"|选项|答案|选)*{_WRAPPED}$",
+    r"|选项|答案|选)*[ \t\u00a0*_`\"'“”«»()\[\]{}$:]{0,6}$",  # of the same sentence
     re.IGNORECASE,
 )
 _IS_NOT = pattern(
@@ -67,6 +67,13 @@ _IS_NOT = pattern(
     r"|(?:选?项)?(?:是|为)?(?:错|不))",
     re.IGNORECASE,
 )
+_OF_THE_NEXT = pattern(r"[ *_`\"'“”$]{0,6}(?:(?:the|option|choice) ){0,2}[*_`\"'“”$]{0,6}", re.IGNORECASE)
+"""Between a `not` and the option that it denies: `B — not C`."""
+_ITEM = pattern(
+    r"[*_`]{0,3}[):][*_`]{0,3} ?(?!(?:is|are|was|would|seems|looks|does|do|can|could|isn|doesn|don|couldn|это"
+    r"|не)\b)(?=[^\W_])"
+)
+"""Between an option's letter and its text: `B) False`."""
 _SET = r"[\s*_`\"'“”«»()\[\]{}$]{0,6}"
 _RULED_OUT = pattern(
     r"(?:(?<!not )(?<!n't )(?<!n’t )(?<![^\W_])(?:eliminat(?:e|es|ed|ing)|rul(?:e|es|ed|ing) out"
@@ -243,15 +250,40 @@ def _affirmed(text: str, there: Mapping[str, str]) -> str:
     are wrong'.
     """
     kept, place = [], 0
-    for run in _runs(text, _joined(text, there)):
+    joined = _joined(text, there)
+    runs, alone = [*_runs(text, joined)], len(joined) == 1 and not any(there.values())
+    for run, after in zip(runs, [*(one[0].start for one in runs[1:]), 0], strict=False):
         before = text[max(place, run[0].start - _NEAR) : run[0].start]
         listed = bool(_RULED_OUT.search(before)) or (len(run) > 1 and bool(_NOT.search(before)))
-        listed = listed or _IS_NOT.match(text, run[-1].end) is not None
+        listed = listed or (
+            _is_denied(text, run[-1].end, after) and not _is_text(text, run[-1], after, alone=alone)
+        )
         for one in run:
             if listed or _NOT.search(text[max(place, one.start - _NEAR) : one.start]):
                 kept.append(text[place : one.start])
                 place = one.end
     return " ".join([*kept, text[place:]])
+
+
+def _is_denied(text: str, end: int, after: int) -> bool:
+    """Return whether what follows an option that ends there denies it, and not the next option at `after`."""
+    denied = _IS_NOT.match(text, end)
+    if denied is None:
+        return False
+    bare = denied[0].lower().strip(" )*_`\"'”»]—–:-") == "not"
+    return not (bare and _OF_THE_NEXT.fullmatch(text, denied.end(), after))
+
+
+def _is_text(text: str, one: _Mention, after: int, *, alone: bool) -> bool:
+    """Return whether an option's text follows its letter, in a statement or as the whole reply: `B) False`."""
+    if not _ITEM.match(text, one.end):
+        return False
+    lead = text[text.rfind("\n", 0, one.start) + 1 : one.start].rstrip(' *_`(["“«')[-SHORT:]
+    if cues := [*_CUE.finditer(lead)]:
+        gap = lead[cues[-1].end() :]
+        beside = after > one.end and "\n" not in text[one.end : after] and _ITEM.match(text, after + 1)
+        return bool(gap.strip(" *_")) and not beside and _OPENING.fullmatch(gap) is not None
+    return alone and not lead and "\n" not in text.strip()
 
 
 def _runs(text: str, joined: Sequence[_Mention]) -> Iterator[list[_Mention]]:
@@ -319,6 +351,10 @@ def _cued(text: str, there: Mapping[str, str]) -> set[str] | None:
         rest = _COPULA.sub("", said)  # the first 是 of 答案是否 is no option
         said = rest if (mentions := _mentions(rest, there)) else said
         mentions = mentions or _mentions(said, there)
+        if mentions and not any(there.values()) and _ITEM.match(said, mentions[0].end):
+            first, *more = mentions  # letters within the option's text, `B) Vitamin C`, are none
+            listed = (o for o in more if _ITEM.match(said, o.end) or _AND.fullmatch(said, first.end, o.start))
+            mentions = [first, *listed]
         if _refuses(said, mentions[0].start if mentions else len(said)):
             return set()
         found = set().union(*(one.letters for one in mentions)) or _bare(said, there)
@@ -430,7 +466,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=8,
+    version=9,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

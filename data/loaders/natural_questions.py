@@ -87,7 +87,7 @@ def _convert(raw: Row, where: str, seed: int) -> Item | None:
     if not question.strip():
         raise InputError(f"{where}: empty question. Fill it in, or delete the row.")
     if form == "answer":
-        return _item(question, _texts(raw, "answer", where))
+        return _item(question, _texts(raw, "answer", where), language=_text(raw, "language", where))
     return _retrieved(raw, question, where, seed) if form == "ctxs" else _prepared(raw, question, where)
 
 
@@ -168,6 +168,7 @@ def _retrieved(raw: Row, question: str, where: str, seed: int) -> Item:
         passages,
         long_answer=told or (passages[gold - 1]["text"] if gold else ""),
         gold_number=gold,
+        language=_text(raw, "language", where),
     )
 
 

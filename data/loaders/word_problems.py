@@ -66,17 +66,20 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
 
 def _problem(raw: Row, where: str, path: Path) -> Item:
     from data.answers import final_number  # not needed for checking a configuration
+    from data.numerals import numbers
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
         raise InputError(f"{where}: no question; expected text in column question.")
+    several = False  # in a worked answer without its last line, any of its numbers may be the result
     if isinstance(answer, str) and _MARKER in answer:
         reference = answer.strip()
     else:
         told = answer if value is None or value == "" else value
         told = int(told) if isinstance(told, float) and told.is_integer() else told
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
-    found = final_number(reference)
+        several = isinstance(told, str) and len(numbers(told)) > 1
+    found = None if several else final_number(reference)
     if found is None:
         raise InputError(
             f"{where}: no final answer; expected a line `{_MARKER} number` in column answer, or a number "

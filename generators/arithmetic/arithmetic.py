@@ -212,6 +212,6 @@ UNIT = Family(
     titles={"en": "Arithmetic", "ru": "Арифметика"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=6,
+    verifier_version=7,
     scale=SCALE,
 )

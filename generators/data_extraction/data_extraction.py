@@ -195,7 +195,8 @@ def _read_line(line: str, reading: _Reading) -> bool:
 
     def take(kind: str, match: re.Match[str]) -> str:
         written = match.group()
-        normal = date_of(match, reading.region) if kind == "dates" else reading.normal(kind, written)
+        dated = kind == "dates"
+        normal = date_of(match, reading.region, reading.language) if dated else reading.normal(kind, written)
         if normal is None:
             return written
         found.append((kind, normal, written))
@@ -329,6 +330,6 @@ UNIT = Family(
     titles={"en": "Extraction", "ru": "Извлечение"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=3,
+    verifier_version=4,
     scale=SCALE,
 )

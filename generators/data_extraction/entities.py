@@ -151,7 +151,7 @@ def _calendar(year: int, month: int, day: int) -> str | None:
         return None
 
 
-def date_of(match: re.Match[str], region: str) -> str | None:
+def date_of(match: re.Match[str], region: str, language: str = "") -> str | None:
     """Return the ISO date of a match of `DATE` or `COMPACT`, or None if the calendar has no such date."""
     part = match.group
     if part("y1"):
@@ -159,7 +159,8 @@ def date_of(match: re.Match[str], region: str) -> str | None:
     if part("y2"):
         year = int(part("y2")) if len(part("y2")) > 2 else _CENTURY + int(part("y2"))  # noqa: PLR2004 - two digits
         a, b = int(part("a2")), int(part("b2"))
-        first, second = ((a, b), (b, a)) if REGIONS[region].order == "MDY" else ((b, a), (a, b))
+        month_first = REGIONS[region].order == "MDY" and language != "ru"
+        first, second = ((a, b), (b, a)) if month_first else ((b, a), (a, b))
         return _calendar(year, *first) or _calendar(year, *second)
     which = "3" if part("y3") else "4"
     month = _MONTH_NUMBERS.get(part(f"m{which}"))
@@ -169,7 +170,7 @@ def date_of(match: re.Match[str], region: str) -> str | None:
 def read_date(text: str, region: str, language: str, *, slowly: bool = False) -> str | None:
     """Read one complete date from cleaned text; `slowly` falls back to dateparser."""
     if match := DATE.fullmatch(text):
-        return date_of(match, region)
+        return date_of(match, region, language)
     if match := COMPACT.fullmatch(text):
         return _calendar(*map(int, match.group("y1", "m1", "d1")))
     # Apart from a time, it must have two numbers (a day and a year) and a word.

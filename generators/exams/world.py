@@ -212,7 +212,9 @@ def surfaces(language: str, relation: str, value: Value) -> list[str]:
         found += [f"{value:,}".replace(",", mark) for mark in (",", " ", "\u00a0", "\u202f", ".")]
     if relation == "holiday" and language == "en":
         day, month = surface(language, relation, value).split(" ")
-        found += [f"{month} {day}", f"{month} {day}th", f"{day}th of {month}", f"{day} of {month}"]
+        teen = 10 < int(day) < 20  # noqa: PLR2004 - eleventh to nineteenth
+        nth = day + ("th" if teen else {"1": "st", "2": "nd", "3": "rd"}.get(day[-1], "th"))
+        found += [f"{month} {day}", f"{month} {nth}", f"{nth} of {month}", f"{nth} {month}", f"{day} of {month}"]
     return found
 
 

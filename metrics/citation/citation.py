@@ -243,7 +243,7 @@ class Options(Frozen):
 
 UNIT = Metric(
     name="citation",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     steps=(

@@ -59,7 +59,8 @@ _PLACEHOLDER_SITE = pattern(
 """Words that are real names under other suffixes (test.de publishes tests)."""
 
 _SAMPLE_PATH = pattern(
-    r"(?:\.\.\.|…)(?=/|$)|[{}\[\]<>]|(?:^|/)(?:path/to|your[-_]\w|insert[-_]|placeholder|link[-_]here|url[-_]here|"
+    r"(?:\.\.\.|…)(?=/|$)|[{}\[\]<>]|(?:^|/)(?:path/to|link[-_]here|url[-_]here|placeholder(?=[/.]|$)|"
+    r"(?:your|insert)[-_](?:article|page|link|url|source|post|site|website|title|slug|text)(?![a-z])|"
     r"x{3,}(?:/|$)|example[-_](?:article|page|link|url|source|post)|article[-_](?:title|name|url|id)(?:/|$))",
     re.IGNORECASE,
 )

@@ -169,7 +169,8 @@ def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
     follows: list[str] = [
         token.text.lower() for token in found[end - 2 : end + 12] if token.start >= equation.right[-1].end
     ]
-    if not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
+    left = follows[:2] == [".", "."] or " left over" in f" {' '.join(follows)}"  # 19÷5=3...4
+    if left or not _REMAINDERS.isdisjoint(follows[:3]) or any(word.startswith(_LEFT_OVER) for word in follows):
         return given <= expected
     return any(word.startswith(_ROUNDED) for word in follows)
 

@@ -31,7 +31,7 @@ _LATEX = (
     (re.compile(r"\\(?:approx|simeq|cong)(?![a-zA-Z])"), "≈"),
     (re.compile(r"\\sqrt(?=\s?[{0-9])"), "√"),
     (re.compile(r"\\(?:overline|bar)\s?\{([0-9]{1,9})\}"), r"(\1)"),
-    (re.compile(r"\\l?dots(?![a-zA-Z])"), "…"),
+    (re.compile(r"\\[lc]?dots(?![a-zA-Z])"), "…"),
     (re.compile(r"\\\\|\\(?:implies|Rightarrow|rightarrow|to|begin|end)(?![a-zA-Z])"), " ; "),
     (re.compile(r"\\[)\]]\s{0,9}:|:\s{0,9}\\[(\[]"), " ; "),
     (re.compile(r"\\(?:text|mathrm|mathbf|left|right|quad|qquad|displaystyle)\b|\\[()\[\],;!: ]"), " "),
@@ -114,7 +114,12 @@ _TIGHT_COLON = re.compile(r"(?<=[0-9)]):(?=[0-9(])")
 _CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 _HAN = re.compile("[\u4e00-\u9fff]")
 _WIDE_COMMA = re.compile("，(?![０-９])|[、；。]")  # no comma of a number, which `narrow` would make of it
-_TIGHT_COMMA = re.compile(r"(=\s?)([0-9]{1,15}),\2(?=\s?[-+*/×÷−·])")  # 3×4=12,12+5=17
+_TIGHT_COMMA = re.compile(  # 3×4=12,12+5=17; 5×3=15,2个
+    r"(=\s?)([0-9]{1,15}),([0-9]{1,15})(?=\s?[-+*/×÷−·]|[\u4e00-\u9fff])"
+)
+_AND_HALF = re.compile(  # 2 and a half hours, 2个半小时
+    r"(?<![0-9.,/])([0-9]{1,6})(?: and a half\b| с половиной\b|(个)半(?=小时|月|星期|钟头))"
+)
 _SUM = re.compile(r"[-0-9.,()+*/×÷−· $€£¥₽%]++\Z")
 _OPERATED = re.compile(r"[0-9)%]\s*[-+*/×÷−·]\s*[^\s]")
 _LONGEST_SUM = 100
@@ -145,6 +150,8 @@ def _unmarked(text: str) -> str:
     """Return a normalised line without additions to its numbers: prices, asides, abbreviations' dots."""
     if " and " in text:
         text = _AND_PART.sub(r" \1", text)
+    if "half" in text or "половиной" in text or "个半" in text:
+        text = _AND_HALF.sub(lambda match: f"{match[1]}.5{match[2] or ''}", text)
     if "$" in text and _CENTS.search(text):
         text = _DOLLARS.sub(r"\1 dollars", text)
     if "(" in text:
@@ -192,9 +199,10 @@ def _parted(match: re.Match[str]) -> str:
     whole, _, last = before[0].rpartition(",") if before else ("", "", "")
     sums = ((before[0],) if before else ()) + ((last,) if whole and _OPERATED.search(last) else ())
     values = [evaluate(tokens(normalise(one))) for one in sums]
-    decimal = Fraction(f"{match[2]}.{match[2]}")
-    ends = _HAN.search(match.string) or (int(match[2]) in values and decimal not in values)
-    return f"{match[1]}{match[2]} ; {match[2]}" if ends else match[0]
+    decimal, grouped = Fraction(f"{match[2]}.{match[3]}"), int(match[2] + match[3])
+    again = match[2] == match[3] and grouped not in values and _HAN.search(match.string)
+    ends = again or (int(match[2]) in values and decimal not in values)
+    return f"{match[1]}{match[2]} ; {match[3]}" if ends else match[0]
 
 
 def _colons(text: str) -> str:

@@ -289,3 +289,17 @@ def test_an_answer_stated_after_that_counts_and_so_does_a_hedged_one(reply: str)
 @pytest.mark.parametrize(("reply", "expected"), MAGNITUDES)
 def test_short_magnitudes_and_powers(reply: str, expected: str) -> None:
     assert value("", reply) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "expected"),
+    [
+        ("", "The answer is 9 eggs, which is 3 times as many.", "9"),
+        (DOLLARS, "The answer is $460, which is 20% of it.", "460"),
+        ("How many hours?", "The answer is 2.5 hours, which is 150 minutes.", "5/2"),
+        ("How many minutes?", "Answer: 2 hours, which is 120 minutes.", "120"),
+        ("", "Answer: half of 36, which is 18.", "18"),
+    ],
+)
+def test_a_remark_on_the_answer_is_not_the_answer(question: str, reply: str, expected: str) -> None:
+    assert value(question, reply) == expected

@@ -84,6 +84,7 @@ def test_language_comes_from_the_row_the_name_or_the_letters(tmp_path: Path) -> 
         ("l.jsonl", "[" * 100_000, "not JSON"),
         ("m.csv", 'question,answer\n"q"x,5\n', "not CSV"),
         ("m.txt", '{"question": "q", "answer": "5"}', "unknown file type"),
+        ("n.jsonl", '{"question": "q", "answer": "16 - 7 = 9 eggs. 9 * 2 = 18."}\n', "row 1: no final answer"),
     ],
 )
 def test_a_wrong_file_is_one_clear_error(tmp_path: Path, name: str, content: str, complaint: str) -> None:

@@ -214,3 +214,12 @@ def test_a_broken_archive_and_brackets_without_end_are_one_message(tmp_path: Pat
     (tmp_path / "x.jsonl").write_text('{"question": ' + "[" * 100_000)
     with pytest.raises(InputError, match="line 1: not JSON"):
         questions(tmp_path / "x.jsonl")
+
+
+def test_a_rows_language_counts_in_every_form(tmp_path: Path) -> None:
+    row = {"question": "Кто автор?", "language": "ru"}
+    passages = [{"title": "t", "text": "А", "isgold": True}]
+    for name, more in (("open", {"answer": ["А"]}), ("ctxs", {"answers": ["А"], "ctxs": passages})):
+        path = _write(tmp_path / f"{name}.jsonl", {**row, **more})
+        (item,) = questions(path, passages=name == "ctxs", language="ru")
+        assert (item.language, item.stated_language) == ("ru", "ru")

@@ -137,3 +137,10 @@ def test_reading_a_plain_answer_line_at_once_finds_what_the_cascade_finds() -> N
             given, cascade = verify(drawn, f"Итак, 2 * 2 = 4.\n{reply}"), final_number(f"Итак, 2 * 2 = 4.\n{reply}")
             if not fault(reply):
                 assert (given.correct is True) == (cascade is not None and cascade.value == int(drawn.answer))
+
+
+@pytest.mark.parametrize("head", ["**Step {}: go on**", "**{}. Go on**", "Действие {}: дальше"])
+def test_a_heading_of_a_step_is_no_answer(head: str) -> None:
+    one, two = head.format(1), head.format(2)
+    reply = f"#### {one}\n10 - 3 = 7\n\n#### {two}\n5 * 7 = 35, 4 + 35 = 39\n\nANSWER: 39"
+    assert verify(SUM, reply).correct is True

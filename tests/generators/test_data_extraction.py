@@ -372,3 +372,11 @@ def test_details_can_be_stored_whatever_the_reply_holds() -> None:
         ITEM, '{"emails": ["\\ud800@x.com"], "phones": ["' + "5" * 5000 + '"], "dates": ["\\udfff"]}'
     ).details
     assert len(json.dumps(details, ensure_ascii=False).encode()) < 1000
+
+
+def test_in_russian_the_day_comes_first_whatever_the_region() -> None:
+    assert read_date("05.03.2024", "US", "ru") == "2024-03-05"
+    twin = Item(prompt=TEXT, answer="", facts={**FACTS, "language": "ru", "dates": ["2024-03-05"]})
+    assert verify(twin, json.dumps({**RIGHT, "dates": ["05.03.2024"]})).correct is True
+    lines = f"- {EMAIL}\n- {PHONE}\n- 05.03.2024"
+    assert verify(twin, lines).correct is True

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from data.draw import draw
-from data.exam import JUDGE, matches
+from data.exam import JUDGE, mark_split, matches
 from data.loaders.exam import FAMILIES
 from data.plugins import families, metric
 from data.records import Item
+from generators.exams.world import surfaces
 from tests.generators.exam_rules import grade, judge
 
 LANGUAGES = ("en", "ru", "zh")
@@ -275,3 +276,10 @@ def test_what_is_asked_fills_the_very_prompt_of_a_judged_step(name: str) -> None
             step = metric(f"exam_{item.facts['exam']}").steps[0]
             assert step.parse is not None
             assert item.prompt.strip()
+
+
+@pytest.mark.parametrize(("day", "nth"), [(2, "2nd"), (3, "3rd"), (12, "12th"), (21, "21st"), (23, "23rd")])
+def test_a_day_may_be_an_ordinal(day: int, nth: str) -> None:
+    facts = [{"surfaces": surfaces("en", "holiday", [day, 3])}]
+    for said in (f"March {nth}", f"{nth} of March", f"{nth} March"):
+        assert mark_split(facts, [f"Its one holiday is on {said}."])["alone"] == 1

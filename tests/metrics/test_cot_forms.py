@@ -97,6 +97,11 @@ def test_what_is_right_passes_and_the_slip_is_found(right: str, slip: str) -> No
         ("1,1 × 5 = 5,5 × 2 = 11", [True, True]),
         ("50% + 5 = 5,5 × 2 = 11", [True, True]),
         ("20% × 2,75 × 10 = 5,5 × 2 = 11", [True, True]),
+        ("5*3=15,2*4=8", [True, True]),
+        ("5*3=15,2*4=9", [True, False]),
+        ("小明买苹果5×3=15,2个香蕉,2×4=8", [True, True]),
+        ("1500×8=12,000元", [True]),
+        ("6100*2=12,200*3=36600", [True, True]),
     ],
 )
 def test_a_comma_parts_equations_only_where_the_first_is_right(line: str, expected: list[bool]) -> None:

@@ -64,6 +64,10 @@ BAD = {
 }
 
 REAL = (
+    "https://en.wikipedia.org/wiki/Your_Song",
+    "https://www.nytimes.com/2009/04/04/your-money/04money.html",
+    "https://en.wikipedia.org/wiki/Placeholder_name",
+    "https://en.wikipedia.org/wiki/Insert_(SQL)",
     "https://test.de/",
     "https://abc.net.au/news/1",
     "https://abc.xyz/investor",

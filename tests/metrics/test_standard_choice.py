@@ -210,3 +210,34 @@ def test_a_statement_decides(reply: str, letters: str | None, there: dict[str, s
 )  # fmt: skip
 def test_of_a_cut_reply_only_a_statement_counts(reply: str, letters: str | None) -> None:
     assert chosen(reply, METALS, cut=True) == (None if letters is None else set(letters))
+
+
+@pytest.mark.parametrize(
+    "response", ["Humans can, but penguins cannot.\n\n**B**", "They do not.\n\nB) No", "The others don't. B"]
+)
+def test_a_denial_ends_with_its_sentence(response: str) -> None:
+    assert scored(response, "B", ["Yes", "No"]).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ("B) False", "B"),
+        ("**Answer: C) Not enough information**", "C"),
+        ("The answer is (C) Cannot be determined.", "C"),
+        ("Answer: B) Vitamin C", "B"),
+        ("The answer is B) 25°C.", "B"),
+        ("A) Incorrect: too hot.\nB) Correct.", "B"),
+    ],
+)
+def test_letters_alone_with_the_options_text_behind(response: str, answer: str) -> None:
+    assert scored(response, answer).value == 1.0
+
+
+@pytest.mark.parametrize(
+    "response",
+    ["The answer is **B** — not C.", "B – not A", "The answer is B not C.", "A — not correct. Answer: B"],
+)
+def test_not_denies_the_option_behind_it(response: str) -> None:
+    for options in (None, EN):
+        assert scored(response, "B", options).value == 1.0

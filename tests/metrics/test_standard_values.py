@@ -117,3 +117,11 @@ def test_a_schema_refers_to_itself_alone() -> None:
             options_of(json_match.UNIT, {"schema": {"items": {"$ref": reference}}})
     circle = {"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}
     assert scored(json_match.UNIT, "1", None, schema=circle, compare="none").status == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"),
+    [("EUR", "60 EUR"), ("USD", "60 USD"), ("RUB", "60 RUB"), ("$", "$60"), ("€", "€60"), ("元", "60元")],
+)
+def test_the_unit_may_be_a_currency_by_its_sign_or_code(unit: str, said: str) -> None:
+    assert scored(number.UNIT, f"Answer: 12 items, total {said}.", 60, unit=unit).value == 1

@@ -162,3 +162,49 @@ def test_twins_of_an_item_differ_by_number_and_seed_and_by_nothing_else() -> Non
     }
     assert len(made) == 4
     assert twin("names", facts) == twin("names", facts)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Tom is 10 years old. Mary is 3 years older. Kim is 20 years old. How old are they together?",
+        "Ann has 4 pens. Ben has twice as many pens. Cid has 9 pens. How many pens are there?",
+        "Ручка стоит 5 рублей. Тетрадь в 2 раза дороже. Линейка стоит 9 рублей. Сколько стоит всё?",
+    ],
+)
+def test_a_comparison_with_what_was_said_before_depends_on_it(question: str) -> None:
+    with pytest.raises(Refused, match="depend on"):
+        order.renew({"question": question}, "43", source(1))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"text": OPTIONS, "label": ["A", "B", "C", "D"]},
+        [{"label": letter, "text": text} for letter, text in zip("ABCD", OPTIONS, strict=True)],
+        {"A": "Paris", "B": "Rome", "C": None},
+    ],
+)
+def test_options_that_are_no_texts_are_refused(options: Any) -> None:
+    with pytest.raises(Refused, match="form that is not known"):
+        order.renew({"question": "?", "options": options, "answer": "B"}, "B", source(1))
+
+
+def test_each_of_several_answers_follows_its_option() -> None:
+    for seed in range(10):
+        found = twin("order", {"question": "?", "options": OPTIONS, "answer": ["B"]}, "B", seed=seed)
+        (letter,) = found.facts["answer"]
+        assert found.facts["options"]["ABCD".index(letter)] == "Rome"
+        assert found.answer == letter
+
+
+def test_a_number_among_numbered_options_is_its_letter_as_for_choice() -> None:
+    given = {"1": "Paris", "2": "Rome", "3": "Oslo"}
+    for seed in range(10):
+        found = twin("order", {"question": "?", "options": given, "answer": 2}, "2", seed=seed)
+        assert found.facts["options"][str(found.facts["answer"])] == "Rome"
+
+
+def test_an_answer_that_names_no_option_is_refused() -> None:
+    with pytest.raises(Refused, match="form that is not known"):
+        order.renew({"question": "?", "options": OPTIONS, "answer": "Б"}, "Б", source(1))
