@@ -53,6 +53,7 @@ class LeaderboardEntry:
     judges: tuple[str, ...]
     scoring: Mapping[str, str]
     version: str = ""
+    threshold: float | None = None
 
     @property
     def n(self) -> tuple[int, int]:
@@ -116,11 +117,14 @@ def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
         suites = {
             storable(suite["suite"]): {
                 "score": _number(suite["score"]),
+                "threshold": _number(suite.get("threshold")),
                 "interval": {end: _number(suite["interval"][end]) for end in ("low", "high")},
                 **{name: int(suite[name]) for name in ("n_scored", "n_asked")},
             }
             for suite in model["suites"]
         }
+        weighing = [suite for suite in model["suites"] if suite.get("weight")]
+        deciding = weighing[0] if len(weighing) == 1 else model
         own = {name: declared[name] for name in suites if name in declared}
         asking = {name: canonical(asking_part(suite)) for name, suite in own.items()}
         # With corrected answers, they are the same questions.
@@ -145,6 +149,7 @@ def read(document: Mapping[str, Any]) -> Iterator[LeaderboardEntry]:
             scoring=dict(_scoring(own, names, {suite["suite"]: suite.get("k") for suite in model["suites"]}))
             | {name: storable(one) for name, one in answers.items() if one},
             version=_version((run.get("identities") or {}).get(model["model"])),
+            threshold=_number(deciding.get("threshold")),
         )
 
 

@@ -61,7 +61,8 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
         scored = [one for one in below if one[1]["score"] is not None]
         model, part = max(scored, key=lambda one: one[1]["threshold"] - one[1]["score"], default=below[0])
         told = _cause(part, language)
-        cause = phrase("screen.furthest", language, model=shortened(model["model"]), cause=told)
+        short = shortened(model["model"], among=[one["model"] for one in models])
+        cause = phrase("screen.furthest", language, model=short, cause=told)
     else:
         cause = _causes(named, models, language)
     counted = say(f"says_{worst}", language, k=len(named), n=len(models)) if len(models) > 1 else ""
@@ -71,8 +72,9 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
 
 def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:
     """Return why models have their verdict: for one model all causes, for several the first and a count."""
+    there = [model["model"] for model in models]
     causes = [
-        f"{shortened(model['model'])}: {told}" if len(models) > 1 else told
+        f"{shortened(model['model'], among=there)}: {told}" if len(models) > 1 else told
         for model in named
         for told in _reasons(model, language)
     ]
@@ -128,9 +130,10 @@ def differences(results: Results, language: str, prompted: Prompted | None = Non
 
 def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) -> Iterator[str]:
     beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
+    there = {name for pair in pairs for name in _both(pair)}
     if beaten:
         yield _beats(best, beaten, language)
-    alike = [[shortened(name) for name in group] for group in groups if len(group) > 1]
+    alike = [[shortened(name, among=there) for name in group] for group in groups if len(group) > 1]
     if len(alike) == 1 and len(pairs) == 1:
         yield _alike(pairs[0], language)
     elif alike:
@@ -203,13 +206,14 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
     """Return by how much the best beats the nearest beaten model, and whom else it beats."""
     nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
     pair = beaten[nearest]
-    names = {"better": shortened(best), "worse": shortened(nearest)}
+    there = [best, *beaten]
+    names = {"better": shortened(best, among=there), "worse": shortened(nearest, among=there)}
     said = phrase("screen.beats", language, **names, **_by(pair, best))
     if pair["p_adjusted"] is not None:
         p = p_value(pair["p_adjusted"])
         said += f", p\u00a0{p if p.startswith('<') else f'= {p}'}".replace("< ", "<\u00a0").replace("= ", "=\u00a0")
     if others:
-        also = listed([shortened(one) for one in others], language)
+        also = listed([shortened(one, among=there) for one in others], language)
         said += phrase("screen.beats_also", language, names=also)
     return said
 
@@ -217,7 +221,7 @@ def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
 def _alike(pair: Pair, language: str) -> str:
     """Return that two models cannot be told apart, the difference, and its conditions."""
     first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
-    better, worse = shortened(first), shortened(second)
+    better, worse = shortened(first, among=[second]), shortened(second, among=[first])
     names = listed([better, worse], language)
     if pair["difference"] is None:
         return phrase("screen.alike", language, names=names)

@@ -73,7 +73,7 @@ def table(found: Leaderboard, board: Board) -> Table:
 
     def score(row: tuple[int, LeaderboardEntry], suite: str) -> str:
         part = row[1].suites[suite]
-        return estimated(part["score"], part["interval"]["low"], part["interval"]["high"])
+        return estimated(part["score"], part["interval"]["low"], part["interval"]["high"], part["threshold"])
 
     def verdict(row: tuple[int, LeaderboardEntry]) -> str:
         return phrase(f"common.{row[1].verdict}", language).lower() if row[1].verdict else ""
@@ -82,7 +82,7 @@ def table(found: Leaderboard, board: Board) -> Table:
         enumerate(board.entries, 1),
         column("rank", lambda row: str(row[0]), numeric=True),
         column("model", lambda row: row[1].model),
-        column("overall", lambda row: estimated(row[1].score, row[1].low, row[1].high), numeric=True),
+        column("overall", lambda row: _overall(row[1]), numeric=True),
         *(Column(name, partial(score, suite=name), numeric=True) for name in suites if len(suites) > 1),
         column("scored", lambda row: " / ".join(map(str, row[1].n)), numeric=True),
         column("verdict", verdict),
@@ -90,6 +90,10 @@ def table(found: Leaderboard, board: Board) -> Table:
         column("date", lambda row: f"{row[1].started:%Y-%m-%d %H:%M}", numeric=True, unbroken=True),
         column("run", lambda row: row[1].run, unbroken=True),
     )
+
+
+def _overall(entry: LeaderboardEntry) -> str:
+    return estimated(entry.score, entry.low, entry.high, entry.threshold)
 
 
 def trend_table(found: Leaderboard, board: Board) -> Table:
@@ -102,7 +106,7 @@ def trend_table(found: Leaderboard, board: Board) -> Table:
         ((n, model, one) for model, own in trends.items() for n, one in enumerate(own[-LATEST:])),
         column("model", lambda row: row[1] if not row[0] else ""),
         column("date", lambda row: f"{row[2].started:%Y-%m-%d}", unbroken=True),
-        column("overall", lambda row: estimated(row[2].score, row[2].low, row[2].high)),
+        column("overall", lambda row: _overall(row[2])),
         column("run", lambda row: row[2].run, unbroken=True),
         title=phrase("leaderboard.trends", found.language),
         caption=" ".join([phrase("leaderboard.trends_note", found.language), *earlier]),

@@ -90,9 +90,9 @@ class Screen:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
         head = [Column(phrase("common.model", self.language), unbroken=True)]
         head += [Column(shortened(name, heads), numeric=True, unbroken=True) for name in there]
-        more = [""] * (len(there) - shown)
+        more, models = [""] * (len(there) - shown), [name for name, _ in self.rows]
         rows = [
-            [shortened(name, names), *(cell.text(around=around) for cell in cells[:shown]), *more]
+            [shortened(name, names, models), *(cell.text(around=around) for cell in cells[:shown]), *more]
             for name, cells in self.rows
         ]
         if self.folded:
@@ -239,7 +239,9 @@ def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
 
 def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
     """Yield how many questions decided a suite, and its headline values; their meaning is documented elsewhere."""
-    every = [(shortened(model["model"]), part) for model in models for part in model["suites"]]
+    there = [model["model"] for model in models]
+    short = {name: shortened(name, among=there) for name in there}
+    every = [(short[model["model"]], part) for model in models for part in model["suites"]]
     stopped: dict[str, list[str]] = {}
     means: dict[tuple[str, str], list[str]] = {}
     for name, part in every:

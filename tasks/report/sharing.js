@@ -44,7 +44,10 @@ async function restore() {
   const parts = new URLSearchParams(there ? location.hash.slice("#samples?".length) : "");
   written = location.hash;
   for (const [name, one] of Object.entries(controls)) {
-    one.value = parts.get(name) ?? "";
+    const given = parts.get(name) ?? "";
+    one.value = given;
+    // A suite stands in the place of its only family.
+    if (one.selectedIndex === -1 && name === "category") one.value = given.split("/")[0];
     if (one.selectedIndex === -1) one.value = "";
   }
   const [column, direction] = (parts.get("sort") ?? "").split(" ");

@@ -1,7 +1,7 @@
 """Formatting of texts and numbers; text from models and data sets is made safe for its output format."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -139,13 +139,19 @@ def duration(seconds: float | None, language: str) -> str:
     return phrase("common.hours", language, n=written(f"{seconds / _HOUR:.1f}"))
 
 
-def shortened(name: str, most: int = NAME) -> str:
-    """Return a name of at most `most` characters, cut in the middle: beginnings and ends tell names apart."""
+def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
+    """Return a name of at most `most` characters, cut near the middle, and where it differs from those `among`."""
     name = visible(" ".join(name.split()))
     if len(name) <= most:
         return name
-    end = (most - 1) // 2
-    return f"{name[: most - 1 - end]}…{name[len(name) - end :]}"
+    names, middle = {name, *(visible(" ".join(one.split())) for one in among)}, (most - 1) // 2
+
+    def cut(text: str, end: int) -> str:
+        return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
+
+    nearest = sorted(range(most), key=lambda end: abs(end - middle))
+    apart = (end for end in nearest if len({cut(one, end) for one in names}) == len(names))
+    return cut(name, next(apart, middle))
 
 
 def clipped(text: str, most: int) -> str:

@@ -342,3 +342,15 @@ def test_the_command_writes_tables_that_no_terminal_obeys(runs: Path, tmp_path: 
     assert board.entries[-1].model == "=HYPERLINK(1)"
     assert [one.score for one in board.entries] == pytest.approx([0.9, 0.6, 0.4, 0.1])
     assert (board.entries[0].low or 1) < 0.9 < (board.entries[0].high or 0)
+
+
+def test_no_score_is_rounded_onto_the_threshold_that_it_misses(tmp_path: Path) -> None:
+    path = write(tmp_path, "run_01", {"m": 8})
+    found = json.loads(path.read_text(encoding="utf-8"))
+    (model,) = found["final"]["models"]
+    model["score"] = model["suites"][0]["score"] = 0.7996
+    model["suites"][0]["threshold"] = 0.8
+    path.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    leaders = gather(tmp_path, language="en")
+    (board,) = leaders.boards
+    assert table(leaders, board).rows[0][2].startswith("79.96%")

@@ -390,3 +390,12 @@ def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_p
     assert all(re.search(r"\d,\d%", text) for text in shown[:2])
     assert not any(re.search(r"\d\.\d%", text) for text in shown), "a decimal comma everywhere"
     assert "Ошибка" in shown[0]
+
+
+def test_a_link_to_a_suites_only_family_leads_to_that_suite(visit: Open, page_file: Path, data: ReportData) -> None:
+    (family,) = data.items.filter(suite="cot")["family"].unique()
+    page = visit(page_file)
+    link = html.address(model=MODELS[2], category=f"cot/{family}")
+    settled(page, "evaluate", "to => { location.hash = to }", link)
+    assert page.input_value("#f-category") == "cot"
+    assert found(page) == data.scores.filter(model=MODELS[2], metric="cot").height

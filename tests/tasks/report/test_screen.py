@@ -271,3 +271,11 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         assert [(one["score"], one["outcome"]) for one in final["models"]] == [(None, "fail")] * 2
         said = str(conclusion.conclusion({"final": final}, "en"))
         assert said == f"Fail: 2 of 2 models below a threshold; furthest a: {cause}"
+
+
+def test_two_models_are_not_cut_to_one_name() -> None:
+    found = results(2, 1, "meta-llama/Llama-3.{}-70B-Instruct")
+    made_ = screen(found, resolve(settings()), COUNTS, 7200.0, FILES)
+    assert len({row[0] for row in made_.table(120).rows}) == 2
+    better, _, rest = made_.differences[0].partition(" beats ")
+    assert not rest.startswith(f"{better} by ")
