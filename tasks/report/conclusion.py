@@ -3,7 +3,7 @@
 The verdict is that of the worst model, or of what fell below its baseline.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +132,7 @@ def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) 
     beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
     there = {name for pair in pairs for name in _both(pair)}
     if beaten:
-        yield _beats(best, beaten, language)
+        yield _beats(best, beaten, there, language)
     alike = [[shortened(name, among=there) for name in group] for group in groups if len(group) > 1]
     if len(alike) == 1 and len(pairs) == 1:
         yield _alike(pairs[0], language)
@@ -202,11 +202,10 @@ def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list
     return [pair], [[one] for one in both] if pair["significant"] else [both]
 
 
-def _beats(best: str, beaten: Mapping[str, Pair], language: str) -> str:
+def _beats(best: str, beaten: Mapping[str, Pair], there: Collection[str], language: str) -> str:
     """Return by how much the best beats the nearest beaten model, and whom else it beats."""
     nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
     pair = beaten[nearest]
-    there = [best, *beaten]
     names = {"better": shortened(best, among=there), "worse": shortened(nearest, among=there)}
     said = phrase("screen.beats", language, **names, **_by(pair, best))
     if pair["p_adjusted"] is not None:

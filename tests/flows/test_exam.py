@@ -255,6 +255,7 @@ def test_an_exam_that_no_call_answered_is_an_error(run: Run, tmp_path: Path) -> 
         words = [*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_groundedness]"]
         done = run("--n", "1", *words, command="exam")
     assert done.returncode == 2, done.stdout
+    assert "no call to judge was answered" in done.stderr
     assert not [*(tmp_path / "store").glob("passports/*.json")]
 
 

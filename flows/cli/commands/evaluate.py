@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 from data.commands import TOP, typed
 from data.errors import InputError, plural
 from data.exits import Exit
-from flows.cli.console import say, show, written
+from flows.cli.console import complain, say, show, written
 from flows.cli.evaluating import evaluate, show_outcome, started
 from flows.cli.options import (
     UNGIVEN,
@@ -135,7 +135,10 @@ def exam(
     if waiting:
         say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")
         return Exit.UNDECIDED
-    return Exit.PASSED if {one.name for one in plan.judges} <= {one.judge for one in found} else Exit.ERROR
+    if silent := {one.name for one in plan.judges} - {one.judge for one in found}:
+        complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
+        return Exit.ERROR
+    return Exit.PASSED
 
 
 LOADER = "families"

@@ -137,7 +137,7 @@ def test_a_metric_of_several_steps_counts_where_each_step_does() -> None:
         "factual_correctness",
         ["a"],
         ["en", "ru"],
-        lambda suite, name, judge, exam, language: by_exam.get(exam) if language == "en" else None,  # noqa: ARG005
+        lambda suite, name, judge, exam, language: by_exam.get(exam) if language == "en" else None,  # noqa: ARG005 - a finder
     )
     assert {(one.exam, one.language) for one in found if not one.counts} == {("entails", "en")}
     assert left_out(found) == {
