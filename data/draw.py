@@ -53,7 +53,7 @@ def draw(
     seen: set[str] | None = None,
     suite: str = "",
 ) -> list[Item]:
-    """Draw `count` items of a family at a level, or a rung of its scale, with indices 0 … count - 1.
+    """Draw `count` items of a family at a level, with indices 0 … count - 1.
 
     `given` replaces the count: extra generator arguments for each item, added to the level's parameters. A prompt
     in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt counter in the
@@ -62,12 +62,11 @@ def draw(
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
     """
-    steps = {**family.rungs, **family.levels}
-    for kind, value, known in (("level", level, steps), ("language", language, family.languages)):
+    for kind, value, known in (("level", level, family.levels), ("language", language, family.languages)):
         if value not in known:
             there = ", ".join(family.levels if kind == "level" else family.languages)
             raise InputError(f"family {family.name}: unknown {kind} {value!r}; expected one of {there}.")
-    parameters = {**steps[level], **options_of(family, options or {})}
+    parameters = {**family.levels[level], **options_of(family, options or {})}
     if _takes_language(family.generate):
         parameters["language"] = language
     seen = set() if seen is None else seen

@@ -105,19 +105,6 @@ def _unmarked(_item: Item, _reply: str) -> Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """A family's difficulty as one increasing number: of operands, of people, of commands.
-
-    `unit` says what it counts, by language. `rungs` are its values, the easiest first, each with its parameters for
-    `generate`, as for a level. `chance(value)` is the success rate of a blind guess, in [0, 0.5).
-    """
-
-    unit: Mapping[str, str]
-    rungs: Mapping[int, Mapping[str, Any]]
-    chance: Callable[[int], float] = lambda _value: 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Family:
     """A category of generated tasks: its generator and its verifier.
 
@@ -127,8 +114,7 @@ class Family:
     nothing to run), and then `verify(item, reply, outcomes)` receives one outcome for each call (None without a
     program). `reference(item)` is a reply that must be accepted, `near_misses(item)` replies that must be refused:
     every family is tested on them. `version` is that of the drawn items; `verifier_version` rises when a reply may
-    be judged differently. `scale` is the difficulty as one number, for the search for a model's level; without one,
-    the levels are its rungs. `balanced(level parameters, n)`, for families of the judges' exam: arguments of
+    be judged differently. `balanced(level parameters, n)`, for families of the judges' exam: arguments of
     `generate` for each item such that each truth occurs n times. Such a family verifies nothing: the exam's metrics
     mark the judges' replies.
     """
@@ -146,15 +132,7 @@ class Family:
     reference: Callable[[Item], str] = lambda item: f"ANSWER: {item.answer}"
     near_misses: Callable[[Item], Sequence[str]] | None = None
     verifier_version: int = 1
-    scale: Scale | None = None
     balanced: Callable[[Mapping[str, Any], int], Sequence[Mapping[str, Any]]] | None = None
-
-    @property
-    def rungs(self) -> Mapping[str, Mapping[str, Any]]:
-        """The rungs of the scale as levels, by the text of their values; the levels if there is no scale."""
-        if self.scale is None:
-            return self.levels
-        return {str(value): parameters for value, parameters in self.scale.rungs.items()}
 
 
 def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:

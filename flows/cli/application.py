@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FILES = {
     "baseline": ("baseline",),
     "compare": ("compare", "gate", "leaderboard", "power", "view"),
-    "evaluate": ("demo", "estimate", "exam", "init", "level", "run"),
+    "evaluate": ("demo", "estimate", "exam", "init", "run"),
     "exchange": ("exchange",),
     "label": ("label",),
     "runs": ("runs",),
@@ -32,6 +32,10 @@ FILES = {
 COMMANDS = {command: file for file, commands in FILES.items() for command in commands}
 DEFAULT = "run"
 """The command used if none is named."""
+REPLACED = {
+    "level": "set `levels: [easy, medium, hard]` of generated families, and read the score at each in the report.",
+}
+"""Commands of before, and what to use instead."""
 ASKED_BY_SHELLS = "__complete"
 """The word with which cyclopts' completion scripts ask for dynamic values, such as runs."""
 DEBUG = "BASIC_CONTROL_DEBUG"
@@ -46,6 +50,11 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
+    if instead := REPLACED.get(words[0]):
+        from flows.cli.console import complain
+
+        complain(f"{words[0]}: this command was removed; {instead}")
+        return Exit.ERROR
     # Import only the file of the command that is called.
     made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
     return page(name, words, partial(_end, made, words))

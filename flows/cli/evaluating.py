@@ -4,7 +4,6 @@ Prefect takes seconds to import, so it is imported only after arguments and conf
 """
 
 import gc
-import importlib
 import logging
 import os
 import signal
@@ -52,7 +51,8 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
             return f"continue with --resume {name} instead of --fresh, which would ask everything again."
         return "nothing has been asked yet."
 
-    with started(settings, "flows.evaluation", again, go_on) as (evaluation, plan):
+    with _started(settings, again, go_on) as plan:
+        from flows import evaluation
         from flows.earlier import settings_of
         from flows.runners import run_part
         from flows.runs import restore
@@ -64,10 +64,8 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
 
 
 @contextmanager
-def started(
-    settings: "Settings", module: str, again: "Rerun | None" = None, go_on: Callable[[], str] = lambda: SAME
-) -> "Iterator[tuple[Any, Plan]]":
-    """Yield the module, which makes all the slow imports, and the plan of a configuration; show the progress.
+def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> "Iterator[Plan]":
+    """Make all the slow imports and yield the plan of a configuration; show the progress.
 
     `go_on` returns what to do after a stop.
 
@@ -90,8 +88,7 @@ def started(
             shown = None if structured() else stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
-            imported = importlib.import_module(module)
-            from flows import ephemeral
+            from flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
             from tasks.query import watch
 
             _interruptible(go_on)
@@ -103,7 +100,7 @@ def started(
                 stack.enter_context(opened())
             if shown:
                 watch(shown.note)
-            yield imported, plan
+            yield plan
     except (KeyboardInterrupt, Stopped):
         raise KeyboardInterrupt(go_on()) from None
     finally:

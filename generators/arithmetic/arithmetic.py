@@ -13,7 +13,7 @@ from typing import NamedTuple
 from data.answers import final_number
 from data.numerals import narrow
 from data.patterns import pattern
-from data.records import Family, Item, Scale, Verdict
+from data.records import Family, Item, Verdict
 from generators.arithmetic.given_number import fault
 from prompts import render
 
@@ -22,12 +22,6 @@ LEVELS = {
     "medium": {"numbers": (4, 6), "largest": 50, "limit": 100_000},
     "hard": {"numbers": (6, 8), "largest": 100, "limit": 1_000_000},
 }
-SCALE = Scale(
-    unit={"en": "numbers", "ru": "чисел"},
-    rungs={
-        n: {"numbers": (n, n), "largest": 20, "limit": 10_000} for n in (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32)
-    },
-)
 MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 TOLERANCE = Fraction(1, 1_000_000)  # relative, if the expected value is not a whole number
 
@@ -213,5 +207,4 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=7,
-    scale=SCALE,
 )

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from data.patterns import pattern
-from data.records import Family, Item, Scale, Verdict
+from data.records import Family, Item, Verdict
 from generators._texts import SLOT, frame
 from generators.data_extraction.entities import (
     COMPACT,
@@ -312,13 +312,6 @@ LEVELS = {
     "medium": {"least": 3, "most": 5, "distractors": 2, "twists": False},
     "hard": {"least": 4, "most": 5, "distractors": 4, "twists": True},
 }
-SCALE = Scale(
-    unit={"en": "entities", "ru": "сущностей"},
-    rungs={
-        n: {"least": n, "most": n, "distractors": 4, "twists": True}
-        for n in (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 26, 32)
-    },
-)
 UNIT = Family(
     name="data_extraction",
     version=1,
@@ -331,5 +324,4 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=4,
-    scale=SCALE,
 )

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from data.beside import read_beside
 from data.patterns import pattern
-from data.records import Family, Item, Scale, Verdict
+from data.records import Family, Item, Verdict
 from generators._texts import by_language
 from prompts import render
 
@@ -24,10 +24,6 @@ LEVELS = {
     "medium": {"commands": (3, 4), "pool": WIDER, "code": True, "place": False},
     "hard": {"commands": (4, 6), "pool": ALL, "code": True, "place": True},
 }
-SCALE = Scale(
-    unit={"en": "commands", "ru": "команд"},
-    rungs={n: {"commands": (n, n), "pool": ALL, "code": True, "place": True} for n in range(1, 9)},
-)
 _CODE_LETTERS = {"en": "BCDFGHKLMNPRTVXZ", "ru": "БВГДЖЗКЛМНПРСТФЦ"}
 VOWELS: Mapping[str, str] = {"en": "aeiou", "ru": "аеёиоуыэюя"}
 
@@ -356,5 +352,4 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=3,
-    scale=SCALE,
 )

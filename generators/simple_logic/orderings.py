@@ -95,9 +95,3 @@ def puzzles(size: int, count: int, kinds: tuple[str, ...], places: tuple[int, ..
         for place in places
         if _settles(left, at_place[place]) and not any(_settles(each, at_place[place]) for _, each in chosen)
     )
-
-
-@cache
-def chained(size: int, place: int) -> Puzzle:
-    """Return the puzzle that compares each person with the next: it settles the whole order, so every place."""
-    return Puzzle(size, tuple(("above", (at, at + 1)) for at in range(size - 1)), place)

@@ -8,10 +8,10 @@ from functools import cache
 from random import Random
 
 from data.patterns import pattern
-from data.records import Family, Item, Scale, Verdict
+from data.records import Family, Item, Verdict
 from generators._naming import Forms, fold, is_unfinished, named, read
 from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
-from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, chained, puzzles
+from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
 from generators.simple_logic.people import cases, names, renamed
 from generators.simple_logic.statements import (
     breaks_off,
@@ -28,20 +28,6 @@ LEVELS = {
     "medium": {"people": (4, 4), "statements": (3, 4), "kinds": INDIRECT, "inner_places": True},
     "hard": {"people": (5, 5), "statements": (4, 5), "kinds": INDIRECT, "inner_places": True},
 }
-SCALE = Scale(
-    unit={"en": "people", "ru": "человек"},
-    rungs={
-        n: {
-            "people": (n, n),
-            "statements": (n - 1, n - 1),
-            "kinds": ("above",),
-            "inner_places": True,
-            "chain": True,
-        }
-        for n in (3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 26)
-    },
-    chance=lambda people: 1 / people,
-)
 MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 
 _PAIR = 2
@@ -59,13 +45,12 @@ def generate(
     kinds: tuple[str, ...],
     inner_places: bool,
     language: str,
-    chain: bool = False,
     drawn: str = "",
 ) -> Item:
     """Draw people, a property, and facts that settle one question about their order.
 
-    For two people one comparison is enough, and the other facts compare them by other properties. In a chain, each
-    is compared with the next, and the question is about an inner place. `drawn`: the language of the drawn names.
+    For two people one comparison is enough, and the other facts compare them by other properties. `drawn`: the
+    language of the drawn names.
     """
     drawn = drawn or language
     size, count = rng.randint(*people), rng.randint(*statements)
@@ -73,8 +58,6 @@ def generate(
     asked, *aside = rng.sample(known, count) if size == _PAIR else (rng.choice(known),)
     if aside:
         puzzle = Puzzle(_PAIR, (("above", (0, 1)),), rng.randrange(2))
-    elif chain:
-        puzzle = chained(size, rng.randint(1, min(size - 2, len(texts(language).ordinals) - 1)))
     else:
         places = tuple(range(size)) if inner_places else (0, size - 1)
         puzzle = rng.choice(puzzles(size, count, kinds, places))
@@ -233,5 +216,4 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=4,
-    scale=SCALE,
 )

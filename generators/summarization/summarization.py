@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from data.patterns import pattern
-from data.records import Family, Item, Scale, Verdict
+from data.records import Family, Item, Verdict
 from generators._naming import ALL_BUT, IDIOM, WHAT, denies
 from generators._texts import by_language, frame
 
@@ -273,11 +273,6 @@ LEVELS = {
     "medium": {"least": 5, "most": 6, "loud": 1},
     "hard": {"least": 7, "most": 8, "loud": 2},
 }
-SCALE = Scale(
-    unit={"en": "sentences", "ru": "предложений"},
-    rungs={n: {"least": n, "most": n, "loud": max(0, n - 6)} for n in range(3, 9)},
-    chance=lambda sentences: 1 / sentences,
-)
 UNIT = Family(
     name="summarization",
     version=1,
@@ -290,5 +285,4 @@ UNIT = Family(
     reference=reference,
     near_misses=near_misses,
     verifier_version=3,
-    scale=SCALE,
 )

@@ -27,8 +27,7 @@ def in_language(unit: Family, item: Mapping[str, Any], options: Mapping[str, Any
     """
     if language not in unit.languages:
         raise Refused("not there in another language")
-    steps = {**unit.rungs, **unit.levels}
-    given = {**steps[item["level"]], **options_of(unit, options)}
+    given = {**unit.levels[item["level"]], **options_of(unit, options)}
     carried = "drawn" in inspect.signature(unit.generate).parameters
     for attempt in range(ATTEMPTS):
         own = (unit.name, unit.version, item["level"], item["language"], item["seed"], item["index"], attempt)

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 
 from data.characters import visible
 from prompts.phrases import phrase
-from tasks.report.text import grouped, p_value, percent, points, shortened, total_percent
+from tasks.report.text import grouped, p_value, percent, points, total_percent
 
 HERE = Path(__file__).parent
 
@@ -55,7 +55,7 @@ def environment() -> Environment:
     )
     made.finalize = _finished
     written = {"percent": percent, "p_value": p_value, "points": points, "total_percent": total_percent}
-    made.filters |= {**written, "coded": _coded, "number": grouped, "shortened": shortened}
+    made.filters |= {**written, "coded": _coded, "number": grouped}
     return made
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from data.draw import draw
+from data.draw import canonical, content_id, draw
 from data.errors import InputError
 from data.plugins import families
 from data.records import Family, Item, Verdict
@@ -26,6 +26,15 @@ VERIFIED = [cell for cell in CELLS if families()[cell[0]].balanced is None]
 """All but the exam's, whose metrics mark what judges reply (tests/metrics/test_exam.py)."""
 JUDGED_BY_TEXT = [cell for cell in VERIFIED if families()[cell[0]].program is None]
 MANY = 2000  # items of one run
+FIRST_ITEMS = {
+    "arithmetic": "14515b1352750b0a",
+    "code_gen": "c1290fad4023faf5",
+    "data_extraction": "134a4b7329403c05",
+    "instructions": "49aaf13e3df8ea70",
+    "simple_logic": "f86d8f8f985f524c",
+    "summarization": "7e6c986ca1907cf4",
+}
+"""Digests of each family's first 25 items of every language and level at seed 42: drawn alike by every release."""
 
 every_cell = pytest.mark.parametrize(("name", "language", "level"), CELLS)
 every_verified_cell = pytest.mark.parametrize(("name", "language", "level"), VERIFIED)
@@ -212,3 +221,15 @@ def test_reading_a_program_out_of_a_hostile_text_never_raises(name: str) -> None
         item = drawn(name, language, next(iter(family.levels)))[0]
         for text in texts((name, language), item.prompt, 1000):
             family.program(item, text)
+
+
+@pytest.mark.parametrize("name", FIRST_ITEMS)
+def test_the_items_of_a_version_stay_as_they_are(name: str) -> None:
+    family = families()[name]
+    items = [
+        (item.item_id, canonical([item.prompt, item.answer, dict(item.facts)]))
+        for language in family.languages
+        for level in family.levels
+        for item in draw(family, level=level, language=language, seed=42, count=25)
+    ]
+    assert content_id(*items) == FIRST_ITEMS[name]

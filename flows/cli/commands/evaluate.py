@@ -1,37 +1,28 @@
-"""What asks models: `run` and its dry run `estimate`, `exam` and `level`; and how to begin: `demo` and `init`."""
+"""What asks models: `run` and its dry run `estimate`, and `exam`; and how to begin: `demo` and `init`."""
 
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
-from cyclopts.validators import Number
 
 from data.commands import TOP, typed
 from data.errors import InputError, plural
 from data.exits import Exit
 from flows.cli.console import complain, say, show, written
-from flows.cli.evaluating import evaluate, show_outcome, started
+from flows.cli.evaluating import evaluate, show_outcome
 from flows.cli.options import (
     UNGIVEN,
-    File,
     Folder,
-    Form,
     Languages,
     Names,
     RunOptions,
-    Sets,
     Suite,
     as_yaml,
     choose,
 )
 from tasks.runtime.logs import begin
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from config.settings import Settings
 
 
 def run(
@@ -139,89 +130,6 @@ def exam(
         complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
         return Exit.ERROR
     return Exit.PASSED
-
-
-LOADER = "families"
-"""The loader whose items have a scale; its first suite gives the default families, languages and seed."""
-
-
-def level(
-    model: Annotated[str, Parameter(name="MODEL")],
-    /,
-    *,
-    family: Names = (),
-    language: Languages = (),
-    questions: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 40,
-    config: File = "",
-    sets: Sets = (),
-    fresh: bool = False,
-    log: Form = "",
-) -> int:
-    """Find a model's level: the difficulty at which it is right half of the time, by family and language.
-
-    Difficulty is the number of operands, people, commands, entities or sentences; each question has the difficulty
-    at which its answer is most informative. Writes a table, the curves and level.json. Replies are cached: the same
-    command continues where it was stopped, and asks nothing twice.
-
-    Args:
-        model: a model of the configuration
-        family: a family; may be repeated (default: those of the first suite of generated families)
-        language: en or ru; may be repeated (default: those of that suite)
-        questions: questions for each family and language
-        config: a YAML file
-        sets: set one key, such as models.0.temperature=0.3; may be repeated
-        fresh: ask everything again; earlier replies are kept
-        log: json: one object a line on stderr
-    """
-    begin(log)
-    settings, _ = choose("", RunOptions(config=config, sets=sets, fresh=fresh))
-    asked = {key: value for key, value in (("families", family), ("languages", language)) if value}
-    settings = _searched(settings, model, {**asked, "n_items": questions})
-    with started(settings, "flows.level") as (module, plan):
-        found, files = module.find_level(plan)
-    from tasks.report.level import notes, table
-    from tasks.report.text import numbers_in
-
-    with numbers_in(found.language):
-        show(table(found).terminal(len(found.curves)), *notes(found))
-    written(files, found.language)
-    code: int = found.exit_code
-    return code
-
-
-def _searched(settings: "Settings", model: str, asked: "Mapping[str, Any]") -> "Settings":
-    """Return the configuration of a search: one model, and a suite of the families' questions.
-
-    `asked` are options of the families' loader that override those of the configuration.
-    """
-    from config.reading import parse
-
-    known = {one.name: one for one in settings.models}
-    if model not in known:
-        there = ", ".join(known) or "none"
-        raise InputError(
-            f"level {model}: the configuration has no model of that name, expected one of {there}. Name another "
-            "configuration with --config."
-        )
-    drawn = next((suite.items for suite in settings.suites if suite.loader == LOADER), {"loader": LOADER})
-    items = {**drawn, "levels": ("easy",), **asked}
-    if "families" not in items:
-        raise InputError(
-            "level: found no suite of generated families in the configuration; name some with --family."
-        )
-    suite = {"name": "level", "title": {"en": "Level", "ru": "Уровень"}, "items": items, "metrics": {"correct": {}}}
-    raw = {
-        **settings.model_dump(mode="json"),
-        # The next question depends on the answer, so no request can wait in a server's batch.
-        "models": [known[model].model_copy(update={"batch": "off"}).model_dump(mode="json")],
-        "judges": [],
-        "suites": [suite],
-        "baseline": "",
-        "gate": "off",
-        "repeats": 1,
-        "runner": "local",
-    }
-    return parse(raw, "level", {}, [], "")
 
 
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:

@@ -1,12 +1,8 @@
 """Charts are plain shapes at the places that their values say, and whatever is named in them is text."""
 
-import math
 from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
-
-import numpy as np
-import pytest
 
 from tasks.report import overview, pages
 
@@ -18,7 +14,7 @@ def drawn(name: str, *told: object) -> ET.Element:
     made = str(getattr(pages.environment().get_template("charts.html.j2").module, name)(*told))
     root = ET.fromstring(f"<div>{made}</div>")  # noqa: S314 - drawn a line above
     names = {element.tag for element in root.iter()}
-    assert names <= {"div", "ul", "li", "svg", "g", "line", "circle", "text", "polygon", "polyline"}
+    assert names <= {"div", "ul", "li", "svg", "g", "line", "circle", "text"}
     assert not any(key.startswith("on") or key in {"href", "style"} for one in root.iter() for key in one.attrib)
     return root
 
@@ -52,25 +48,6 @@ def test_a_profile_puts_each_mean_and_interval_where_its_share_lies() -> None:
 
 def test_of_one_suite_there_is_no_profile() -> None:
     assert overview.profile(heat_map("x"), ["a", "b"]) is None
-
-
-def test_a_curve_marks_the_observed_shares_by_their_number() -> None:
-    curve = SimpleNamespace(
-        values=("1", "2", "4"),
-        counts=SimpleNamespace(answered=np.array([4, 0, 1]), right=np.array([4, 0, 0])),
-        level=SimpleNamespace(low=0.5, high=3.0),
-        band=[(1 - n / 4, 0.8 - n / 4, 1.0) for n in (1, 2, 3)],
-    )
-    root = drawn("falling", curve, "l", "steps", "Share")
-    first, last = looks(root, "circle")
-    assert (first["cy"], last["cy"]) == ("0.0", "180.0")
-    assert float(first["r"]) == pytest.approx(math.sqrt(160 / math.pi), abs=0.05)
-    (half,) = looks(root, "line", stroke="var(--series-2)")
-    assert (half["y1"], half["y2"]) == ("90.0", "90.0")
-    third = 320 / 3
-    assert [float(half["x1"]), float(half["x2"])] == pytest.approx([third / 2, 2.5 * third], abs=0.1)
-    (band,) = looks(root, "polygon")
-    assert len(band["points"].split()) == 6
 
 
 def test_names_are_text_on_one_line_and_long_ones_are_cut() -> None:
