@@ -152,7 +152,7 @@ CASES = [
     Case("other texts under ten ids", OLD, reworded(NEW, range(10)), 190, 30, 4, "worse", 1, WITH_IDS,
          ("text under the same id differs", "10 of 200")),
     Case("relabelled", OLD, each(NEW, range(12), answer="another"), 200, 30, 4, "worse", 1,
-         ("lm-eval", "promptfoo", "oaieval", "mlflow", "csv"), ("different answer is expected in 12 of 200",)),
+         ("lm-eval", "promptfoo", "csv"), ("different answer is expected in 12 of 200",)),
     Case("two errors", OLD, each(NEW, range(2), error="429"), 198, 30, 4, "worse", 1, LOGS[2:4], missing=2),
     Case("errors that decide", FEW, each(MORE, range(15), error="429"), 185, 3, 15, "undecided", 3,
          LOGS, (UNKNOWN,), 15),
@@ -163,7 +163,7 @@ CASES = [
     Case("scores that are null", FEW, each(MORE, range(15), score=None), 185, 3, 15, "undecided", 3,
          ("jsonl", "csv", "ragas-csv"), (UNKNOWN,), 15),
     Case("scores that are NaN", FEW, each(MORE, range(15), score=float("nan")), 185, 3, 15, "undecided",
-         3, ("jsonl", "csv", "ragas-csv", "mlflow"), (UNKNOWN,), 15),
+         3, ("jsonl", "csv", "ragas-csv"), (UNKNOWN,), 15),
     Case("an infinite score", OLD, each(NEW, [3], score="1e999"), 199, 30, 4, "worse", 1, ("csv",), missing=1),
     Case("one that is no number", OLD, each(NEW, [3], score="n/a"), 199, 30, 4, "worse", 1, ("csv",), missing=1),
     Case("cut, and wrong before", OLD, each(NEW, [190, 191], finish="length"), 200, 30, 4, "worse", 1,
@@ -175,7 +175,7 @@ CASES = [
          [r | {"finish_reason": "length" if 146 <= n < 176 else "stop"} for n, r in enumerate(NEW)],
          200, 30, 4, "undecided", 3, ("csv", "parquet"), ("30 truncated",), cut=30),
     Case("Russian, in another normal form", RUSSIAN, NOT_SO, 200, 30, 4, "worse", 1,
-         ("inspect-eval", "lm-eval", "promptfoo-csv", "hosted", "oaieval", "parquet")),
+         ("inspect-eval", "lm-eval", "promptfoo-csv", "hosted", "parquet")),
 ]  # fmt: skip
 
 
@@ -227,7 +227,7 @@ PARTS = (
 )
 
 
-@pytest.mark.parametrize("form", ["inspect-json", "lm-eval", "deepeval", "ragas-csv", "every", "mlflow", "csv"])
+@pytest.mark.parametrize("form", ["inspect-json", "lm-eval", "deepeval", "ragas-csv", "every", "csv"])
 def test_partial_scores_get_the_sign_flip_test(form: str, tmp_path: Path) -> None:
     (pair,), _ = compare(*both(form, tmp_path, rows(PARTS[0]), rows(PARTS[1])), at=tmp_path)
     assert pair["n"] == 12
@@ -252,13 +252,10 @@ SIDE = {"other": [1] * 200, "aaa": [int(n % 3 > 0) for n in range(200)]}
 SIDE_AFTER = {"other": [int(n > 11) for n in range(200)], "aaa": [int(n % 3 > 0 or n < 30) for n in range(200)]}
 
 
-@pytest.mark.parametrize(
-    "form", ["inspect-json", "lm-eval", "promptfoo", "deepeval", "ragas-csv", "hosted", "mlflow"]
-)
+@pytest.mark.parametrize("form", ["inspect-json", "lm-eval", "promptfoo", "deepeval", "ragas-csv", "hosted"])
 def test_all_metrics_of_a_file_are_compared_under_holm(form: str, tmp_path: Path) -> None:
-    ending = "/v1/score" if form == "mlflow" else ""
     old, new = (
-        [row | {"more": {f"{name}{ending}": side[name][n] for name in side}} for n, row in enumerate(these)]
+        [row | {"more": {name: side[name][n] for name in side}} for n, row in enumerate(these)]
         for these, side in ((OLD, SIDE), (NEW, SIDE_AFTER))
     )
     files = both(form, tmp_path, old, new)
@@ -294,7 +291,7 @@ def test_three_files_are_compared_in_pairs_under_holm(tmp_path: Path) -> None:
     assert [one["p_adjusted"] for one in pairs] == pytest.approx(list(corrected))
 
 
-TOOLS = ("inspect-eval", "lm-eval", "promptfoo", "deepeval", "ragas-csv", "hosted", "oaieval", "parquet")
+TOOLS = ("inspect-eval", "lm-eval", "promptfoo", "deepeval", "ragas-csv", "hosted", "parquet")
 
 
 @pytest.mark.parametrize(("one", "another"), [*zip(TOOLS[::2], TOOLS[1::2], strict=True)])
@@ -393,7 +390,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("form", ["inspect-eval", "lm-eval", "promptfoo", "deepeval", "oaieval", "parquet"])
+@pytest.mark.parametrize("form", ["inspect-eval", "lm-eval", "promptfoo", "deepeval", "parquet"])
 def test_hostile_texts_stay_texts(form: str, tmp_path: Path) -> None:
     made = [
         [

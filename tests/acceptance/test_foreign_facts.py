@@ -79,10 +79,6 @@ RECORD = {
     "model_info": {"id": "m"},
     "evaluation_results": [{"evaluation_name": "e", "score_details": {"score": 0.88}}],
 }
-LOG = (
-    '{"spec": {"completion_fns": ["m"], "eval_name": "c.dev.v0", "base_eval": "c", "run_id": "r"}}\n'
-    '{"final_report": {"accuracy": 0.88}}\n'
-)
 
 
 def aggregate(tool: str) -> str:
@@ -97,7 +93,6 @@ def aggregate(tool: str) -> str:
         *((f"{tool}.json", aggregate(tool)) for tool in AGGREGATES),
         ("hosted.json", json.dumps(RUN)),
         ("every.json", json.dumps(RECORD)),
-        ("oaieval.jsonl", LOG),
     ],
 )
 def test_aggregates_alone_are_said_to_be_that(name: str, text: str, tmp_path: Path) -> None:
@@ -272,10 +267,10 @@ def test_an_id_may_stand_again_for_its_text_and_row_numbers_for_any(tmp_path: Pa
 
 def test_a_file_of_two_forms_with_a_tables_columns_is_asked_about(tmp_path: Path) -> None:
     good = write("csv", tmp_path / "good", OLD)
-    (tmp_path / "bad.json").write_text(merged(NEW, "mlflow", "deepeval"), encoding="utf-8")
+    (tmp_path / "bad.json").write_text(merged(NEW, "promptfoo", "deepeval"), encoding="utf-8")
     code, _, err = call("compare", good, "bad.json", at=tmp_path)
     assert code == 2
-    assert all(fact in err for fact in ("bad.json", "DeepEval", "MLflow"))
+    assert all(fact in err for fact in ("bad.json", "DeepEval", "promptfoo"))
 
 
 @pytest.mark.parametrize(("form", "score"), [("jsonl", None), ("jsonl", "n/a"), ("inspect-json", None)])

@@ -306,18 +306,6 @@ def _hosted(these: Sequence[Row]) -> str:
     return json.dumps({"object": "list", "data": [item(n, one) for n, one in enumerate(these)], "has_more": False})
 
 
-def _oaieval(these: Sequence[Row]) -> str:
-    spec = {"completion_fns": ["m"], "eval_name": "crabs.dev.v0", "base_eval": "crabs", "run_id": "r"}
-    made: list[dict[str, Any]] = [{"spec": spec | {"split": "dev", "run_config": {}, "created_by": ""}}]
-    for n, one in enumerate(these):
-        head = {"run_id": "r", "sample_id": f"crabs.dev.{n}", "created_at": "2023-09-01"}
-        asked = {"prompt": [{"role": "user", "content": one["question"]}], "sampled": [one["reply"]]}
-        right = {"correct": one["score"] == 1, "expected": one["answer"], "picked": None, "sampled": one["reply"]}
-        made.append({**head, "event_id": 2 * n, "type": "sampling", "data": asked})
-        made.append({**head, "event_id": 2 * n + 1, "type": "match", "data": right})
-    return lines([*made, {"final_report": {"accuracy": 0.5}}])
-
-
 def _every(these: Sequence[Row]) -> str:
     return lines(
         {
@@ -333,19 +321,6 @@ def _every(these: Sequence[Row]) -> str:
             "evaluation": {"score": float(one["score"]), "is_correct": one["score"] == 1},
         }
         for one in these
-    )
-
-
-def _mlflow(these: Sequence[Row]) -> str:
-    more = [*these[0].get("more", {})] if these else []
-    return json.dumps(
-        {
-            "columns": ["inputs", "ground_truth", "outputs", "match/v1/score", *more],
-            "data": [
-                [one["question"], one["answer"], one["reply"], one["score"], *one.get("more", {}).values()]
-                for one in these
-            ],
-        }
     )
 
 
@@ -392,9 +367,7 @@ FORMS: dict[str, tuple[str, Callable[[Sequence[Row]], str | bytes]]] = {
     "ragas-csv": (".csv", lambda these: columns(_ragas(these))),
     "ragas-jsonl": (".jsonl", lambda these: lines(_ragas(these))),
     "hosted": (".json", _hosted),
-    "oaieval": (".jsonl", _oaieval),
     "every": (".jsonl", _every),
-    "mlflow": (".json", _mlflow),
     "csv": (".csv", lambda these: columns(_plain(these))),
     "jsonl": (".jsonl", lambda these: lines(_plain(these))),
     "json": (".json", lambda these: json.dumps(_plain(these))),

@@ -46,7 +46,7 @@ def compare(
     """Compare runs, or files of other tools, on their common questions: what changed, and whether significantly.
 
     A file is recognised by its content: Inspect (.eval, .json), lm-evaluation-harness (samples_*.jsonl),
-    promptfoo, DeepEval, ragas, OpenAI Evals, Every Eval Ever, MLflow, or any CSV, JSONL or Parquet.
+    promptfoo, DeepEval, ragas, OpenAI Evals, Every Eval Ever, or any CSV, JSONL or Parquet.
     Differences are the later-named run minus the earlier-named one. A model of several runs is compared with
     itself; of a single run, its models with each other, the later-configured minus the earlier one. Only the runs'
     tables are read: nothing is asked.

@@ -161,19 +161,6 @@ def openai_evals(folder: Path, name: str, lines: Lines) -> Path:
     return _json(folder / f"{name}.json", pages)
 
 
-def openai_evals_log(folder: Path, name: str, lines: Lines) -> Path:
-    """A log of the open-source evals."""
-    rows: list[Mapping[str, Any]] = [
-        {"spec": {"completion_fns": ["m"], "eval_name": "sums.dev.v0", "base_eval": "sums", "run_id": name}}
-    ]
-    for one in lines:
-        sampled = {"prompt": [{"role": "user", "content": one.question}], "sampled": [one.reply]}
-        matched = {"correct": one.right, "expected": one.answer, "picked": one.reply, "sampled": one.reply}
-        for kind, data in (("sampling", sampled), ("match", matched)):
-            rows.append({"run_id": name, "event_id": len(rows), "sample_id": one.id, "type": kind, "data": data})
-    return _jsonl(folder / f"{name}.jsonl", [*rows, {"final_report": {"accuracy": 0.5}}])
-
-
 def every_eval_ever(folder: Path, name: str, lines: Lines) -> Path:
     """Instances of Every Eval Ever."""
     rows = [
@@ -187,13 +174,6 @@ def every_eval_ever(folder: Path, name: str, lines: Lines) -> Path:
         for one in lines
     ]  # fmt: skip
     return _jsonl(folder / f"{name}.jsonl", rows)
-
-
-def mlflow(folder: Path, name: str, lines: Lines) -> Path:
-    """MLflow's table."""
-    columns = ["request_id", "inputs", "ground_truth", "outputs", "token_count", "exact_match/v1/score"]
-    data = [[one.id, one.question, one.answer, one.reply, 3, float(one.right)] for one in lines]
-    return _json(folder / f"{name}.json", {"columns": columns, "data": data})
 
 
 def _rows(lines: Lines) -> list[dict[str, Any]]:
@@ -226,10 +206,10 @@ FORMS: Mapping[str, Callable[[Path, str, Lines], Path]] = {
     one.__name__: one
     for one in (
         inspect_json, inspect_eval, lm_eval, promptfoo, promptfoo_csv, deepeval, ragas, openai_evals,
-        openai_evals_log, every_eval_ever, mlflow, table_csv, table_jsonl, table_parquet,
+        every_eval_ever, table_csv, table_jsonl, table_parquet,
     )
 }  # fmt: skip
 """Each form by its name."""
-WITH_IDS = ("inspect_json", "inspect_eval", "promptfoo", "deepeval", "openai_evals", "every_eval_ever", "mlflow",
+WITH_IDS = ("inspect_json", "inspect_eval", "promptfoo", "deepeval", "openai_evals", "every_eval_ever",
             "table_csv", "table_jsonl", "table_parquet")  # fmt: skip
 """Those that carry an id that the user declared."""

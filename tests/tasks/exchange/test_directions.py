@@ -66,7 +66,6 @@ SAID: dict[str, tuple[str, Callable[[Path], None]]] = {
     "strict": ("deepeval", _deepeval(0)),
     "lower_is_better": ("every_eval_ever", _record),
     "noise_sensitivity": ("ragas", _renamed("noise_sensitivity(mode=relevant)")),
-    "toxicity": ("mlflow", _renamed("toxicity")),
 }
 
 

@@ -116,7 +116,6 @@ ODD = {
         "results": {"results": [{"vars": [1], "provider": 5, "testCase": [], "response": []}], "prompts": 5}
     },
     "DeepEval": {"testCases": [{"input": 1, "actualOutput": [], "metricsData": 5, "context": 5}], "prompts": 4},
-    "MLflow": {"columns": ["a", []], "data": 5},
     "OpenAI Evals": {"object": "list", "data": [{"object": "eval.run.output_item", "results": 5, "sample": 5}]},
     "Inspect": {"eval": 5, "status": 5, "version": 5, "samples": [{"scores": {"a": 5}, "choices": 5}]},
 }
@@ -149,7 +148,6 @@ BAD = {
     ),
     "short.parquet": (b"PAR1xxxxPAR1", "cannot be read as Parquet"),
     "none.json": (b'{"testCases": [], "metricsScores": []}', "aggregates alone"),
-    "none.jsonl": (b'{"spec": {"eval_name": "a"}}\n{"final_report": {}}\n', "aggregates alone"),
 }
 
 

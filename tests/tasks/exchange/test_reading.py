@@ -96,7 +96,7 @@ def test_instances_elsewhere_are_never_followed(tmp_path: Path) -> None:
         (
             "a.jsonl",
             '{"what": "?"}\n',
-            "not a file of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, MLflow",
+            "not a file of DeepEval, Every Eval Ever, Inspect, lm-evaluation-harness, OpenAI Evals",
         ),
         ("a.jsonl", "", "the file is empty"),
         ("a.jsonl", "[1]\n", "expected a JSON object"),

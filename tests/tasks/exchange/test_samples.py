@@ -31,9 +31,7 @@ def right(log: Log, metric: str) -> dict[str, float | None]:
         ("promptfoo.json", "promptfoo", "pass", "openai:chat:m: ", 6),
         ("promptfoo.csv", "promptfoo", "pass", "openai:chat:m: ", 6),
         ("openai_evals.json", "OpenAI Evals (hosted)", "pass", "m", 6),
-        ("openai_evals_log.jsonl", "OpenAI evals (open source)", "match", "m", 6),
         ("every_eval_ever.jsonl", "Every Eval Ever", "sums", "m", 6),
-        ("mlflow.json", "MLflow", "right", "model", 6),
     ],
 )
 def test_a_sample_is_told_apart_and_read(file: str, tool: str, metric: str, target: str, n: int) -> None:
