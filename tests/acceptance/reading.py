@@ -1,7 +1,9 @@
 """How each kind of composed reply is read: case in, what the rules make of it out."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from data.answers import Answer, final_number
@@ -15,6 +17,12 @@ from metrics.citation.answers import parse_answer
 
 Case = Mapping[str, Any]
 Claim = tuple[str, list[int], list[str]]
+
+
+def lines(name: str) -> list[dict[str, Any]]:
+    """Return the cases of a file in `replies/`, one a line."""
+    text = (Path(__file__).parent / "replies" / f"{name}.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def scored(name: str, case: Case, **sample: Any) -> bool:

@@ -5,46 +5,34 @@ and language. Left out as contrary to the rules: three replies of `extraction` t
 are labelled wrong.
 """
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from data.numerals import exact
-from tests.acceptance.reading import DECIDED, clean, listed, read
-
-REPLIES = Path(__file__).parent / "replies"
-
-
-def cases(kind: str) -> Iterator[dict[str, Any]]:
-    for line in (REPLIES / f"{kind}.jsonl").read_text("utf-8").splitlines():
-        yield json.loads(line)
+from tests.acceptance.reading import DECIDED, clean, lines, listed, read
 
 
 @pytest.mark.parametrize("kind", DECIDED)
 def test_right_replies_are_accepted_and_wrong_ones_refused(kind: str) -> None:
-    found = list(cases(kind))
+    found = lines(kind)
     assert {case["right"] for case in found} == {True, False}
     astray = [(case, said) for case in found if (said := DECIDED[kind](case)) is not case["right"]]
     assert astray == []
 
 
 def test_answers_are_read_as_they_are_meant_and_said_or_inferred() -> None:
-    for case in cases("answers"):
+    for case in lines("answers"):
         found = read(case)
         meant = None if case["says"] is None else exact(case["says"])
         assert (found and found.value, found and found.said) == (meant, meant and case["how"] == "said"), case
 
 
 def test_leaked_stop_tokens_are_taken_off_and_nothing_else() -> None:
-    assert [case for case in cases("stop_tokens") if clean(case) != case["clean"].rstrip()] == []
+    assert [case for case in lines("stop_tokens") if clean(case) != case["clean"].rstrip()] == []
 
 
 def test_cited_answers_are_cut_into_their_claims() -> None:
     astray = []
-    for case in cases("claims"):
+    for case in lines("claims"):
         wanted = [(one["text"].rstrip(".。"), sorted(one["cites"]), one.get("urls", [])) for one in case["claims"]]
         if (found := listed(case)) != wanted:
             astray.append((case["reply"], found, wanted))

@@ -3,9 +3,6 @@
 A selection of some 3400 replies in the styles of a dozen models; `slip_text` is the line with the slip.
 """
 
-import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +11,7 @@ from data.options import options_of
 from data.records import Score
 from metrics.cot import cot
 from metrics.cot.chain import read
-
-REPLIES = Path(__file__).parent / "replies"
-
-
-def rows(name: str) -> Iterator[dict[str, Any]]:
-    for line in (REPLIES / f"{name}.jsonl").read_text("utf-8").splitlines():
-        yield json.loads(line)
+from tests.acceptance.reading import lines
 
 
 def accused(row: dict[str, Any]) -> list[str]:
@@ -39,22 +30,22 @@ def score(row: dict[str, Any]) -> Score:
 
 
 def test_no_right_chain_is_accused() -> None:
-    assert [(row["reply"], wrong) for row in rows("chains_right") if (wrong := accused(row))] == []
+    assert [(row["reply"], wrong) for row in lines("chains_right") if (wrong := accused(row))] == []
 
 
 def test_each_right_chain_has_something_to_check() -> None:
     assert [
-        row["reply"] for row in rows("chains_right") if not read(row["reply"], row["question"]).calculations
+        row["reply"] for row in lines("chains_right") if not read(row["reply"], row["question"]).calculations
     ] == []
 
 
-PLACES = sorted({row["place"] for row in rows("chains_slip")})
+PLACES = sorted({row["place"] for row in lines("chains_slip")})
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_slips_are_found_where_they_stand(place: str) -> None:
     lost = []
-    for row in rows("chains_slip"):
+    for row in lines("chains_slip"):
         wrong = accused(row)
         if row["place"] == place and not (
             wrong and " ".join(wrong[0].split()) in " ".join(row["slip_text"].split())
@@ -64,7 +55,7 @@ def test_slips_are_found_where_they_stand(place: str) -> None:
 
 
 def test_what_cannot_be_checked_is_never_accused_and_leaves_the_mean() -> None:
-    for row in rows("not_checkable"):
+    for row in lines("not_checkable"):
         found = score(row)
         assert accused(row) == [], row["reply"]
         assert found.details["right"] is not True or found.parts["sound"] is None, row["reply"]
@@ -74,7 +65,7 @@ ALIKE = {"operand", "omission"}  # a step left out shows as an operand that is a
 
 
 def test_the_first_wrong_step_and_its_kind_are_named() -> None:
-    for row in rows("first_error"):
+    for row in lines("first_error"):
         found = score(row).details["first_error"]
         if row["kind"] is None:
             assert found is None, row["reply"]

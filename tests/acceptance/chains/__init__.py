@@ -1,1 +1,0 @@
-"""Right chains of thought in many styles, and the same with one slip, written from the rules alone."""

@@ -1,1 +1,0 @@
-"""Styles of replies, one module a family: RIGHT ones must be accepted, WRONG ones refused."""

@@ -1,1 +1,0 @@
-"""Replies to the standard metrics, in the styles that real models write, with what SPEC 14 says of each."""
