@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 FILES = {
     "baseline": ("baseline",),
-    "compare": ("compare", "gate", "leaderboard", "power", "view"),
-    "evaluate": ("demo", "estimate", "exam", "init", "run"),
+    "compare": ("compare", "gate", "leaderboard", "view"),
+    "evaluate": ("demo", "exam", "init", "run"),
     "exchange": ("exchange",),
     "label": ("label",),
     "runs": ("runs",),
@@ -33,7 +33,9 @@ COMMANDS = {command: file for file, commands in FILES.items() for command in com
 DEFAULT = "run"
 """The command used if none is named."""
 REPLACED = {
+    "estimate": "use `run --dry-run`.",
     "level": "set `levels: [easy, medium, hard]` of generated families, and read the score at each in the report.",
+    "power": "`compare` says of each difference how small a one these questions can detect.",
 }
 """Commands of before, and what to use instead."""
 ASKED_BY_SHELLS = "__complete"

@@ -1,4 +1,4 @@
-"""Show what a configuration would ask, without asking: `estimate`, and `--dry-run` of a run."""
+"""Show what a configuration would ask, without asking: `--dry-run`."""
 
 import datetime as dt
 import logging

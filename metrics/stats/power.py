@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, Interval
+from metrics.stats.intervals import Interval
 from metrics.stats.margins import Differences, below, few_clusters, least_p
 
 ALPHA = 0.05
@@ -155,18 +154,15 @@ def needed_pairs(discordance: float, *, max_drop: float, level: float) -> int | 
     return least_number(lambda n: power(n) >= POWER) if max_drop > 0 else None
 
 
-def least_number(enough: Callable[[int], bool], *, first: int = 1, parts: int = 0) -> int | None:
-    """Find the smallest sufficient number, at least `first`; None beyond a million.
-
-    `parts`: relative precision of one part in so many, for slow trials; exact by default.
-    """
-    high = first
+def least_number(enough: Callable[[int], bool]) -> int | None:
+    """Find the smallest sufficient number; None beyond a million."""
+    high = 1
     while not enough(high):
         high *= 2
         if high > _MOST_PAIRS:
             return None
     low = high // 2
-    while high - low > max(1, high // parts if parts else 1):
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
@@ -262,47 +258,3 @@ def _least(power: Callable[[float], float], low: float, high: float) -> float | 
         middle = (low + high) / 2
         low, high = (low, middle) if power(middle) >= POWER else (middle, high)
     return high
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Spread of a file's questions: `n` of them with mean `mean`, all 0 or 1 (`yes_no`) or grades.
-
-    `discordance` is the share of yes/no questions on which two runs would differ without a drop, or the variance of
-    grades' differences; `seen`: estimated from two files, else assuming that both answer independently, the worst
-    case.
-    """
-
-    n: int
-    mean: float
-    yes_no: bool
-    discordance: float
-    seen: bool
-
-
-def spread(values: Floats, other: Floats | None = None) -> Spread:
-    """Return the spread of a file's values, a question each; of pairs if `other` has those of a second file."""
-    yes_no = bool(np.isin(values, (0.0, 1.0)).all() and (other is None or np.isin(other, (0.0, 1.0)).all()))
-    mean = float(values.mean())
-    if other is not None:
-        apart = values - other
-        # Only what differs in both directions equally: the drop's own part is excluded.
-        found = float((apart != 0).mean()) - abs(float(apart.mean())) if yes_no else float(apart.var(ddof=1))
-        return Spread(len(values), mean, yes_no, max(found, 0.0), seen=True)
-    variance = mean * (1 - mean) if yes_no else float(values.var(ddof=1)) if len(values) > 1 else 0.25
-    return Spread(len(values), mean, yes_no, 2 * variance, seen=False)
-
-
-def needed(found: Spread, drop: float) -> int | None:
-    """Return the number of questions that show a true drop (in (0, 1)) with power 0.8 in a paired comparison.
-
-    Two-sided at 5 %; None: over a million.
-    """
-
-    def shown(n: int) -> bool:
-        if not found.yes_no:
-            return (_Z_ALPHA + _Z_BETA) * math.sqrt(found.discordance / n) <= drop
-        least = detectable_drop(n, found.discordance, found.mean, max_drop=0.0, level=ALPHA / 2)
-        return least is not None and least <= drop
-
-    return least_number(shown, first=8, parts=200)

@@ -1,6 +1,5 @@
 """Results of other tools, by the rules alone (sections 9, 10, 15, 18): figures by scipy and statsmodels."""
 
-import io
 import json
 import re
 from dataclasses import dataclass
@@ -464,17 +463,6 @@ def test_false_verdicts_of_the_tools_scorer_are_listed(form: str, tmp_path: Path
     first, second = json.loads((tmp_path / "seen.json").read_text(encoding="utf-8"))["verified"]
     assert (len(first["differing"]), len(second["differing"])) == (0, 7)
     assert (second["stated"], second["ours"]) == pytest.approx((0.715, 0.75))
-
-
-@pytest.mark.parametrize(
-    ("scores", "threshold", "code"),
-    [([1] * 100, 0.8, 0), ([0] * 100, 0.8, 1), ([1, 0] * 8, 0.5, 3), ([], 0.5, 2), (["x"], 0.5, 2), ([2], 0.5, 2)],
-)
-def test_scores_that_come_one_by_one(
-    scores: list[object], threshold: float, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{one}\n" for one in scores)))
-    assert call("power", "--until-decided", "--threshold", threshold, at=tmp_path)[0] == code
 
 
 def test_the_shared_logs_compare_in_one_command(shared: Path, tmp_path: Path) -> None:

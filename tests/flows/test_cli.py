@@ -62,6 +62,7 @@ BAD = [
     (["compare"], "found no run; expected several"),
     (["store"], "expected a command after it"),
     (["fetch"], "found no data set's name"),
+    (["estimate", "cot"], "estimate: this command was removed; use `run --dry-run`."),
     (["level", "m", "--config", "x.yaml"], "level: this command was removed; "),
     (["serve", "--port", "none"], 'unable to convert "none" into int'),
     (["serve", "--port", "65536"], "65535"),

@@ -274,7 +274,7 @@ def test_an_estimate_of_what_could_only_fail_is_an_error(run: Run, tmp_path: Pat
             ([at(server), "judges=[]", own(metrics={"rubric": {"criteria": "good"}})], "judge"),
             ([at(server, api_key_env="NO_SUCH_KEY"), own()], "NO_SUCH_KEY"),
         ):
-            done = run(*sets(*words), command="estimate")
+            done = run("--dry-run", *sets(*words))
             assert done.returncode == 2, (words, done.stdout)
             assert said in done.stderr
             assert "Traceback" not in done.stderr

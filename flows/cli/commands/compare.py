@@ -1,12 +1,10 @@
-"""Results side by side: `compare`, `gate`, `power`, `leaderboard`, and `view`, which serves them to a browser."""
+"""Results side by side: `compare`, `gate`, `leaderboard`, and `view`, which serves them to a browser."""
 
 import os
 import secrets
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain, islice, zip_longest
-from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,7 +12,6 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from data.errors import InputError
-from data.exits import Exit
 from flows.cli.console import prose, say, show, written
 from flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
@@ -24,8 +21,6 @@ if TYPE_CHECKING:
     from metrics.analysis.baseline import BaselineComparison
     from metrics.analysis.pairs import Comparison
     from metrics.analysis.verdict import RunVerdict
-    from metrics.stats.intervals import Floats
-    from metrics.stats.sequential import Look
     from tasks.compare.runs import RunComparison
 
 
@@ -243,138 +238,6 @@ def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -
     if held:
         cases += against_baseline(asdict(held), ENGLISH, counts=True, passes=passes)
     return text_of(cases, new)
-
-
-def power(
-    *named: Annotated[str, RUN],
-    drop: tuple[float, ...] = (0.01, 0.02, 0.05, 0.1),
-    metric: str = "",
-    until_decided: bool = False,
-    threshold: float | None = None,
-    form: FileOptions = ANYHOW,
-    at: Where = USUAL,
-) -> int:
-    """Estimate how many questions would detect a drop with power 0.8, from the spread of existing results.
-
-    With two files, by how often the two differ; with one, as if two runs answered independently, the worst case.
-    With --until-decided it reads one score per line (a number, or JSON with `score`) from standard input instead,
-    and ends as soon as the mean is clearly above --threshold (0) or below it (1); 3 if the input ends undecided.
-
-    Args:
-        named: one or two runs, or files of other tools
-        drop: a drop to detect, from 0 to 1; may be repeated (default: 0.01, 0.02, 0.05, 0.1)
-        metric: the metric (default: the first that they have)
-        until_decided: read scores on standard input until the threshold is decided
-        threshold: what the mean is compared with
-    """
-    if until_decided:
-        if threshold is None or not 0 < threshold < 1 or named:
-            raise InputError("--until-decided: expected --threshold between 0 and 1 as well, and no file.")
-        return _until(threshold)
-    if len(named) not in {1, 2}:
-        raise InputError(f"power: found {len(named)} runs or files, expected one or two.")
-    if wrong := [one for one in drop if not 0 < one < 1]:
-        raise InputError(f"--drop {wrong[0]:g}: expected a share between 0 and 1.")
-    from metrics.stats.power import needed, spread
-    from tasks.report.tables import Column, Table
-    from tasks.report.text import grouped, percent, points
-
-    for values, about in _values(named, metric, form, at):
-        found = spread(*values)
-        how = "as these two differ" if found.seen else "as if two runs answered independently"
-        show(f"{about}: mean {percent(found.mean)} over {found.n} questions; {how}.")
-        enough = Table.of(
-            ((one, needed(found, one)) for one in drop),
-            Column("drop, points", lambda one: points(one[0]).lstrip("+")),
-            Column(
-                "questions needed",
-                lambda one: "more than 1 000 000" if one[1] is None else grouped(one[1]),
-                numeric=True,
-            ),
-        )
-        show(enough.terminal())
-    return Exit.PASSED
-
-
-def _values(
-    named: Sequence[str], metric: str, form: FileOptions, at: Where
-) -> "Iterator[tuple[tuple[Floats, Floats | None], str]]":
-    """Yield for each suite its questions' values, also for a second file if there is one, and what they are."""
-    import polars as pl
-
-    from metrics.analysis.questions import align
-    from metrics.analysis.values import observations, question_values
-    from tasks.compare.sides import shared_metrics, sides
-
-    found = sides(named, runs=at.runs, root=at.root, form=form.form())
-    there = shared_metrics(found)
-    chosen = metric or next(iter(there), "")
-    if chosen not in there:
-        raise InputError(f"--metric {metric or 'METRIC'}: expected one of {', '.join(there) or 'none'}.")
-    aligned = align({side.name: side.items for side in found})
-    models = [side.scores.filter(metric=chosen)["model"].unique(maintain_order=True) for side in found]
-    same = [name for name in models[0] if all(name in own for own in models)]
-    frames, names = [], []
-    for side, own in zip(found, models, strict=True):
-        model = next(iter(same or own), "")
-        scores = side.scores.filter(metric=chosen, model=model)
-        once = observations(scores.with_columns(pl.col("item_id").replace(aligned.ids[side.name])), aligned.items)
-        values = question_values(once.scores, once.items).drop_nulls("value")
-        frames.append(values.select("suite", "item_id", "value"))
-        names.append(f"{model} of {side.name}")
-    both = frames[0] if len(frames) == 1 else frames[0].join(frames[1], on="item_id", suffix="_other")
-    if both.is_empty():
-        raise InputError(
-            "power: found no scored question, expected some" + (" in common." if len(frames) > 1 else ".")
-        )
-    about, several = f"{chosen}, {' and '.join(names)}", both["suite"].n_unique() > 1
-    for (suite,), own in both.group_by("suite", maintain_order=True):
-        other = own["value_other"].to_numpy() if len(frames) > 1 else None
-        yield (own["value"].to_numpy(), other), f"{suite}: {about}" if several else about
-
-
-def _until(threshold: float) -> int:
-    """Follow the mean of the scores on standard input until it is decided against the threshold."""
-    from metrics.stats.power import ALPHA
-    from metrics.stats.sequential import follow, side
-    from tasks.report.text import percent
-
-    def told(look: "Look") -> str:
-        mean, low, high = (percent(one, threshold) for one in (look.mean, look.low, look.high))
-        return f"mean {mean}, {low} to {high}"
-
-    seen: list[float] = []
-    looks = [1]
-    for value in _scores():
-        seen.append(value)
-        if len(seen) < looks[-1]:
-            continue
-        look = follow(seen, alpha=ALPHA, looks=looks)[-1]
-        if where := side(look, threshold):
-            show(f"decided after {look.n}: {told(look)}, {where} {percent(threshold)}")
-            return Exit.PASSED if where == "above" else Exit.FAILED
-        looks.append(len(seen) + max(1, len(seen) // 20))  # ever more rarely, so that the total work stays small
-    if not seen:
-        raise InputError("--until-decided: found no score on standard input, expected one per line.")
-    last = follow(seen, alpha=ALPHA, looks=[*looks[:-1], len(seen)])[-1]
-    show(f"undecided after {last.n}: {told(last)}; the threshold is {percent(threshold)}")
-    return Exit.UNDECIDED
-
-
-def _scores() -> Iterator[float]:
-    from tasks.exchange.records import share
-
-    for number, line in enumerate(sys.stdin, 1):
-        if not line.strip():
-            continue
-        try:
-            read = loads(line)
-        except (ValueError, RecursionError):
-            read = None
-        value = share(read.get("score", read.get("correct")) if isinstance(read, dict) else read)
-        if value is None:
-            raise InputError(f"standard input, line {number}: expected a score from 0 to 1, or JSON with `score`.")
-        yield value
 
 
 def leaderboard(*, html: File = "", language: str = "", at: Where = USUAL) -> None:

@@ -1,4 +1,4 @@
-"""What asks models: `run` and its dry run `estimate`, and `exam`; and how to begin: `demo` and `init`."""
+"""What asks models: `run` and `exam`; and how to begin: `demo` and `init`."""
 
 import sys
 from dataclasses import replace
@@ -40,14 +40,16 @@ def run(
 
     Args:
         only: evaluate only this suite (default: all of the configuration)
-        dry_run: ask nothing; print what would be asked, and its estimated cost and time
+        dry_run: ask nothing; print what would be asked, its estimated cost and time, and what it could detect
         yes: start even a run of hundreds of thousands of calls without confirmation
         verbose: also print the whole report and every stage, above the final screen
     """
-    if dry_run:
-        return estimate(only, options=options)
     begin(options.log)
     settings, again = choose(only, options)
+    if dry_run:
+        from flows.cli.estimate import show_estimate
+
+        return show_estimate(settings, again)
     from flows.preflight import too_many_items
     from prompts.phrases import ENGLISH
 
@@ -60,21 +62,6 @@ def run(
     outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
     show_outcome(outcome, plan, verbose=verbose, again=bool(again.rerun or again.resume or again.of))
     return Exit(outcome.exit_code)
-
-
-def estimate(only: Suite = "", /, *, options: RunOptions = UNGIVEN) -> int:
-    """Estimate what a run would ask, its cost and time, and which effects it could detect; ask nothing.
-
-    The same as `run --dry-run`.
-
-    Args:
-        only: only this suite (default: all of the configuration)
-    """
-    begin(options.log)
-    settings, again = choose(only, options)
-    from flows.cli.estimate import show_estimate
-
-    return show_estimate(settings, again)
 
 
 def exam(

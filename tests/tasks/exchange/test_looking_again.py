@@ -1,16 +1,12 @@
-"""What our metrics say of replies that others scored, how many more are needed, and when results are enough."""
+"""What our metrics say of replies that others scored."""
 
-import io
 import json
-import math
 from pathlib import Path
 
 import pytest
-from scipy.stats import binom, norm
 
 from flows.cli.application import main
-from metrics.stats.power import needed, spread
-from tests.tasks.exchange.forms import FORMS, Line, deepeval, promptfoo
+from tests.tasks.exchange.forms import FORMS, Line, promptfoo
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"
 
@@ -79,67 +75,3 @@ def test_a_metric_that_asks_a_judge_cannot_verify(tmp_path: Path, capsys: pytest
     file = promptfoo(tmp_path, "one", [Line("a", "Is it?", right=True)])
     assert main(["compare", str(file), "--verify", "rubric"]) == 2
     assert "it needs more than a reply and an expected answer; expected one of" in capsys.readouterr().err
-
-
-def test_needed_questions_are_those_that_show_the_drop() -> None:
-    """By hand: of grades z² s² / d²; of yes/no pairs the exact test has power 0.8 there, and not well below."""
-    import numpy as np
-
-    grades = np.linspace(0, 1, 101)
-    n = needed(spread(grades), 0.05)
-    z = norm.ppf(0.975) + norm.ppf(0.8)
-    assert n == pytest.approx(math.ceil(z**2 * 2 * grades.var(ddof=1) / 0.05**2), rel=0.01)
-
-    right = np.array([1.0] * 70 + [0.0] * 30)
-    n = needed(spread(right), 0.1)
-    assert n is not None
-    lost, won = 0.21 * (1 - 0.1 / 0.7) + 0.1, 0.21 * (1 - 0.1 / 0.7)  # half of 2 · 0.7 · 0.3 either way, 0.1 turned
-
-    def power(n: int) -> float:
-        differing = np.arange(n + 1)
-        # wins with which the one-sided binomial test refuses
-        under = binom.ppf(0.025, differing, 0.5) - 1
-        most = under + (binom.cdf(under + 1, differing, 0.5) < 0.025)
-        return float(binom.pmf(differing, n, lost + won) @ binom.cdf(most, differing, won / (lost + won)))
-
-    assert power(n) >= 0.79
-    assert power(int(n * 0.95)) < 0.8
-
-
-def test_power_speaks_of_one_file_and_of_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [Line(f"q{k}", f"Is {k} odd?", right=k % 3 > 0) for k in range(90)]
-    one, two = (deepeval(tmp_path, name, lines[turn:]) for turn, name in enumerate(("one", "two")))
-    assert main(["power", str(one)]) == 0
-    assert "as if two runs answered independently" in capsys.readouterr().out
-    assert main(["power", str(one), str(two), "--drop", "0.05"]) == 0
-    assert "over 89 questions; as these two differ" in capsys.readouterr().out
-    assert main(["power", str(one), "--drop", "5"]) == 2
-
-
-def test_power_keeps_suites_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of the easy suite all of 90 are right, of the hard one 5 of 10: no question is of both."""
-    rows = [f"easy,Is {k}?,1" for k in range(90)] + [f"hard,Is {k}?,{k % 2}" for k in range(10)]
-    (tmp_path / "one.csv").write_text("\n".join(["suite,question,score", *rows]), encoding="utf-8")
-    assert main(["power", str(tmp_path / "one.csv")]) == 0
-    said = capsys.readouterr().out
-    assert "easy: score, one of one.csv: mean 100% over 90 questions" in said
-    assert "hard: score, one of one.csv: mean 50% over 10 questions" in said
-
-
-@pytest.mark.parametrize(
-    ("scores", "code", "said"),
-    [
-        ("1\n" * 60, 0, "above 80%"),
-        ('{"score": 0}\n\n' * 60, 1, "below 80%"),
-        ("1\n0\n", 3, "undecided after 2"),
-        ("", 2, "found no score on standard input"),
-        ("1\nwell\n", 2, "line 2: expected a score from 0 to 1"),
-    ],
-)
-def test_scores_that_come_in_one_by_one_are_followed_until_they_decide(
-    scores: str, code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(scores))
-    assert main(["power", "--until-decided", "--threshold", "0.8"]) == code
-    told = capsys.readouterr()
-    assert said in told.out + told.err

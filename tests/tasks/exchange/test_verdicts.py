@@ -203,22 +203,6 @@ def test_the_junit_of_a_gate_fails_where_a_part_of_the_baseline_is_missing(tmp_p
     assert "suite B is missing" in failed
 
 
-def test_power_pairs_a_model_with_itself_and_counts_a_question_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Two models in two orders, each the same in both files; five questions of 40 stand twice."""
-    models = {"a": [f"a,Is {n % 40} odd?,{n % 2}" for n in range(45)],
-              "b": [f"b,Is {n % 40} odd?,{1 - n % 2}" for n in range(45)]}  # fmt: skip
-    files = []
-    for order in ("ab", "ba"):
-        files.append(tmp_path / f"{order}.csv")
-        rows = [row for model in order for row in models[model]]
-        files[-1].write_text("\n".join(["model,question,score", *rows]), encoding="utf-8")
-    assert main(["power", *map(str, files)]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "score, a of ab.csv and a of ba.csv: mean 50% over 40 questions" in said
-
-
 def test_a_comparison_told_in_russian_has_decimal_commas_at_a_terminal_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
