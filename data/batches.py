@@ -69,6 +69,26 @@ class QueryResult:
     model: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One stage's execution in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
+
+    `subject` is a hash of the inputs of its `units` (name -> version and source); `changed` names those that differ
+    from an earlier run with the same inputs.
+    """
+
+    stage: str
+    cell: Cell
+    cached: bool
+    seconds: float
+    note: str = ""
+    ended: float = 0.0
+    asked: tuple[QueryResult, ...] = ()
+    subject: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    changed: tuple[str, ...] = ()
+
+
 def spanned_s(asked: Iterable[QueryResult]) -> float:
     """Compute the seconds in which at least one batch waited for replies: batches run concurrently."""
     total = until = 0.0

@@ -29,7 +29,7 @@ from prefect.utilities.annotations import quote
 from pydantic import BaseModel
 
 from config.settings import StoreSettings
-from data.batches import Batch, Cell, QueryResult, Ref
+from data.batches import Batch, Cell, Execution, QueryResult, Ref
 from data.draw import canonical
 from data.plugins import generation
 from data.units import Module, UnitIdentity, source_of
@@ -129,26 +129,6 @@ class ContentAddress(CachePolicy):
         """Return the content address of one execution."""
         name, rules = task_ctx.task.name, rules_of(self.module, generation())
         return f"{name}-{digest_of(name, inputs, version=self.version, rules=rules)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """One stage's execution in this run: its wall time, when it `ended` (Unix time), its calls by outcome.
-
-    `subject` is a hash of the inputs of its `units` (name -> version and source); `changed` names those that differ
-    from an earlier run with the same inputs.
-    """
-
-    stage: str
-    cell: Cell
-    cached: bool
-    seconds: float
-    note: str = ""
-    ended: float = 0.0
-    asked: tuple[QueryResult, ...] = ()
-    subject: str = ""
-    units: Mapping[str, str] = field(default_factory=dict)
-    changed: tuple[str, ...] = ()
 
 
 @dataclass

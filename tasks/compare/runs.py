@@ -1,7 +1,7 @@
 """Compare finished runs, from their manifests and tables; no model is called."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ from data.suites import Suite, prompted
 from data.tables import SCORES
 from metrics.analysis.matching import ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
-from metrics.analysis.questions import align
+from metrics.analysis.questions import QuestionChanges, align
 from metrics.analysis.values import KEY, observations
 from prompts.phrases import ENGLISH, phrase
 from tasks.compare.sides import FileForm, remarks, shared_metrics, sides, stated_differences
 from tasks.exchange.tables import Side
-from tasks.report.regressions import moved_lines
 
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
@@ -32,7 +31,8 @@ class RunComparison:
 
     `shared` has each suite's number of questions in every run, and in all of its runs. `pairs` compare later-given
     against earlier-given runs (`metrics.analysis.matching`); `changed` has a frame of changes per pair, with both
-    replies. `language` is that of the output.
+    replies; `moved` are the changes in each run's questions since the first run with that suite. `language` is that
+    of the output.
     """
 
     runs: list[Side]
@@ -42,6 +42,7 @@ class RunComparison:
     pairs: list[Comparison]
     groups: list[Grouping]
     changed: list[pl.DataFrame]
+    moved: Mapping[str, Sequence[QuestionChanges]]
     language: str = ENGLISH
 
     def listed(self, pair: Comparison) -> bool:
@@ -118,15 +119,13 @@ def compare_runs(
         for pair in pairs
     ]
     notes = [*_notes(found, compared, listed, spoken)]
-    # Each run's questions are compared with those of the first that has the suite.
-    moved = ((run, asdict(one)) for run, suites_moved in aligned.moved.items() for one in suites_moved)
-    notes += [f"{run}: {line}" for run, one in moved for line in moved_lines(one, spoken)]
     notes += remarks(found, spoken)
     notes += [
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
         for one in (once.doubled if files else ())
     ]
-    return RunComparison(found, shared, stated_differences(found), notes, pairs, grouped, changed, spoken)
+    stated = stated_differences(found)
+    return RunComparison(found, shared, stated, notes, pairs, grouped, changed, aligned.moved, spoken)
 
 
 def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from metrics.analysis.pairs import Comparison, Grouping
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
+from tasks.report.regressions import moved_lines
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
@@ -149,6 +150,13 @@ def asked(found: RunComparison) -> Iterator[str]:
         yield phrase("compare.asked", found.language, suite=suite, n=shared, counts=counts)
 
 
+def notes(found: RunComparison) -> list[str]:
+    """Return remarks on the runs: what may explain a difference, and what changed in their questions."""
+    moved = [(run, asdict(changes)) for run, suites in found.moved.items() for changes in suites]
+    lines = [f"{run}: {line}" for run, changes in moved for line in moved_lines(changes, found.language)]
+    return [*found.notes, *lines]
+
+
 def groups(found: RunComparison) -> Iterator[str]:
     """Yield the indistinguishable models, a line for each metric with three or more."""
     for one in found.groups:
@@ -219,7 +227,7 @@ def markdown(found: RunComparison) -> str:
     longest, language = cut(found), found.language
     lines = ["# " + plain(title(found)), "", *(f"**{plain(line)}.**  " for line in answers(found)), ""]
     looked = verified(found, LISTED)
-    lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *found.notes, *bounds(found))]
+    lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *notes(found), *bounds(found))]
     lines += ["", f"## {phrase('compare.differences', language)}", ""]
     lines += table(found).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
@@ -286,6 +294,7 @@ def html(found: RunComparison) -> str:
         pairs=[(row, verdict(pair), found.listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)],
         configurations=configurations(found),
         asked=[*asked(found), *verified(found, LISTED), *bounds(found)],
+        notes=notes(found),
         groups=list(groups(found)),
         correction=correction(found),
         shorten=shorten,
@@ -324,7 +333,7 @@ def document(found: RunComparison) -> str:
     whole = {
         "compared": [{"name": one.name, "stated": {**one.stated}, "kinds": {**one.kinds}} for one in found.runs],
         "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
-        "notes": found.notes,
+        "notes": notes(found),
         "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
         "differing": [{"key": key, "values": values} for key, values in found.differences],
         "pairs": [

@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from data.batches import Cell, QueryResult
+from data.batches import Cell, Execution, QueryResult
 from data.errors import InputError
 from data.extras import installing
 from tasks.runtime.logs import event
-from tasks.stage import Execution
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

@@ -104,7 +104,12 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield prose(phrase("compare.not_shown", found.language, k=total - most, n=total))
     elif found.pairs and not total:
         yield prose(phrase("compare.nothing_changed", found.language))
-    said = (comparison.asked(found), comparison.verified(found, most), found.notes, comparison.bounds(found))
+    said = (
+        comparison.asked(found),
+        comparison.verified(found, most),
+        comparison.notes(found),
+        comparison.bounds(found),
+    )
     yield from map(prose, chain(*said))
     if found.differences:
         yield comparison.configurations(found).terminal(12, found.language)

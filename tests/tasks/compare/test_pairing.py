@@ -14,7 +14,7 @@ from data.tables import TABLES
 from flows.cli.application import main
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
-from tasks.report.comparison import answers, html, junit, verdict
+from tasks.report.comparison import answers, html, junit, notes, verdict
 from tasks.store import manifest as manifests
 from tasks.store.runs import find
 from tasks.store.tables import Store
@@ -71,7 +71,7 @@ def test_a_corrected_label_keeps_its_row_and_is_named(tmp_path: Path, capsys: py
     found = compared(tmp_path, "before", "after")
     assert [(pair.n, pair.difference, pair.only_a) for pair in found.pairs] == [(100, 0.01, 1)]
     assert found.shared == {"own": ([100, 100], 100)}
-    (said,) = (line for line in found.notes if "own" in line)
+    (said,) = (line for line in notes(found) if "own" in line)
     assert said.startswith(
         "after: own: a different answer is expected in 1 of 100 questions in common: Question 99?"
     )
@@ -99,7 +99,7 @@ def test_questions_of_one_run_alone_are_counted_and_named(tmp_path: Path) -> Non
     found = compared(tmp_path, "before", "after")
     assert [pair.n for pair in found.pairs] == [20]
     assert found.shared == {"own": ([60, 60], 20)}
-    assert [line for line in found.notes if "own" in line] == [
+    assert [line for line in notes(found) if "own" in line] == [
         "after: own: no longer asked: 40 of 60 questions: Question 0?; Question 1?; Question 2?; …",
         "after: own: new: 40 of 60 questions: Question 60?; Question 61?; Question 62?; …",
     ]
@@ -114,7 +114,7 @@ def test_the_same_id_with_another_text_is_named_and_not_compared(tmp_path: Path)
     assert [pair.n for pair in found.pairs] == [99]
     assert (
         "after: own: not compared, because the text under the same id differs: 1 of 100 questions: Another?"
-        in found.notes
+        in notes(found)
     )
 
 
