@@ -86,6 +86,13 @@ _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
 _CONTINUES = re.compile(r"[\s&>|]*(?:\\[(\[])?[\s&]*(?:=|＝|≈|\\approx)")
 _BREAKS_OFF = re.compile(r"(?:[=＝≈×÷/+·]|\\(?:times|div|cdot|approx)|(?<=[\s])[-*−–x])[\s&\\]*\Z")
 _END = 20
+_DEFINED_TWICE = re.compile(  # Total = 3 * 4. Total = 12
+    r"(?P<name>[^\W\d_][^=<>.;:\n]{0,60}?)\s?=(?P<expression>[^=<>\n]{3,120}?)(?:[.;,]\s|\n)\s{0,9}(?:(?:so|thus|hence|then"
+    r"|therefore|значит|тогда|поэтому|所以)[,\s]{1,2})?(?P=name)\s?="
+    r"(?=\s?[$€£¥₽]?\s?[-−]?[0-9][0-9.,]{0,20}\s?(?:%|[^\W\d_]{1,20})?\s{0,9}(?:[.;,]|$))",
+    re.IGNORECASE,
+)
+_BULLETS = " -*•>"
 _NUMBERED = re.compile(r"\s*[0-9]{1,3}[.)、]\s")
 _SIDES = re.compile(r"[=＝≈]|\\approx")
 _UNDECIDABLE = re.compile(
@@ -266,7 +273,8 @@ def _equations(line: str, last: str = "") -> tuple[tuple[Calculation, ...], str]
     said = says(line, equal=equal)
     if not said and not equal and not (last and _BREAKS_OFF.search(last[-_END:])):
         return (), line
-    tail = _tail(line, last) if last else ""
+    line = _DEFINED_TWICE.sub(r"\g<expression> = ", line) if line.count("=") > 1 else line
+    line, tail = _resumed(line, last) if last else (line, "")
     if not said and not tail and line.isascii() and not _OPERATES.search(line, 0, line.rfind("=") + 1 or len(line)):
         return (), line
     made, before = _equated(tail + line[:LONGEST_LINE], said=said)
@@ -284,22 +292,30 @@ def _equated(line: str, *, said: bool) -> tuple[tuple[Calculation, ...], str]:
     return made, text[: found[0].left[0].start] if found else line
 
 
-def _tail(line: str, last: str) -> str:
-    """Return the last side of the previous line if an equation continues over the line end."""
+def _resumed(line: str, last: str) -> tuple[str, str]:
+    """Return a line, and the last side of the previous one if an equation continues over the line end.
+
+    It does where the line begins with a sign, where the last one ends with one, and where both define one name:
+    `Total = 3 * 4`, then `Total = 12`, whose name goes.
+    """
     if "<<" in last:
-        return ""
+        return line, ""
     cut = last[-LONGEST:].rstrip().removesuffix("\\\\")
-    if _CONTINUES.match(line):
-        return f"{_SIDES.split(cut)[-1]} "
-    if not _BREAKS_OFF.search(cut) or _NUMBERED.match(line):
-        return ""
     sides = _SIDES.split(cut)
-    return f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
+    if _CONTINUES.match(line):
+        return line, f"{sides[-1]} "
+    if _BREAKS_OFF.search(cut) and not _NUMBERED.match(line):
+        return line, f"{sides[-1]} " if sides[-1].strip(" &\\") else f"{sides[-2]} = "
+    if len(sides) == len("ab") and (
+        defined := _DEFINED_TWICE.match(f"{cut.lstrip(_BULLETS)}\n{line.lstrip(_BULLETS)}")
+    ):
+        return f"= {line.partition('=')[2]}", f"{defined['expression']} "
+    return line, ""
 
 
 @lru_cache(maxsize=1 << 16)
 def annotated(inside: str) -> Calculation:
-    """Parse an annotation: the text between `<<` and `>>`."""
+    """Parse an annotation: the text between `<<` and `>>`, which is decidable."""
     found = tokens(undashed(normalise(inside)))
     sides: list[list[Token]] = [[]]
     for token in found:

@@ -313,7 +313,7 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
 
 UNIT = Metric(
     name="cot",
-    version=9,
+    version=10,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

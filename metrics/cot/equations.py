@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from data.measures import unit
-from metrics.cot.expressions import Token, operators, tokens
+from metrics.cot.expressions import Token, decimals, is_irrational, operators, tokens
 from metrics.cot.judging import LETTERS, CalculationCheck, joined, judge
 from metrics.cot.notation import UNKNOWN
 
@@ -49,7 +49,9 @@ _MULTIPLES = frozenset(
 )
 _PARTS = re.compile(
     r"(?:hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|eighths?|tenths?|percent(?:age)?|половин[аыуе]"
-    r"|трет[ьи]|четверт[ьи]|процент(?:а|ов)?|пят(?:ая|ую|ых)|times|remaining)"
+    r"|трет[ьи]|четверт[ьи]|процент(?:а|ов)?|пят(?:ая|ую|ых)|times|remaining"
+    r"|digits?|remainders?|averages?|means?|medians?|factors?|divisors?|multiples?|squares?|cubes?|roots?"
+    r"|logarithms?|reciprocals?|inverses?|negatives?|цифр[аы]?|остат\w+|средн\w+|делител\w+|кратн\w+)"
 )
 _OF = frozenset({"of", "от", "из"})
 _OVER_NUMBERS = frozenset("times plus minus раз раза плюс минус less than чем more fewer больше меньше".split())
@@ -110,12 +112,23 @@ def _equation(found: Sequence[Token], at: int, sign: Token) -> Equation | None:
     if left is None or not (operators(left.side) or left.others):
         return None
     right, end, loose = _rightwards(found, at, frozenset(token.mark for token in left.side))
-    wrong = _recomputed(left, sign, right) if right else None
-    if wrong is None or wrong.verdict.right:
-        return wrong
-    if left.loose or loose or _unsaid(wrong) or _names_a_part(found, wrong):
-        return None  # only a complete equality can be wrong
-    return wrong._replace(verdict=wrong.verdict._replace(right=True)) if _cut(found, wrong, end) else wrong
+    if is_irrational(left.side) or is_irrational(right):
+        return None
+    equation = _recomputed(left, sign, right) if right else None
+    if equation is None or equation.verdict.right:
+        return equation
+    incomplete = left.loose or loose or _unsaid(equation) or _names_a_part(found, equation)
+    if incomplete or _is_open(equation):
+        return None
+    if _cut(found, equation, end):
+        return equation._replace(verdict=equation.verdict._replace(right=True))
+    return None if _is_floor(equation) else equation
+
+
+def _is_open(equation: Equation) -> bool:
+    """Return whether sides that differ are no slip: an approximation, or two sides without a value (`0/0`)."""
+    verdict = equation.verdict
+    return equation.sign.text == "≈" or (verdict.expected is None and verdict.found is None)
 
 
 def _recomputed(left: _Left, sign: Token, right: Sequence[Token]) -> Equation | None:
@@ -155,13 +168,29 @@ def _names_a_part(found: Sequence[Token], equation: Equation) -> bool:
 
 
 _PAIR = 2
+_TRUNCATED_PLACES = 2
+"""Least number of decimals of a result whose later digits are cut off."""
+
+
+def _is_floor(equation: Equation) -> bool:
+    """Return whether a quotient of whole numbers is given as the whole number below it: `100/6 = 16 numbers`."""
+    expected, given = equation.verdict.expected, equation.verdict.found
+    if expected is None or not isinstance(given, int) or operators(equation.left) != {"/"}:
+        return False
+    return len(equation.left) == len("a/b") and 0 < Fraction(expected) - given < 1
 
 
 def _cut(found: Sequence[Token], equation: Equation, end: int) -> bool:
-    """Return whether a result is rounded on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`."""
+    """Return whether a result is rounded on purpose: `19 / 5 = 3 remainder 4`, `9 / 5 = 2 (rounded up)`.
+
+    So is one whose digits end early: `20 / 3 = 6.66`.
+    """
     expected, given = equation.verdict.expected, equation.verdict.found
     if expected is None or given is None or len(equation.right) > 1:
         return False
+    places = decimals(equation.right[0].text)
+    if places >= _TRUNCATED_PLACES and 0 < Fraction(expected) - given < Fraction(1, 10**places):
+        return True
     if any(token.kind == "percent" for token in equation.left):
         expected *= 100
     if abs(Fraction(expected) - given) >= 1:
@@ -280,7 +309,8 @@ def _before_word(found: Sequence[Token], at: int, side: Sequence[Token], words: 
         if _operates(found, at):
             raise _UndecidableError
         return _plus(found, at) if side[-1].kind == "number" else -1
-    if words == _UNIT_WORDS or (side and side[-1].text == "-" and _splits(found[at].text)):
+    begins = bool(side) and (side[-1].text == "√" or (side[-1].text == "-" and _splits(found[at].text)))
+    if words == _UNIT_WORDS or begins:
         return -1
     return at - 1 if at else -1
 
@@ -301,8 +331,11 @@ def _numbers_a_step(found: Sequence[Token], at: int) -> bool:
     if at < 2:  # noqa: PLR2004 - the number, and what stands before it
         return False
     label = found[at - 2]
+    if label.kind == "open":
+        before = found[at - 3] if at > 2 else None  # noqa: PLR2004 - what stands before the bracket
+        return before is None or before.kind != "close"  # \\binom{6}{2} 7^2 numbers nothing
     named = label.kind == "word" and label.text.lower().endswith(tuple(_LABELS))
-    return label.kind == "open" or (named and found[at - 1].kind == "number")
+    return named and found[at - 1].kind == "number"
 
 
 _NAME_WORDS = 4
@@ -325,9 +358,16 @@ def _juxtaposed(token: Token, after: str, words: int) -> bool:
     return words > 0 or after in {"close", "equals"}
 
 
+def _belongs(before: Token, first: Token) -> bool:
+    """Return whether the sign before an expression belongs to it: `a_1 + 2`, `2 * 3 * … * 9 * 10`."""
+    return before.text == "…" or (before.text in _PREFIXES and before.end == first.start)
+
+
 def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | None:
     """Return how an expression begins after the token at `place`."""
     before = found[place] if place >= 0 else None
+    if before is not None and side and _belongs(before, side[0]):
+        raise _UndecidableError
     loose = False
     if side and side[0].text == "-":
         if before is not None and before.text in _UNKNOWNS:
@@ -353,6 +393,10 @@ def _opened(found: Sequence[Token], side: list[Token], place: int) -> _Left | No
 
 
 _UNKNOWNS = frozenset({UNKNOWN, "?", "□", "_"})
+_PREFIXES = frozenset("_.∛∜∑∏")
+"""Signs that change the value of what touches them: an index (`a_1`), a period (`0.(3)`), a cube root, a sum."""
+_RELATIONS = frozenset("ne neq le leq leqslant ge geq geqslant lt gt in notin checkmark".split())
+"""LaTeX's commands that end an expression; after any other one more belongs to it (`= 3 \\sum …`)."""
 _MOST_CUTS = 2
 _RANGE = ["number", "operator", "number"]
 
@@ -412,7 +456,9 @@ def _rightwards(found: Sequence[Token], at: int, units: frozenset[str]) -> tuple
             raise _UndecidableError
         loose |= side[-1].kind == "operator"
         side.pop()
-    return side, place, loose or stop in _UNKNOWNS
+    follows = found[place + 1].text if place + 1 < len(found) else ""
+    continued = stop == "\\" and follows.isalpha() and follows not in _RELATIONS
+    return side, place, loose or continued or stop in _UNKNOWNS
 
 
 def _passes(found: Sequence[Token], at: int, side: Sequence[Token], units: frozenset[str]) -> bool:

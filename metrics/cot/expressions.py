@@ -227,6 +227,14 @@ def evaluate(found: Sequence[Token], *, percent: Exact = Fraction(1, 100), base:
     return value if parser.at == len(parser.found) else None
 
 
+def is_irrational(found: Sequence[Token]) -> bool:
+    """Return whether an expression has a root or power without an exact value: `√(20)`, `8^(1/3)`."""
+    return any(token.text in _IRRATIONAL for token in found) and evaluate(found) is None
+
+
+_IRRATIONAL = frozenset({"√", "^"})
+
+
 def _units(found: Sequence[Token]) -> bool:
     """Return whether there are words, all of them units; a word before a number is not, and is unreadable."""
     words = False

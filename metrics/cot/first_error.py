@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from metrics.cot.chain import Calculation, Chain
 from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, shown, tokens
+from metrics.cot.notation import plain
 
 Kind = Literal["slip", "operand", "operation", "omission", "invented number", "stopped early", "misread final"]
 Rule = Literal["recomputed", "aligned", "final"]
@@ -68,9 +69,11 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
         if not made.right:
             expected = "" if made.expected is None else shown(made.expected)
             return FirstError(place, "recomputed", "slip", made.text, expected)
-    if right or not reference.calculations or not response.calculations:
+    if right or not reference.calculations or not response.steps:
         return None
     meant = _meant(reference)
+    if not response.calculations:
+        return _first_foreign(response, reference, given) or _final(response, reference, ())
     done: list[Exact] = []
     followed = _followed(response.calculations[:MOST], meant.values)
     for place, one, follows in zip(response.places, response.calculations, followed, strict=False):
@@ -81,6 +84,20 @@ def first_error(response: Chain, reference: Chain, given: Collection[Exact], *, 
         kind = _kind(one, beside, meant, {*given, *done})
         return FirstError(place, "aligned", kind, one.text, reference=beside.text)
     return _final(response, reference, done)
+
+
+def _first_foreign(response: Chain, reference: Chain, given: Collection[Exact]) -> FirstError | None:
+    """Return the first step that states a number which neither the question nor the reference has."""
+    numbers = {
+        *given,
+        *_ALWAYS,
+        *chain.from_iterable(calculation.numbers for calculation in reference.calculations),
+    }
+    for place, step in enumerate(response.steps, 1):
+        for token in tokens(plain(step.text)):
+            if token.kind == "number" and token.value is not None and token.value not in numbers:
+                return FirstError(place, "aligned", "invented number", token.text)
+    return None
 
 
 def _followed(made: Sequence[Calculation], meant: Mapping[Exact, frozenset[Exact]]) -> list[bool]:

@@ -70,8 +70,13 @@ def _converts(sides: Sides) -> bool:
     first, last = evaluate(sides[0]), evaluate(sides[-1])
     if first is None or last is None or abs(Fraction(last)) < abs(Fraction(first)):
         return True
-    named = [bool(_unit(sides[0], at)) for at, token in enumerate(sides[0]) if token.kind == "number"]
+    named = _have_units(sides[0])
     return any(named) and not all(named) and any(token.text in {"+", "-"} for token in sides[0])
+
+
+def _have_units(side: Sequence[Token]) -> list[bool]:
+    """Return for each number of a side whether its unit is written."""
+    return [bool(_unit(side, at)) for at, token in enumerate(side) if token.kind == "number"]
 
 
 def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
@@ -79,8 +84,9 @@ def _readings(sides: Sides, *, tenfold_too: bool) -> Iterator[Sides]:
     if any(_ambiguous(token) for side in sides for token in side):
         yield [[_regrouped(token) if _ambiguous(token) else token for token in side] for side in sides]
     units = frozenset(name for side in sides for at in range(len(side)) if (name := _unit(side, at)))
+    unlikely = _TENTH if any(_have_units(sides[0])) else _TENTH | _HUNDREDTH
     for sizes in _scales(units) if units else ():
-        if _tenfold(sizes) and not tenfold_too:
+        if _tenfold(sizes) and not (tenfold_too and unlikely.isdisjoint(sizes.values())):
             continue
         yield [[_scaled(side, at, sizes) for at in range(len(side))] for side in sides]
 
@@ -172,6 +178,11 @@ def _scales(units: frozenset[str]) -> Iterator[Mapping[str, Fraction]]:
         if shared and len(shared) == most:
             for size in sorted(sizes):
                 yield {word: Fraction(dimension[word], size) for word in shared}
+
+
+_TENTH = frozenset({Fraction(10), Fraction(1, 10)})
+_HUNDREDTH = frozenset({Fraction(100), Fraction(1, 100)})
+"""Nobody means dimes by `50 cents * 3 = 15`, nor cents by `50 * 3 = 1.50 dollars`; `500 + 1500 = 2 km` is said."""
 
 
 def _tenfold(sizes: Mapping[str, Fraction]) -> bool:

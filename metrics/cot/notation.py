@@ -25,16 +25,20 @@ _WORDS = re.compile(r"\\(?:f?boxed|text(?:bf|it|rm)?|math(?:rm|bf|it|sf)|mbox|op
 _MIXED = re.compile(r"(?<=[0-9])\s?\\[dtc]?frac\s?\{([0-9]{1,3})\}\s?\{([0-9]{1,3})\}")
 _FRACTION = re.compile(r"\\[dtc]?frac\s?\{([^{}]{1,80})\}\s?\{([^{}]{1,80})\}")
 _LATEX = (
-    (re.compile(r"\\[dtc]?frac\s?([0-9])([0-9])"), r"((\1)/(\2))"),
+    (re.compile(r"\\[dtc]?frac\s?([0-9])\s?(?:([0-9])|\{([^{}]{1,80})\})"), r"((\1)/(\2\3))"),
+    (re.compile(r"\\[dtc]?frac\s?\{([^{}]{1,80})\}\s?([0-9])"), r"((\1)/(\2))"),
     (re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), "*"),
     (re.compile(r"\\div(?![a-zA-Z])"), "/"),
     (re.compile(r"\\(?:approx|simeq|cong)(?![a-zA-Z])"), "≈"),
+    (re.compile(r"\\sqrt\s?\[[^\]\n]{1,20}\]\s?"), "∛"),  # \sqrt[3]{64}
     (re.compile(r"\\sqrt(?=\s?[{0-9])"), "√"),
+    (re.compile(r"\s?\^\s?(?:\{\s?\\circ\s?\}|\\circ)"), "°"),  # 90^\circ
+    (re.compile(r"\\(?:left|right)(?![a-zA-Z])"), ""),
     (re.compile(r"\\(?:overline|bar)\s?\{([0-9]{1,9})\}"), r"(\1)"),
     (re.compile(r"\\[lc]?dots(?![a-zA-Z])"), "…"),
     (re.compile(r"\\\\|\\(?:implies|Rightarrow|rightarrow|to|begin|end)(?![a-zA-Z])"), " ; "),
     (re.compile(r"\\[)\]]\s{0,9}:|:\s{0,9}\\[(\[]"), " ; "),
-    (re.compile(r"\\(?:text|mathrm|mathbf|left|right|quad|qquad|displaystyle)\b|\\[()\[\],;!: ]"), " "),
+    (re.compile(r"\\(?:text|mathrm|mathbf|quad|qquad|displaystyle)\b|\\[()\[\],;!: ]"), " "),
     (re.compile(r"\\([$%#&])"), r"\1"),
 )
 _TIE = re.compile(r"(?<=[0-9])~(?=[0-9]{3}(?![0-9]))")  # LaTeX's space in 2~700; elsewhere ~ makes a range
@@ -305,6 +309,11 @@ _COMPARES = re.compile(
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"[-−(]?[$€£¥₽]?[0-9][0-9.,]*(?:\s?[^\W\d_]+){0,2}\s?(?:[*×x÷/+]|[-−–]\s)")
+_FUNCTIONS = re.compile(  # the remainder when 55 is divided by 9 is 1
+    r"\b(?:remainder|digit|average|mean|median|factor|divisor|multiple|reciprocal|inverse|остат|цифр|средн|делител)"
+    r"|余数|平均",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(r".*(?:[;:!?=≈。！？；：，]|[.,]\s)", re.DOTALL)
 _OPERATION = re.compile(
     r"[0-9)%](?:\s?[^\W\d_]+){0,2}\s?[*×✕÷·⋅^+]|√|[0-9)%](?:\s?[^\W\d_]+){0,2}\s[-–−/x]\s?[$€£¥₽(0-9]"
@@ -352,6 +361,7 @@ def _equality(line: str) -> Callable[[re.Match[str]], str]:
         clause = clause[begins.end() :] if begins else clause
         compares = _COMPARES.match(line, match.end())
         goes_on = _GOES_ON.match(line, match.end())
-        return " = " if _OPERATION.search(clause) and not (compares or goes_on) else match[0]
+        equal = _OPERATION.search(clause) and not (compares or goes_on or _FUNCTIONS.search(clause))
+        return " = " if equal else match[0]
 
     return told

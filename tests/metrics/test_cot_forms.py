@@ -1,5 +1,8 @@
 """Forms in which models write numbers, units and numbered lines: the right one passes, the slip is found."""
 
+from pathlib import Path
+
+import polars as pl
 import pytest
 
 from metrics.cot.chain import read
@@ -71,8 +74,79 @@ PAIRS = {
         ("3 * 50 cents = 1.50", "3 * 50 cents = 1.60"),
         ("5 тысяч * 3 = 15000", "5 тысяч * 3 = 16000"),
         ("500 + 1500 = 2 km", "500 + 1500 = 3 km"),
+        ("3 * 50 cents = 1.50", "3 * 50 cents = 15"),
+        ("2 m * 3 = 600 cm", "2 m * 3 = 60 cm"),
+    ],
+    "a factor beside a unit": [
+        ("40 000 - 30 000 = 10 000 dollars", "40 000 - 30 000 = 1 000 dollars"),
+        ("1000 - 400 = 600 dollars", "1000 - 400 = 60 dollars"),
+        ("50 * 3 = 150 рублей", "50 * 3 = 15 рублей"),
+        ("5 * 20 = 100 cents", "5 * 20 = 1 cents"),
+    ],
+    "a name defined twice": [
+        ("X = 3 * 2. X = 6.", "X = 3 * 2. X = 7."),
+        ("Total = 5 * 3\nTotal = 15", "Total = 5 * 3\nTotal = 14"),
+        ("- Total cost = 5 * $3\n- Total cost = $15", "- Total cost = 5 * $3\n- Total cost = $18"),
+        ("Всего = 5 * 3; значит, всего = 15.", "Всего = 5 * 3; значит, всего = 16."),
+    ],
+    "a root with an exact value": [
+        (r"\sqrt{16} \cdot \sqrt{9} = 12", r"\sqrt{16} \cdot \sqrt{9} = 11"),
+        ("The square root of 64 is $\\sqrt{64} = 8$.", "The square root of 64 is $\\sqrt{64} = 7$."),
+    ],
+    "cut digits": [("20 / 3 = 6.66", "20 / 3 = 6.65"), ("150 / 1.32 = 113.63 euros", "150 / 1.32 = 113.53 euros")],
+    "LaTeX": [
+        (r"-\left(-\frac{1}{16}\right) = \frac{1}{16}", r"-\left(-\frac{1}{16}\right) = \frac{1}{15}"),
+        (r"\frac1{20} \cdot 40 = 2", r"\frac1{20} \cdot 40 = 3"),
+        (r"\frac{1}2 + \frac12 = 1", r"\frac{1}2 + \frac12 = 2"),
+        (r"16 + 9 = 25 \neq 6^2", r"16 + 9 = 26 \neq 6^2"),
+        (r"2 + 3 = 5 \checkmark", r"2 + 3 = 6 \checkmark"),
     ],
 }
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        r"\sqrt{20} \approx 4.47",
+        r"\sqrt{20} = 4.4721",
+        r"(2+\sqrt{3})(2-\sqrt{3}) = 2^2 - (\sqrt{3})^2 = 4 - 3 = 1",
+        r"\sqrt{24} = \sqrt{4 \cdot 6} = 2\sqrt{6}",
+        r"2 \times 8\sqrt{3} = 16\sqrt{3}",
+        r"s = \sqrt[3]{1728} = 12 \text{ inches}",
+        r"3 + \sqrt[3]{8} = 5",
+        "(1728)^(1/3) = 12",
+        "3 * ∛8 = 7",
+        "5.2 / 4.25 ≈ 1.3",
+        "Thus, the units digit of 18^6 is 4.",
+        "the remainder when 55 is divided by 9 is 1.",
+        "Остаток от деления 55 / 9 равен 1.",
+        "a_1 + 3(75) = 200",
+        r"96^3 = 216 + 3 \sum_{i < j} a_i a_j",
+        r"\binom{6}{2} 7^2 \cdot 5 = 3675",
+        r"0.\overline{3} \cdot 3 = 1",
+        r"90^\circ - 30^\circ = 50^\circ",
+        r"1 + 2 + \dots + 9 + 10 = 55",
+        r"2 \cdot 3 \cdots 9 \cdot 10 = 3628800",
+        r"\frac{5 - 5}{7 - 7} = \frac{0}{0}",
+        "There are 100/6 = 16 such numbers.",
+        "x = 3 * 2, x = 4 * 5",
+        "1. Apples = 5 * 3\n2. Pears = 14",
+    ],
+)
+def test_what_is_not_decidable_accuses_nobody(line: str) -> None:
+    assert False not in verdicts(line)
+
+
+def test_right_replies_of_models_are_left_alone(shared: Path) -> None:
+    """Of 1015 right replies to MATH, 12 have a calculation that is wrong, of 1327 to MGSM 5; each was read."""
+    replies = pl.read_parquet(shared / "replies_real.parquet").filter(
+        pl.col("bench").is_in(["math", "mgsm"]), "label"
+    )
+    accused = {"math": 0, "mgsm": 0}
+    for bench, question, reply in replies.select("bench", "question", "reply").iter_rows():
+        accused[bench] += any(not calculation.right for calculation in read(reply, question).calculations)
+    assert accused["math"] <= 12
+    assert accused["mgsm"] <= 5
 
 
 @pytest.mark.parametrize(("right", "slip"), [pair for pairs in PAIRS.values() for pair in pairs])
