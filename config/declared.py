@@ -21,7 +21,7 @@ from data.errors import InputError
 from data.options import names, settle
 from data.plugins import loader, metric
 from data.records import Loader, Metric
-from data.suites import Suite, Use
+from data.suites import ROBUST, Suite, Use
 
 SHIPPED = Path(__file__).parent / "suites"
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
@@ -230,8 +230,19 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
         raise _wrong((*place, "aggregate"), said)
 
 
-RETIRED: Mapping[str, tuple[str, ...]] = {"": ("currency",), "report": ("samples", "junit_items")}
-"""Keys that earlier versions recorded, by section; none of them affected a score."""
+RETIRED: Mapping[Steps, str] = {
+    ("currency",): "a table of prices states its own (`prices: FILE`)",
+    ("report", "samples"): "the report's page has every sample",
+    ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
+}
+"""Keys of earlier versions, none of which affected a score, by the end of their path: what replaces each."""
+
+
+def replacement_of(path: Steps) -> str:
+    """Return what replaces a key of earlier versions; '' if the key was never one."""
+    names = tuple(step for step in path if isinstance(step, str))
+    ends = (names[start:] for start in range(len(names)))
+    return next((RETIRED[end] for end in ends if end in RETIRED and (len(end) > 1 or end == names)), "")
 
 
 def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,21 +251,30 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
     Before suites were declarations, every judge was recorded with the default 0.0, which was ignored: judges were
     asked at the metric's own temperature.
     """
-    kept = {key: value for key, value in configuration.items() if key not in RETIRED[""]}
-    if isinstance(report := kept.get("report"), Mapping):
-        kept["report"] = {key: value for key, value in report.items() if key not in RETIRED["report"]}
+    kept: dict[str, Any] = _without_retired(configuration)
     suites, judges = kept.get("suites"), kept.get("judges")
-    if (
-        isinstance(suites, list)
-        and isinstance(judges, list)
-        and not any(isinstance(one, Mapping) for one in suites)
-    ):
-        kept["judges"] = [
-            {key: value for key, value in one.items() if (key, value) != ("temperature", 0.0)}
-            if isinstance(one, Mapping)
-            else one
-            for one in judges
-        ]
+    if not isinstance(suites, list) or not isinstance(judges, list):
+        return kept
+    if not any(isinstance(suite, Mapping) for suite in suites):
+        for judge in judges:
+            if isinstance(judge, dict) and judge.get("temperature") == 0.0:
+                del judge["temperature"]
+    for suite in suites:
+        if isinstance(suite, dict) and suite.get("gate_on") == ROBUST:
+            del suite["gate_on"]
+    return kept
+
+
+def _without_retired(value: Any, path: Steps = ()) -> Any:
+    """Return a copy of mappings and lists without retired keys."""
+    if isinstance(value, list):
+        return [_without_retired(entry, (*path, index)) for index, entry in enumerate(value)]
+    if not isinstance(value, Mapping):
+        return value
+    kept = {}
+    for key, entry in value.items():
+        if not replacement_of((*path, key)):
+            kept[key] = _without_retired(entry, (*path, key))
     return kept
 
 
@@ -264,7 +284,7 @@ def suites_in(configuration: Mapping[str, Any]) -> list[Suite]:
     Options are kept as written if their unit is gone or has others now. The run's own plug-ins are not loaded:
     showing a finished run executes none of its code.
     """
-    own = {key: value for key, value in configuration.items() if key != "plugins"}
+    own = {key: value for key, value in recorded(configuration).items() if key != "plugins"}
     result = Resolved(own)
     with suppress(InputError):
         result = lay_out(own)

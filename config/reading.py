@@ -9,7 +9,15 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from config.addresses import mask
-from config.declared import DeclarationError, Resolved, Steps, known, lay_out, settle_options
+from config.declared import (
+    DeclarationError,
+    Resolved,
+    Steps,
+    known,
+    lay_out,
+    replacement_of,
+    settle_options,
+)
 from config.prices import KEYS as PRICES
 from config.settings import Settings, StoreSettings
 from data.errors import InputError, nearest
@@ -212,6 +220,8 @@ def _explain(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
     here = where(path or _steps(re.split(r"[:\s]", message, maxsplit=1)[0]))
     shown = path[:-1] if error["type"] in {"unit", "unknown"} and isinstance(path[-1], int) else path
     dotted = ".".join(map(str, shown))
+    if error["type"] == "extra_forbidden" and (instead := replacement_of(path)):
+        return f"{here}: the key {dotted[:200]!r} was removed; {instead}."
     if error["type"] == "extra_forbidden":
         allowed = _expected(error, path)
         hint = nearest(str(path[-1]), allowed)

@@ -336,8 +336,6 @@ class Settings(Frozen):
                     f"{suite.name}.k is {suite.k}, and {suite.name}.gate_on is {suite.gate_on}; k goes with "
                     "pass_at_k and pass_all_k"
                 )
-            if suite.gate_on == "robust" and (lacking := _lacks_for_robust(suite)):
-                raise ValueError(f"{suite.name}.gate_on is robust, and {lacking}")
             if not suite.of_k:
                 continue
             gated = f"{suite.name}.gate_on is {suite.gate_on}"
@@ -388,17 +386,3 @@ def _twice(names: Iterable[str]) -> str:
     """Return the first duplicate name, '' if there is none."""
     counts = Counter(names)
     return min((name for name, n in counts.items() if n > 1), default="")
-
-
-def _lacks_for_robust(suite: Suite) -> str:
-    """Return why a suite has no robust share to gate on, '' if it has one."""
-    if suite.twins is None:
-        return f"{suite.name}.twins is not set; set it, for example to [numbers, names]"
-    if suite.threshold is None:
-        return f"{suite.name}.threshold is not set; set what the share must reach"
-    units = [metric(name) for name in suite.scored_by]
-    if len(units) > 1:
-        return f"{len(units)} metrics make the score; name one in {suite.name}.score"
-    if units[0].yes_no or units[0].all_or_none or units[0].right:
-        return ""
-    return f"{units[0].name} grades answers; name a metric in {suite.name}.score by which they are right or wrong"

@@ -14,7 +14,9 @@ from pydantic import Field, field_validator, model_validator
 from data.options import Frozen, Seed, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
-GateOn = Literal["mean", "pass_at_k", "pass_all_k", "robust"]
+GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
+ROBUST = "robust"
+"""A `gate_on` of earlier versions."""
 TwinKind = Literal["numbers", "names", "order", "format", "language"]
 TWIN_KINDS: tuple[TwinKind, ...] = get_args(TwinKind)
 TABLE = "table"
@@ -92,8 +94,7 @@ class Suite(Frozen):
     gate_on: GateOn = Field(
         "mean",
         description="what the score is. mean: of all answers; pass_at_k: the share of questions of which at least "
-        "one of k answers is right; pass_all_k: of which all k are; these two need repeats. robust: the mean, "
-        "beside which the share of questions that are right in all their twins meets the threshold",
+        "one of k answers is right; pass_all_k: of which all k are; these two need repeats",
     )
     k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; default: repeats")
     models: tuple[str, ...] = Field((), description="names of models; default: all")
@@ -106,6 +107,16 @@ class Suite(Frozen):
         None, description="renewed items asked in addition to the items: numbers, names, order, format, language"
     )
     responses_of: str = Field("", description="whose responses are in the data; default: the file's name")
+
+    @field_validator("gate_on", mode="before")
+    @classmethod
+    def _not_robust(cls, value: Any) -> Any:
+        if value == ROBUST:
+            raise ValueError(
+                "robust was removed, as twins decide nothing; remove this key: the report shows the share of "
+                "questions that are right in all their twins"
+            )
+        return value
 
     @field_validator("items", mode="before")
     @classmethod
@@ -217,7 +228,7 @@ class Suite(Frozen):
     @property
     def of_k(self) -> bool:
         """Whether the score is of k answers to each question, not a mean."""
-        return self.gate_on in {"pass_at_k", "pass_all_k"}
+        return self.gate_on != "mean"
 
     def use(self, metric: str) -> Use:
         """Return how a metric is used."""

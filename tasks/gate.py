@@ -10,11 +10,9 @@ from data.batches import Tables
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results, build_interim
 from metrics.analysis.summary import summarise
-from metrics.analysis.twins import right_by
 from metrics.analysis.verdict import RunVerdict, verdict_of
-from tasks.aggregate import measure_run, renewed_scores
+from tasks.aggregate import measure_run
 from tasks.plan import Identities, Plan
-from tasks.runtime.storage import open_store
 from tasks.stage import stage
 
 
@@ -30,10 +28,8 @@ def interim(
     """Return each model's result in the one suite of a plan, at the suite's end."""
     (one,) = plan.suites
     measured = measure_run(plan, tables, identities, waiting=waiting)
-    telling = {*one.suite.scored_by, *(right_by(one.suite) if one.suite.twins else ())}
-    own = replace(measured.once, scores=measured.once.scores.filter(pl.col("metric").is_in(telling)))
-    renewed = renewed_scores(open_store(one.store), tables)
-    results = build_interim(own, summarise(own.scores, own.items), measured.circumstances, renewed)
+    own = replace(measured.once, scores=measured.once.scores.filter(pl.col("metric").is_in(one.suite.scored_by)))
+    results = build_interim(own, summarise(own.scores, own.items), measured.circumstances)
     verdict = verdict_of(results, plan.policy)
     told = ("score", "outcome", "reason", "n_scored", "n_asked", "n_deciding", "gate_on", "k", "mean", "measured")
     return {

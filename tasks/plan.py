@@ -231,7 +231,6 @@ def resolve(settings: Settings) -> Plan:
             thresholds={suite.name: suite.threshold for suite in settings.suites},
             undecided=settings.undecided,
             regressions=settings.fail_on == "regression",
-            robust=frozenset(suite.name for suite in settings.suites if suite.gate_on == "robust"),
         ),
         explainability=settings.explainability,
         judges_must_have=settings.judges_must_have,

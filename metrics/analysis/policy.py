@@ -24,8 +24,7 @@ class Policy:
     the exit code is 0 unless there is an error. `thresholds` are the suites'; a suite without one is measured, not
     judged. `threshold` is for the weighted overall score of several suites; by default `THRESHOLD` if each of them
     has a threshold. `undecided` says how an undecided gate counts: as itself, or as a pass. `regressions`: falling
-    below the baseline also fails the run. For `robust` suites the threshold applies to the share of originals right
-    in all their twins.
+    below the baseline also fails the run.
     """
 
     gate: Gate = "point"
@@ -33,7 +32,6 @@ class Policy:
     thresholds: Mapping[str, float | None] = field(default_factory=dict)
     undecided: Undecided = "undecided"
     regressions: bool = False
-    robust: frozenset[str] = frozenset()
 
 
 def reaches(score: float, threshold: float) -> bool:

@@ -87,7 +87,7 @@ def build(
         InputError: no model, a model without a suite, or only with suites of weight 0.
     """
     scores, items, suites = once.scores, once.items, known.suites
-    lone = build_interim(once, summary, known, twins)
+    lone = build_interim(once, summary, known)
     leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
     pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
     by_metric = judge_ratings(scores).group_by("metric", maintain_order=True)
@@ -111,16 +111,14 @@ def build(
         judge_statuses=known.judge_statuses,
         self_judged=_self_judged(known.judge_statuses, own_models or {}),
         passports=passports,
+        twins=twin_results(scores, items, twins.scores, suites) if twins else (),
         twin_counts=twins.counts if twins else (),
     )
 
 
-def build_interim(
-    once: Observations, summary: pl.DataFrame, known: Circumstances, twins: RenewedScores | None = None
-) -> Results:
+def build_interim(once: Observations, summary: pl.DataFrame, known: Circumstances) -> Results:
     """Compute only what a verdict needs."""
     scores, items, suites = once.scores, once.items, known.suites
-    renewed = twin_results(scores, items, twins.scores, suites) if twins else ()
     models = model_scores(
         summary,
         known,
@@ -129,7 +127,7 @@ def build_interim(
         failures=failures(scores, items, suites),
         intervals=suite_intervals(scores, items, known.members),
     )
-    return Results({}, models, known.waiting, twins=renewed)
+    return Results({}, models, known.waiting)
 
 
 def _self_judged(

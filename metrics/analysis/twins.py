@@ -19,7 +19,7 @@ from data.plugins import metric
 from data.suites import TWIN_KINDS, Suite
 from metrics.analysis.pairs import Comparison, concluded, drafted
 from metrics.analysis.values import question_values
-from metrics.stats.intervals import Interval, MeanEstimate, mean_interval
+from metrics.stats.intervals import Interval, mean_interval
 
 MARGIN = 0.05
 """Equivalence margin, in either direction."""
@@ -58,9 +58,7 @@ class TwinResult:
     """Results on the twins of a suite for a model, by a metric.
 
     `robust` is the share of originals that are right in every twin too, among the `n_robust` that have every kind
-    and are scored in all; `n_lost` more are not, and `n_cut` had a truncated response. `robust_bounds` are the
-    shares over all of these with missing ones wrong, and with missing and truncated ones right; None if there are
-    none.
+    and are scored in all. It decides nothing.
     """
 
     suite: str
@@ -70,9 +68,6 @@ class TwinResult:
     robust: float | None
     robust_interval: Interval
     n_robust: int
-    n_lost: int = 0
-    n_cut: int = 0
-    robust_bounds: tuple[MeanEstimate, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,17 +113,17 @@ def right_by(suite: Suite) -> Iterator[str]:
 
 
 def _result(suite: Suite, model: str, name: str, values: pl.DataFrame, items: pl.DataFrame) -> TwinResult:
-    each = _in_all(values, items, suite.twins.kinds if suite.twins else ())
-    found = each.drop_nulls("value")
-    (robust,), n_lost, n_cut = _shares(found, "value"), each["value"].null_count(), int(each["cut"].sum())
-    bounds = _shares(each, "lower", "upper") if n_lost or n_cut else ()
-    told, of_all = tuple(differences(values, items)), (robust.mean, robust.interval, found.height)
-    return TwinResult(suite.name, model, name, told, *of_all, n_lost, n_cut, bounds)
-
-
-def _shares(each: pl.DataFrame, *columns: str) -> tuple[MeanEstimate, ...]:
-    clusters = each["cluster"].to_numpy()
-    return tuple(mean_interval(each[name].to_numpy(), clusters=clusters, yes_no=True) for name in columns)
+    scored = _in_all(values, items, suite.twins.kinds if suite.twins else ())
+    share = mean_interval(scored["value"].to_numpy(), clusters=scored["cluster"].to_numpy(), yes_no=True)
+    return TwinResult(
+        suite=suite.name,
+        model=model,
+        metric=name,
+        differences=tuple(differences(values, items)),
+        robust=share.mean,
+        robust_interval=share.interval,
+        n_robust=scored.height,
+    )
 
 
 def by_kind(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -178,20 +173,18 @@ def _outcome(one: Comparison) -> TwinOutcome:
 
 
 def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:
-    """Return for each original that has all `kinds` whether all are right: 1, 0, or null if a reply is not scored.
-
-    `lower` and `upper` are the same at the bounds of missing and truncated responses.
-    """
-    found = question_values(values, items)
-    right = (pl.col(name) == 1 for name in ("value", "lower", "upper"))
-    each = found.group_by("item_id", "cluster").agg(
-        *(one.all(ignore_nulls=False).cast(pl.Float64) for one in right),
-        lost=(pl.col("n_lost") > 0).any(),
-        cut=(pl.col("n_cut") > 0).any(),
-        kinds=pl.col("model").n_unique(),
+    """Return for each original that has all `kinds`, with every reply scored, whether all are right: 1 or 0."""
+    originals = (
+        question_values(values, items)
+        .group_by("item_id", "cluster")
+        .agg(
+            value=(pl.col("value") == 1).all(ignore_nulls=False).cast(pl.Float64),
+            is_lost=(pl.col("n_lost") > 0).any(),
+            kinds=pl.col("model").n_unique(),
+        )
     )
-    scored = pl.when(~pl.col("lost")).then("value")
-    return each.filter(pl.col("kinds") == 1 + len(kinds)).with_columns(value=scored).sort("item_id")
+    complete = (pl.col("kinds") == 1 + len(kinds)) & ~pl.col("is_lost")
+    return originals.filter(complete).drop_nulls("value").sort("item_id")
 
 
 def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:

@@ -13,7 +13,6 @@ from metrics.analysis.results import Results
 from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, overall
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
-from metrics.analysis.twins import TwinResult
 from metrics.stats.intervals import Interval, MeanEstimate
 from metrics.stats.power import deciding_n
 from metrics.stats.regression import Change
@@ -85,11 +84,10 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Also undecided
        if the score corrected by its judges' exam has another outcome.
 
-    `_suite` overrides the rules in two cases: a suite gated on twins goes through them again with the share of
-    originals that are right in all of them, unless it ended in an error or was withheld; and a suite whose requests
-    wait in batches is undecided while rows are not scored. The rules of a model's overall score are in `_overall`.
+    Whatever these say, a suite whose requests wait in batches is undecided while rows are not scored. The rules of
+    a model's overall score are in `_overall`.
     """
-    models = tuple(_model(model, policy, results) for model in results.models)
+    models = tuple(_model(model, policy) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
@@ -102,16 +100,13 @@ class _Finding(NamedTuple):
     n_deciding: int | None = None
 
 
-def _suite(score: SuiteResult, policy: Policy, results: Results, model: str) -> SuiteResult:
+def _suite(score: SuiteResult, policy: Policy) -> SuiteResult:
     suite = replace(score, threshold=policy.thresholds.get(score.suite))
-    found, waits = next(_rules(suite, policy.gate)), _waits(suite)
-    if suite.suite in policy.robust and found.outcome != "error" and not suite.withheld:
-        own = (one for one in results.twins if (one.suite, one.model) == (suite.suite, model))
-        found = _on_robust(suite, renewed := next(own, None), policy.gate)
-        waits |= bool(suite.waiting and renewed and renewed.n_lost)
-    if waits:
-        found = _Finding("undecided", f"submitted: {plural(suite.waiting, 'request')} in batches")
-    return replace(suite, **found._asdict())
+    if _waits(suite):
+        finding = _Finding("undecided", f"submitted: {plural(suite.waiting, 'request')} in batches")
+    else:
+        finding = next(_rules(suite, policy.gate))
+    return replace(suite, **finding._asdict())
 
 
 def _waits(suite: SuiteResult) -> bool:
@@ -140,22 +135,6 @@ def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
     if suite.stopping and by_sequence:
         yield _Finding(by_sequence, _open(suite.stopping) if by_sequence == "undecided" else "")
     yield _compared(suite, gate, suite.n_scored)
-
-
-def _on_robust(result: SuiteResult, twins: TwinResult | None, gate: Gate) -> _Finding:
-    """Decide a suite by the share of originals that are right in all twins, as by its score."""
-    if twins is None or not (whole := twins.n_robust + twins.n_lost):
-        return _Finding("error", "gated on twins, and no original has one of every kind")
-    (lower, upper) = twins.robust_bounds or (MeanEstimate(None, Interval()),) * 2
-    share = replace(
-        result, score=twins.robust, interval=twins.robust_interval, corrected=None, coverage=twins.n_robust / whole,
-        n_scored=twins.n_robust, n_failed=twins.n_lost, n_unread=0, n_truncated=twins.n_cut, failures=(),
-        lower=lower.mean, lower_interval=lower.interval, upper=upper.mean, upper_interval=upper.interval,
-    )  # fmt: skip
-    found = next(_rules(share, gate))
-    right = percent(twins.robust or 0.0, result.threshold)
-    said = f"gated on twins: {right} of {twins.n_robust} originals are right in every one too"
-    return found._replace(reason=f"{said}; {found.reason}" if found.reason else said)
 
 
 def _open(stopping: ConfidenceSequence) -> str:
@@ -210,9 +189,9 @@ def _missing(suites: Sequence[SuiteResult]) -> str:
     return told or (f"rows that are not scored ({n})" if n else "")
 
 
-def _model(score: ModelResult, policy: Policy, results: Results) -> ModelResult:
+def _model(score: ModelResult, policy: Policy) -> ModelResult:
     """Set a model's overall outcome: that of the only suite with weight, else by `_overall`."""
-    suites = tuple(_suite(suite, policy, results, score.model) for suite in score.suites)
+    suites = tuple(_suite(suite, policy) for suite in score.suites)
     model, weighing = replace(score, suites=suites, threshold=None), [suite for suite in suites if suite.weight]
     if len(weighing) == 1:
         found = _Finding(weighing[0].outcome)

@@ -25,7 +25,6 @@ from metrics.analysis.results import Results, build_interim
 from metrics.analysis.scores import Circumstances, ModelResult, SuiteResult
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
-from metrics.analysis.twins import TwinResult
 from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
@@ -56,7 +55,7 @@ def gate(
 
     Besides the verdict and the comparison: remarks on the files, as `compare` makes them. `metric` is the one that
     decides; by default a run's scores, or the first metric that both files have. A run's scores are those of its
-    results, decided as in the run: by its `gate`, on twins, errors included. Rules that differ from the baseline's
+    results, decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's
     are refused, or named if `allow_different`.
 
     Raises:
@@ -73,9 +72,8 @@ def gate(
         held = _compared(found[0], found[1], chosen, max_drop, root, allow_different=allow_different)
     run = found[-1].run
     results = Results({}, ())
-    robust = {suite.name for suite in found[-1].suites if suite.gate_on == "robust"} if not chosen else set[str]()
     if run and not chosen:
-        results = _recorded(run, threshold, twins=bool(robust))
+        results = _recorded(run, threshold)
     elif threshold is not None:
         results = _scored(found[-1], chosen)
     told = run.configuration if run else {}
@@ -85,7 +83,6 @@ def gate(
         {suite.suite: threshold for model in results.models for suite in model.suites},
         undecided="pass" if told.get("undecided") == "pass" else "undecided",
         regressions=held is not None,
-        robust=frozenset(robust),
     )
     return verdict_of(replace(results, baseline=held), policy), held, [*remarks(found, ENGLISH)]
 
@@ -172,12 +169,11 @@ def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> t
     return again.scores, units
 
 
-def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
-    """Return the stored results of a run's models, suite by suite; its `twins` if they decide."""
-    with results(run, whole=twins) as document:
+def _recorded(run: Run, threshold: float | None) -> Results:
+    """Return the stored results of a run's models, suite by suite."""
+    with results(run) as document:
         final = document["final"]
         models = TypeAdapter(tuple[ModelResult, ...]).validate_python(final["models"])
-        renewed = TypeAdapter(tuple[TwinResult, ...]).validate_python(document["twins"] if twins else ())
         waiting = {run.name: final["waiting"]}
 
     def asked(suite: SuiteResult) -> SuiteResult:
@@ -186,7 +182,7 @@ def _recorded(run: Run, threshold: float | None, *, twins: bool) -> Results:
         return replace(suite, stopping=against(suite.stopping, threshold))
 
     found = tuple(replace(model, suites=tuple(map(asked, model.suites))) for model in models)
-    return Results({}, found, waiting=waiting, twins=renewed)
+    return Results({}, found, waiting=waiting)
 
 
 def _scored(side: Side, chosen: Mapping[str, str]) -> Results:

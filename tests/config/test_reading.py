@@ -322,7 +322,7 @@ def test_a_prompt_may_stand_in_a_file_whose_text_is_what_is_recorded(tmp_path: P
             {"gate_on": "pass_at_k", "repeats": 3, "stop": {}},
             "gate_on is pass_at_k, and basic_control.stop asks until a mean is decided",
         ),
-        ({"gate_on": "best", "repeats": 3}, "'mean', 'pass_at_k', 'pass_all_k' or 'robust', found 'best'"),
+        ({"gate_on": "best", "repeats": 3}, "'mean', 'pass_at_k' or 'pass_all_k', found 'best'"),
     ],
 )
 def test_a_gate_on_k_answers_needs_as_many(sets: dict[str, object], words: str) -> None:
@@ -332,37 +332,9 @@ def test_a_gate_on_k_answers_needs_as_many(sets: dict[str, object], words: str) 
     assert str(caught.value).startswith("--set basic_control.")
 
 
-@pytest.mark.parametrize(
-    ("sets", "words"),
-    [
-        ({}, "cot.gate_on is robust, and cot.twins is not set; set it, for example to [numbers, names]"),
-        ({"twins": ["names"], "threshold": None}, "gate_on is robust, and cot.threshold is not set"),
-        (
-            {"twins": ["names"], "k": 2},
-            "cot.k is 2, and cot.gate_on is robust; k goes with pass_at_k and pass_all_k",
-        ),
-    ],
-)
-def test_a_gate_on_twins_needs_twins_and_a_threshold(sets: dict[str, object], words: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read(None, ["cot.gate_on=robust", *(f"cot.{key}={json.dumps(value)}" for key, value in sets.items())])
-    assert words in str(caught.value)
-
-
-def test_a_gate_on_twins_needs_one_metric_that_says_what_is_right() -> None:
-    own = {
-        "name": "own",
-        "items": {"data": "rows.jsonl"},
-        "twins": ["format"],
-        "gate_on": "robust",
-        "threshold": 0.5,
-    }
-    for metrics, words in (
-        (["exact_match", "contains"], "2 metrics make the score; name one in own.score"),
-        (["similarity"], "similarity grades answers; name a metric in own.score by which they are right or wrong"),
-    ):
-        with pytest.raises(InputError, match=words):
-            read(None, [f"suites={json.dumps([{**own, 'metrics': metrics}])}"])
+def test_a_gate_on_twins_says_that_they_decide_nothing_now() -> None:
+    with pytest.raises(InputError, match=r"--set cot\.gate_on=robust: cot\.gate_on: robust was removed"):
+        read(None, ["cot.gate_on=robust"])
 
 
 def test_a_gate_on_k_answers_needs_answers_that_are_right_or_wrong() -> None:

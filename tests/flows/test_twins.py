@@ -47,11 +47,10 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
         first = run(*given)
         calls = len(server.requests)
         before = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-        again = run(*given, "--set", "cot.gate_on=robust", "--set", "gate=point")
+        again = run(*given, "--set", "gate=point")
         assert len(server.requests) == calls, "all of it is remembered"
-    assert (first.returncode, again.returncode) == (0, 1), (first.stderr, again.stderr)
-    for threshold, code in (("0.5", 1), ("0", 0)):
-        assert main(["gate", str(latest(tmp_path)), "--threshold", threshold]) == code, "decided as the run is"
+    assert (first.returncode, again.returncode) == (0, 0), (first.stderr, again.stderr)
+    assert main(["gate", str(latest(tmp_path)), "--threshold", "0.5"]) == 0, "decided as the run is"
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     made = {one["kind"]: one["n"] for one in document["twin_counts"] if not one["reason"]}
     assert {kind: sum(one["n"] for one in document["twin_counts"] if one["kind"] == kind) for kind in made} == {
@@ -65,9 +64,8 @@ def test_a_run_with_twins(run: Run, tmp_path: Path, shared: Path) -> None:
     (cot,) = (suite for model in document["final"]["models"] for suite in model["suites"])
     assert (cot["n_asked"], cot["n_scored"]) == (N, N), "the headline is the originals'"
     (found,), ((first_cot,),) = document["twins"], (one["suites"] for one in before["final"]["models"])
-    assert (first_cot["outcome"], cot["outcome"], cot["score"]) == ("pass", "fail", first_cot["score"])
-    assert cot["reason"] == f"gated on twins: 0% of {found['n_robust']} originals are right in every one too"
-    assert cot["reason"] in again.stdout
+    assert (first_cot["outcome"], cot["outcome"], cot["score"]) == ("pass", "pass", first_cot["score"])
+    assert (found["robust"], found["n_robust"] > 0) == (0.0, True), "twins inform, and decide nothing"
     names, numbers = sorted(found["differences"], key=lambda one: str(one["kind"]))
     assert (names["kind"], names["against"], names["n"], names["mean_against"]) == (
         "names", "original", made["names"], 1.0,

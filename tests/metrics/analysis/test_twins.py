@@ -9,13 +9,7 @@ import pytest
 from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances, SuiteResult
-from metrics.analysis.summary import summarise
-from metrics.analysis.twins import RenewedScores, TwinResult, counted, shares, twin_results
-from metrics.analysis.values import Observations
-from metrics.analysis.verdict import verdict_of
+from metrics.analysis.twins import TwinResult, counted, shares, twin_results
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -76,66 +70,18 @@ def tables(right: dict[str, list[int]]) -> tuple[pl.DataFrame, pl.DataFrame, pl.
     return SCORES.frame(originals), items, renewed.with_columns(kind=kinds, original=names)
 
 
-def gated(right: dict[str, list[int]], threshold: float, gate: Gate = "point", waiting: int = 0) -> SuiteResult:
-    """Return the verdict on a suite that is gated on what is right in all; `waiting` requests are in batches."""
-    (scores, items, twins), suite = tables(right), suite_of(right)
-    known = Circumstances([suite], {"m": [suite]}, waiting={"s": waiting})
-    renewed = RenewedScores(twins, [TwinCount("s", "names", "", 1)])
-    found = build_interim(Observations(scores, items), summarise(scores, items), known, renewed)
-    policy = Policy(gate, thresholds={"s": threshold}, robust=frozenset({"s"}))
-    (model,) = verdict_of(found, policy).models
-    assert model.outcome == model.suites[0].outcome, "the only suite's outcome is the model's"
-    return model.suites[0]
-
-
-def test_a_gate_on_twins_takes_the_share_right_in_all_and_the_score_stays() -> None:
-    right = {"original": [1] * N, "names": [1] * N, "numbers": [0] * 10 + [1] * 30}
-    found = gated(right, 0.8)
-    assert (found.outcome, found.score, found.n_scored) == ("fail", 1.0, N)
-    assert found.reason == "gated on twins: 75% of 40 originals are right in every one too"
-    assert gated(right, 0.7).outcome == "pass"
-    by_interval = gated(right, 0.7, "interval")  # Wilson: 60 to 86 %
-    assert (by_interval.outcome, by_interval.score) == ("undecided", 1.0)
-    assert gated(right, 0.59, "interval").outcome == "pass"
-
-
-def test_a_gate_on_twins_hangs_on_what_is_missing_there() -> None:
-    right = {"original": [1] * N, "numbers": [-1] * 2 + [0] * 2 + [1] * 36}  # 36 to 38 of 40
-    found = gated(right, 0.92)
-    assert found.outcome == "undecided"
-    assert found.reason == (
-        "gated on twins: 94.7% of 38 originals are right in every one too; it depends on rows that are not scored "
-        "(2): 90% if they are wrong, 95% if they are right; ask them again with --only-failed"
-    )
-    assert (gated(right, 0.9).outcome, gated(right, 0.96).outcome) == ("pass", "fail")
-    cut = {"original": [1] * N, "numbers": [-2] * 2 + [1] * 38}  # 38 to 40 of 40
-    assert [gated(cut, at).outcome for at in (0.95, 0.97)] == ["pass", "undecided"]
-    assert gated({**right, "numbers": [-1] * 5 + [1] * 35}, 0.5).outcome == "error", "less than 90 % are scored"
-
-
-def test_a_gate_on_twins_without_an_original_that_has_all_is_an_error() -> None:
-    found = gated({"original": [1] * N, "names": []}, 0.5)
-    assert (found.outcome, found.reason) == ("error", "gated on twins, and no original has one of every kind")
+def test_the_robust_share_is_over_originals_whose_replies_are_all_scored() -> None:
+    right = {"original": [1] * N, "numbers": [-1] * 2 + [0] * 2 + [1] * 36}
+    assert (results(right).robust, results(right).n_robust) == (36 / 38, 38)
+    second_twins = {"original": [1] * N, "names": [1] * N + [-1] * 4 + [0] * 6 + [1] * 30}
+    assert (results(second_twins).robust, results(second_twins).n_robust) == (30 / 36, 36)
+    cut = {"original": [1] * N, "numbers": [-2] * 2 + [1] * 38}
+    assert (results(cut).robust, results(cut).n_robust) == (38 / 40, 40)
 
 
 def test_a_kind_that_no_original_has_leaves_none_that_has_every_kind() -> None:
-    right = {"original": [1] * N, "names": [1] * N, "numbers": []}
-    assert gated(right, 0.5).reason == "gated on twins, and no original has one of every kind"
-    assert (results(right).robust, results(right).n_robust) == (None, 0)
-
-
-def test_a_gate_on_twins_hangs_on_a_second_twin_whose_call_failed() -> None:
-    right = {"original": [1] * N, "names": [1] * N + [-1] * 4 + [1] * 36}  # 36 to 40 of 40
-    found = gated(right, 0.95)
-    assert found.outcome == "undecided"
-    assert "rows that are not scored (4): 90% if they are wrong, 100% if they are right" in found.reason
-    assert gated(right, 0.9).outcome == "pass"
-
-
-def test_a_gate_on_twins_that_wait_in_a_batch_is_undecided() -> None:
-    found = gated({"original": [1] * N, "names": [-1] * 30 + [1] * 10}, 0.5, waiting=30)
-    assert (found.outcome, found.reason) == ("undecided", "submitted: 30 requests in batches")
-    assert gated({"original": [1] * N, "names": [1] * N}, 0.5, waiting=30).outcome == "pass", "others' requests"
+    found = results({"original": [1] * N, "names": [1] * N, "numbers": []})
+    assert (found.robust, found.n_robust) == (None, 0)
 
 
 def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
