@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 TIMEOUT_S = 30.0
 BLOCK = 1 << 16
 """Bytes read at a time."""
-UNKNOWN = 1 << 24
-"""Maximum size in bytes of a file of unknown size."""
 MARGIN = 1 << 20
 """Bytes accepted beyond the known size before the download is aborted."""
 Progress = Callable[[str, int, int], None]
@@ -107,7 +105,7 @@ def _write(response: "HTTPResponse", part: Path, there: int, size: int, told: Ca
             file.write(block)
             there += len(block)
             told(there)
-            if there > (size + MARGIN if size else UNKNOWN):
+            if there > size + MARGIN:
                 break
         file.truncate()
     if there < size:

@@ -4,7 +4,7 @@ A set's labels are often coarser than a step's verdicts: verdicts that it does n
 and any of them is right. Rows whose label is irrelevant to the step are left out.
 
 Source: WiCE (Kamoi et al. 2023), BEGIN (Dziri et al. 2022), LLMBar (Zeng et al. 2024), LiDiRus with people's votes
-(Shavrina et al. 2020), ProcessBench (Zheng et al. 2025).
+(Shavrina et al. 2020).
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from data.errors import InputError
 from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
 from data.files import Row, plain_tsv, rows
 from data.records import Item
-from data.sources import GROUPS, SOURCES, local_path
+from data.sources import GROUPS, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each of its questions."""
@@ -105,24 +105,6 @@ def read_lidirus(path: Path) -> Iterator[Question]:
             yield label, truth, [_claim(claim, text)]
 
 
-def read_processbench(path: Path) -> Iterator[Question]:
-    """Yield a problem with a solution in steps, and whether people found a wrong one; there is no reference.
-
-    The file's hash is not known; it is checked by having all of its rows, each with the id of its place.
-    """
-    listed, most = [*rows(path)], SOURCES[path.stem].rows
-    if len(listed) != most:
-        raise InputError(f"{path}: found {len(listed)} rows, expected {most}: not the file as published.")
-    for number, row in enumerate(listed):
-        expected = f"{path.stem.partition('_')[2]}-{number}"
-        if row.get("id") != expected:
-            raise InputError(f"{path}, row {number + 1}: found id {row.get('id')!r}, expected {expected!r}.")
-        with _published(path, number + 1):
-            steps, right = [storable(one) for one in row["steps"]], int(row["label"]) < 0
-            values = {"question": storable(row["problem"]), "reference": "", "steps": steps}
-            yield "right" if right else "wrong", "none" if right else "wrong", [values]
-
-
 def _claim(claim: str, source: str) -> dict[str, Any]:
     return {"claims": [{"id": "1", "text": storable(claim)}], "source": storable(source)}
 
@@ -141,10 +123,6 @@ SETS: Mapping[str, LabelledSet] = {
     "llmbar": LabelledSet(
         "instructions with two answers, most made to mislead a judge",
         "preference", "en", ("better", "tie", "worse"), read_llmbar, keys=("ab", "ba"),
-    ),
-    "processbench": LabelledSet(
-        "solutions of grade-school problems by models, with the first wrong step that people found",
-        "chain", "en", ("none", "wrong"), read_processbench,
     ),
     "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
 }  # fmt: skip

@@ -20,7 +20,7 @@ class PublicFile:
     """A public file: its address, pinned to a commit; its SHA-256 and size in bytes; its licence.
 
     `blob` is git's id of the file (SHA-1 over `blob <length>`, a zero byte and the content), used to check a
-    download of unknown SHA-256. Without either (`size` 0), the reader checks that the file has `rows` rows.
+    download of unknown SHA-256.
     """
 
     url: str
@@ -28,7 +28,6 @@ class PublicFile:
     size: int
     licence: str
     blob: str = ""
-    rows: int = 0
 
     @property
     def suffix(self) -> str:
@@ -45,7 +44,6 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "mgsm": ("mgsm_en", "mgsm_ru", "mgsm_zh"),
     "begin": ("begin_dev", "begin_test"),
     "wice": ("wice_dev", "wice_test"),
-    "processbench": ("processbench_gsm8k",),
     "llmbar": ("llmbar_natural", "llmbar_manual", "llmbar_neighbor", "llmbar_gptinst", "llmbar_gptout"),
 }
 """Names for several files."""

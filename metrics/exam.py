@@ -15,7 +15,6 @@ from pydantic import Field
 from data.exam import AGAIN, EXAM, FOLDED, JUDGE, ORDER, PLAIN, QUESTIONS, TRUTH, WANTED, mark_split
 from data.options import Frozen
 from data.records import Found, Metric, Question, Sample, Score, Step
-from metrics.chain import UNIT as CHAIN
 from metrics.citation.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
 from metrics.judging import Judgement
@@ -33,7 +32,6 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
     "groundedness": (GROUNDEDNESS, "rate"),
     "rubric": (RUBRIC, "rate"),
     "preference": (PREFERENCE, "compare"),
-    "chain": (CHAIN, "find"),
 }
 """The examined step: a metric and one of its steps."""
 
@@ -45,7 +43,6 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "rubric": ("5", "4", "3", "2", "1"),
     "preference": ("better", "tie", "worse"),
     "split": ("alone", "joined", "missing"),
-    "chain": ("none", "wrong"),
 }
 """The possible labels at each step, best first; a split's facts are alone, joined or missing."""
 

@@ -34,15 +34,11 @@ _TIGHTER = 3
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One judge's verdict or rating: its label, its value (higher is better) and the reason given.
-
-    `step` is the wrong step named by the judge of a chain, from 1, -1 for none; None for all others.
-    """
+    """One judge's verdict or rating: its label, its value (higher is better) and the reason given."""
 
     label: str
     value: float
     reason: str = ""
-    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

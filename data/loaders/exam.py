@@ -26,7 +26,6 @@ FAMILIES = (
     "groundedness",
     "rubric",
     "preference",
-    "chain",
     "bias",
 )
 NAMES = tuple(f"exam_{one}" for one in FAMILIES)

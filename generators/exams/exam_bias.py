@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from data.exam import AGAIN, ORDER, PLAIN, REWORDED
 from data.records import Item
 from generators.exams import (
-    exam_chain,
     exam_correctness,
     exam_groundedness,
     exam_preference,
@@ -221,13 +220,6 @@ def _preference(rng: Random, building: Building, truth: str) -> Drawn:
     return forms, truth, {"wanted": dict.fromkeys(STYLED, exam_preference.BETTER), "says": [ours, theirs]}
 
 
-def _chain(rng: Random, building: Building, truth: str) -> Drawn:
-    """Find the first wrong step of a solution whose steps are named in two ways."""
-    kind = truth if truth == "none" else rng.choice(exam_chain.KINDS)
-    ways, first = exam_chain.forms(rng, building.language, kind, later=False)
-    return _thrice(*ways), truth, {"first": first}
-
-
 def _two_dated(rng: Random, facts: int) -> list[str]:
     dated = rng.sample(_DATED, 2)
     return [*dated, *rng.sample([one for one in RELATIONS if one not in dated], facts - 2)]
@@ -257,7 +249,6 @@ STEPS: Mapping[str, _Step] = {
     "groundedness": _Step(exam_groundedness.RATINGS, _groundedness, lambda rng, _: _any(rng, 5)),
     # Only ratings that can move either way.
     "rubric": _Step(("2", "3", "4"), _rubric, lambda rng, _: _named(rng, exam_rubric.FACTS)),
-    "chain": _Step(("none", "wrong"), _chain, _any),
     "preference": _Step(exam_preference.TRUTHS, _preference, _named),
 }
 """The judged steps by their exams' names."""

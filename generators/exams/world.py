@@ -28,7 +28,6 @@ TEMPLATES: Mapping[str, str] = {
     "correctness": "citation/correctness",
     "groundedness": "groundedness/rate",
     "rubric": "rubric/rate",
-    "chain": "chain/find",
     "preference": "preference/compare",
 }
 """The prompts of the judged steps, by their exams' names."""

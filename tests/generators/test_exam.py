@@ -158,7 +158,6 @@ PROBES = {
     "entails": set[str](),
     "split": set[str](),
     "groundedness": set[str](),
-    "chain": set[str](),
 }
 
 
@@ -189,27 +188,6 @@ def test_every_step_is_asked_again_and_in_other_words_beside_its_probes(language
                 assert wanted in form[changed[0]]
         seen[step] += 1
     assert {*seen} == {*PROBES}
-
-
-@every
-def test_a_solution_is_wrong_from_its_first_wrong_step_on(language: str, level: str) -> None:
-    """Each calculation is right as one; the answer is the reference's exactly where no step is wrong."""
-    kinds = Counter[str]()
-    for item in drawn("exam_chain", language, level, 60):
-        asked, first = values(item), item.facts["first"]
-        read_steps = [re.fullmatch(r".*?[:：] ?(-?\d+) ([-+*]) (\d+) = (-?\d+)", step) for step in asked["steps"]]
-        made = [one.groups() for one in read_steps if one]
-        assert len(made) == len(asked["steps"])
-        meant = [line.rpartition(" = ")[2] for line in asked["reference"].split("\n")]
-        for one, sign, other, result in made:
-            right = {"+": int(one) + int(other), "-": int(one) - int(other), "*": int(one) * int(other)}[sign]
-            assert right == int(result)
-        results = [result for *_, result in made]
-        assert (results[-1] == meant[-1]) == (first == -1) == (item.facts["truth"] == "none")
-        assert all(result in meant for result in results[: max(first - 1, 0)])
-        assert first == -1 or results[first - 1] not in meant
-        kinds[item.facts["kind"]] += 1
-    assert {*kinds} == {"none", "relation", "swapped", "entity", "forgotten", "unit"}
 
 
 @every
@@ -266,7 +244,7 @@ def test_thousands_of_questions_without_a_repeat(language: str) -> None:
         for level in LEVELS
         for item in drawn(name, language, level, 125)
     ]
-    assert len(asked) == len(set(asked)) == 3375
+    assert len(asked) == len(set(asked)) == 3000
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -50,8 +50,6 @@ def perfect(item: Item, ask: JudgeRequest) -> str:
         return json.dumps({"verdicts": listed})
     if exam == "split":
         return json.dumps({"claims": [fact["claim"] for fact in truth]})
-    if exam == "chain":
-        return json.dumps({"reason": "", "step": item.facts.get("first", -1 if truth == "none" else 1)})
     if exam == "preference":
         winner = WINNERS[truth]
         return say(exam, winner if ask.question.key.endswith("ab") else TURNED[winner])

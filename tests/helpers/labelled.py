@@ -26,7 +26,6 @@ BEGIN = {
     "begin_test.tsv": [("Not fully attributable", "The lake is deep.", "Do you swim?", "The lake is warm.")],
 }
 LLMBAR = ("natural", "manual", "neighbor", "gptinst", "gptout")
-SOLUTIONS = (-1, 0, 1)
 VOTES = [
     ("Все лампы горят.", "Часть ламп горит.", "entailment"),
     ("Все лампы горят.", "Часть ламп горит.", "not_entailment"),
@@ -65,12 +64,6 @@ def written(folder: Path) -> Path:
         if place % 2:
             pair |= {"output_1": pair["output_2"], "output_2": pair["output_1"], "label": 2}
         (folder / f"llmbar_{name}.json").write_text(json.dumps([pair], indent=2), encoding="utf-8")
-    solved = [
-        {"id": f"gsm8k-{at}", "generator": "m", "problem": f"{at} and 2?", "steps": [f"{at} + 2 = 9", "So 9."],
-         "final_answer_correct": label < 0, "label": label}
-        for at, label in enumerate(SOLUTIONS)
-    ]  # fmt: skip
-    (folder / "processbench_gsm8k.json").write_text(json.dumps(solved), encoding="utf-8")
     lines = ["INPUT:sent1;INPUT:sent2;OUTPUT:result;HINT:text;ASSIGNMENT:worker_id"]
     lines += [";".join(map(_cell, (*vote, "", f"w{place}"))) for place, vote in enumerate(VOTES)]
     (folder / "lidirus.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -97,6 +90,4 @@ def gullible(item: Item, ask: JudgeRequest) -> str:
     del ask
     if item.facts["exam"] == "entails":
         return json.dumps({"verdicts": [{"id": "1", "reason": "", "verdict": "SUPPORTED"}]})
-    if item.facts["exam"] == "chain":
-        return json.dumps({"reason": "", "step": -1})
     return say(str(item.facts["exam"]), "2" if item.facts["exam"] == "groundedness" else "first")

@@ -117,10 +117,6 @@ def _erring(item: Item, ask: JudgeRequest, *, rate: float, time: str, fixed: boo
         winner = json.loads(right)["winner"]
         others = [one for one in ("first", "tie", "second") if one != winner]
         return say(exam, rng.choice(others) if rng.random() < rate else winner)
-    if exam == "chain":
-        first = json.loads(right)["step"]
-        wrong = [one for one in (-1, 1, 2) if (one == -1) != (first == -1)]
-        return json.dumps({"reason": "", "step": rng.choice(wrong) if rng.random() < rate else first})
     return say(exam, _other(rng, rate, exam, str(item.facts["truth"])))
 
 

@@ -21,7 +21,7 @@ from data.sources import local_path as kept_at
 from metrics.analysis.passports import read_passport
 from tasks.report.passports import leanings_of, tables_of
 from tests.helpers.exam import perfect, sheet
-from tests.helpers.labelled import LLMBAR, SOLUTIONS, gullible, honest, written
+from tests.helpers.labelled import LLMBAR, gullible, honest, written
 from tests.metrics.judges import earned
 
 
@@ -44,9 +44,7 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(tmp_path / "data"))
     for name in {one for found in SETS for one in (path.name.partition(".")[0] for path in files_of(found))}:
         body = (there / kept_at(name).name).read_bytes()
-        pinned = replace(
-            SOURCES[name], sha256=hashlib.sha256(body).hexdigest(), size=len(body), rows=len(SOLUTIONS)
-        )
+        pinned = replace(SOURCES[name], sha256=hashlib.sha256(body).hexdigest(), size=len(body))
         monkeypatch.setitem(SOURCES, name, pinned)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(there)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -76,7 +74,6 @@ def test_labels_become_the_verdicts_of_a_step() -> None:
     assert truths["wice"] == ["SUPPORTED", "not SUPPORTED", "not SUPPORTED"], "partial support is none"
     assert truths["begin"] == ["2", "less than 2"], "a generic reply states nothing"
     assert truths["llmbar"] == ["better", "worse", "better", "worse", "better"]
-    assert truths["processbench"] == ["none", "wrong", "wrong"]
     assert truths["lidirus"] == ["SUPPORTED", "not SUPPORTED"], "the majority, and a draw is none"
     assert [len(item.facts["questions"]) for item in read_set("wice")] == [2, 1, 1], "each evidence set is asked"
     assert {item.language for item in read_set("lidirus")} == {"ru"}
@@ -91,7 +88,7 @@ def test_a_judge_that_says_what_people_said_is_right_and_a_gullible_one_is_found
     items = [item for name in SETS for item in read_set(name)]
     found = {one.domain: one for one in earned(items, honest)}
     assert {name: (one.right.k, one.right.n) for name, one in found.items()} == {
-        "wice": (3, 3), "begin": (2, 2), "llmbar": (5, 5), "processbench": (3, 3), "lidirus": (2, 2),
+        "wice": (3, 3), "begin": (2, 2), "llmbar": (5, 5), "lidirus": (2, 2),
     }  # fmt: skip
     assert found["wice"].labels == ("SUPPORTED", "not SUPPORTED")
     fooled = {one.domain: one for one in earned(items, gullible)}
@@ -133,7 +130,7 @@ def test_the_exam_asks_of_the_sets_that_are_named() -> None:
     ]
     assert len(list(unit.files(options))) == 6
     ((_, said),) = exam.check({**options, "data": ("glue",)})
-    assert said == "unknown labelled set 'glue'; expected some of wice, begin, llmbar, processbench, lidirus"
+    assert said == "unknown labelled set 'glue'; expected some of wice, begin, llmbar, lidirus"
 
 
 OTHER = {
@@ -148,10 +145,6 @@ OTHER = {
     "llmbar_natural.json": [
         ('{"input": "i"}', "row 1: not as published .*'output_1'"),
         ('[{"input": "i", "output_1": "a", "output_2": "b", "label": 3}]', "row 1: not as published .*'3'"),
-    ],
-    "processbench_gsm8k.json": [
-        ("{}", "found 1 rows, expected 400: not the file as published"),
-        ("[" + ", ".join(["{}"] * 400) + "]", "row 1: found id None, expected 'gsm8k-0'"),
     ],
     "lidirus.tsv": [
         ("INPUT:sent1;INPUT:sent2;OUTPUT:result\na;b;maybe", "row 1: not as published .*'maybe'"),

@@ -99,15 +99,16 @@ def test_a_suite_of_weight_0_beside_others_has_a_result_of_its_own_when_it_ends(
     }
 
 
-@pytest.mark.parametrize("changes", [{"strata": "family"}, {"gate_on": "pass_all_k", "repeats": 2}, {}])
+@pytest.mark.parametrize("changes", [{"strata": "family"}, {}])
 def test_labels_decide_a_mean_alone(tmp_path: Path, changes: dict[str, Any]) -> None:
-    """They estimate the mean of the replies: no TOTAL, and no share of questions all of whose answers are right."""
+    """They estimate the mean of the replies: no TOTAL."""
     data = tmp_path / "sums.jsonl"
-    data.write_text(json.dumps({"question": "1 + 1?", "reference": "1 + 1 = 2\n#### 2"}), encoding="utf-8")
-    suite = {"name": "n", "items": {"data": str(data)}, "prompt": "{{ question }}", "metrics": ["chain"], **changes}
+    data.write_text(json.dumps({"question": "1 + 1?"}), encoding="utf-8")
+    metrics = {"rubric": {"criteria": "Right."}}
+    suite = {"name": "n", "items": {"data": str(data)}, "prompt": "{{ question }}", "metrics": metrics, **changes}
     plan = resolve(settings("a", suites=[suite], judges_must_have="labels"))
-    labels = {("n", "a", "chain"): prediction_powered([1.0] * 40, range(40), [0.0, 1.0] * 20)}
-    status = JudgeStatus("n", "chain", "chain", "j", "en")
+    labels = {("n", "a", "rubric"): prediction_powered([1.0] * 40, range(40), [0.0, 1.0] * 20)}
+    status = JudgeStatus("n", "rubric", "rubric", "j", "en")
     known = circumstances(plan, judge_statuses=[status], labels=labels)
     assert ([*known.labels], [*known.withheld]) == (([], [("a", "n")]) if changes else ([*labels], []))
 

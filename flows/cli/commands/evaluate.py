@@ -76,7 +76,7 @@ def exam(
 
     Each judge earns a passport for each step and language: its error rates with intervals, its biases, and how
     often it fails. A judge that cannot measure a step is excluded from it. Replies are cached. With --data, judges
-    are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, processbench, lidirus,
+    are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, lidirus,
     separated by commas; their results are in a separate table.
 
     Args:

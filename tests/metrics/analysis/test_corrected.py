@@ -120,9 +120,10 @@ def test_a_rubric_of_a_scale_within_the_exams_is_not_corrected_either() -> None:
     assert (row.raw, row.value, row.reason) == (None, None, OTHER_SCALE)
 
 
-def test_a_judged_chain_is_corrected_as_the_metrics_own_value() -> None:
-    own = Suite.model_validate({"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"chain": {}}})
-    details = [{"label": "none"}] * 85 + [{"label": "wrong"}] * 15
-    rows = correct("chain", details, passport("chain", [[20, 0], [12, 8]]), own)
-    assert [one.metric for one in rows.values() if one.whole] == ["chain.judged"]
-    assert rows["chain.judged"].value == pytest.approx(0.625)
+def test_precision_alone_is_corrected_as_the_metrics_own_value() -> None:
+    metrics = {"factual_correctness": {"mode": "precision"}}
+    own = Suite.model_validate({"name": "own", "items": {"data": "x.jsonl"}, "metrics": metrics})
+    details = [claims("SUPPORTED")] * 85 + [claims("NEUTRAL")] * 15
+    rows = correct("factual_correctness", details, ENTAILS, own)
+    assert [one.metric for one in rows.values() if one.whole] == ["factual_correctness.precision"]
+    assert rows["factual_correctness.precision"].value == pytest.approx(0.65 / 0.7)
