@@ -35,7 +35,6 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 _NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
 _REMEMBERED: list[Callable[[], None]] = []
-_FORGOTTEN: list[None] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +90,6 @@ def forget() -> None:
     """Discover units again at the next lookup."""
     for clear in _REMEMBERED:
         clear()
-    _FORGOTTEN.append(None)
-
-
-def generation() -> int:
-    """Return a number that increases with each rediscovery of units, as a cache key."""
-    return len(_FORGOTTEN)
 
 
 def paths() -> list[Path]:

@@ -1,18 +1,19 @@
-"""Identity of a unit: its name, its version, and the hash of its source with all its imports.
+"""Identity of a unit: its name, its version, and the hash of the code and texts that its results depend on.
 
-The source is read, never run: the unit's module, every module of ours or of the same plug-in that it imports, also
-indirectly and inside functions, and the files next to them that they name (texts, prompts, schemas). Whether
-something must be recomputed depends on this alone.
+A unit of ours depends on the rooms of rules as a whole, and on the sandbox if it runs programs; a plug-in's besides
+on its own module, and on the `.py` and text files of its folder that its modules import or name. Files are read,
+never run. Whether something must be recomputed depends on this alone.
+
+Source: SPEC 15.
 """
 
 import ast
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.machinery import EXTENSION_SUFFIXES
-from importlib.util import find_spec
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +23,18 @@ from data.records import Family
 
 TOP = Path(__file__).parents[1]
 """The folder of our own packages."""
-TEMPLATES = TOP / "prompts"
-"""The folder of templates that a unit names, whichever module renders them."""
-UNREAD = frozenset({"phrases.yaml"})
-"""Modules that only affect reports, on which no result depends."""
-
-# Import statements hold neither strings nor nested brackets, so patterns find every one. Parsing the same files
-# takes thirty times as long, and a run reads about a hundred of them before it asks anything.
-_GAP = r"(?:[ \t\f]|\\\r?\n)"
-_IMPORT = re.compile(r"import\b")
-_BEFORE = re.compile(rf"(?:^|[:;]){_GAP}*(?:from{_GAP}*(?P<module>[.\w](?:[.\w]|{_GAP})*?){_GAP}*)?\Z")
-_AFTER = re.compile(rf"{_GAP}*(?:\((?:[^()#]|#.*)*\)|(?:\\\r?\n|[^\n;#(])+)")
-_BETWEEN = re.compile(r"#.*|\\\r?\n|[()]")
-_BY_NAME = re.compile(r"(?:import_module|__import__)\(\s*[\"'](?P<module>\w[.\w]*)[\"']")
-_LITERAL = re.compile(r"[\"'}*]/?([\w. -]+(?:/[\w. -]+)*(?:/(?=[{\"'])|(?=[\"'])))")
-_DOCSTRING = 2000
-"""Minimum size in bytes of an `__init__.py` with more than a docstring."""
-_LISTS = ("glob(", "iterdir(", "scandir(", "listdir(", "walk(")
-_LANGUAGE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]+)?")
-_CODE = frozenset({".py", ".pyc", ".pyi", *EXTENSION_SUFFIXES})
+RULES = ("generators", "metrics", "prompts", "data")
+"""The rooms of rules."""
+SANDBOX = "tasks/sandbox"
+_READ = frozenset({".py", ".txt", ".md", ".j2", ".yaml", ".yml", ".toml"})
+"""Endings of a plug-in's code and texts; other files may be data, or what a run writes."""
+_UNREAD = frozenset({"artifacts", "node_modules", "__pycache__"})
+_RUN = "manifest.json"
+"""The file that is in each run's folder."""
+_ENDING = re.compile(r"(?:^|[^\w.])(\.\w+)$")  # of "*.txt", and of the ".txt" in f"{language}.txt"
+_INCLUDED = re.compile(
+    r"""\{%-?\s*(?:include|import|from|extends)\s+["']([^"']+)"""
+)  # {% include "tone/part.j2" %}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +46,6 @@ class UnitIdentity:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
-    """A module by its full name and its file; `home` is its plug-in, None for ours."""
-
-    name: str
-    path: Path
-    home: Plugin | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The content of a module's file: its imports (level, module, names), and its quoted words.
-
-    `lists`: it lists folders, so that every file of a folder it names counts.
-    """
-
-    imports: tuple[tuple[int, str, tuple[str, ...]], ...]
-    literals: frozenset[str]
-    lists: bool
-
-
 def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
     """Return the identity of the unit of that name.
 
@@ -80,7 +53,7 @@ def identity_of(kind: type[Unit], name: str) -> UnitIdentity:
         InputError: there is none.
     """
     unit = find(kind, name)
-    return UnitIdentity(unit.name, unit.version, _hash(kind, unit.name))
+    return UnitIdentity(unit.name, unit.version, _source(kind, unit.name))
 
 
 def loaded(kind: type[Unit], known: UnitIdentity) -> Unit:
@@ -99,49 +72,41 @@ def loaded(kind: type[Unit], known: UnitIdentity) -> Unit:
 
 def verifier_of(family: Family) -> UnitIdentity:
     """Return the identity of a family's verifier, which has a separate version."""
-    return UnitIdentity(family.name, family.verifier_version, _hash(Family, family.name))
+    return UnitIdentity(family.name, family.verifier_version, _source(Family, family.name))
 
 
 @remembered
-def _hash(kind: Any, name: str) -> str:
-    return source_of(_module(kind, name))
+def _source(kind: Any, name: str) -> str:
+    unit = find(kind, name)
+    runs_programs = bool(getattr(unit, "program", None) or getattr(unit, "programs", None))
+    return _short(f"{digest_of(*RULES, *([SANDBOX] if runs_programs else []))} {plugin_source(kind, name)}")
 
 
 @remembered
 def plugin_source(kind: Any, name: str) -> str:
-    """Hash a plug-in's unit with what it imports of the plug-in; '' for a unit of ours."""
-    module = _module(kind, name)
-    return source_of(module, lambda one: one.home is not None) if module.home else ""
+    """Hash a plug-in's unit with the files that its modules import or name; '' for a unit of ours."""
+    unit_origin = origin(kind, name)
+    if unit_origin.home is None:
+        return ""
+    files = files_of(unit_origin.path, unit_origin.home)
+    return _short("\n".join(f"{_path_from(path, unit_origin.path.parent)} {digest(path)}" for path in files))
 
 
-def _module(kind: Any, name: str) -> Module:
-    found = origin(kind, name)
-    return Module(found.module, found.path, found.home)
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def source_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> str:
-    """Hash a module with all relevant imports; where their folders are does not matter."""
-    top = module.path.parent
-    told = sorted(f"{_place(path, top)} {_digest(path)}" for path in files_of(module, counts))
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+def _path_from(path: Path, folder: Path) -> str:
+    return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def _place(path: Path, top: Path) -> str:
-    """Return the place of a file among ours, or else from a unit's folder."""
-    return os.path.relpath(path, TOP if path.is_relative_to(TOP) else top)
-
-
-def files_of(module: Module, counts: Callable[[Module], bool] = lambda _module: True) -> list[Path]:
-    """Return the files of a module, its imports, and the other files that they read."""
-    found = {module.path: module}
-    due = [module]
-    while due:
-        for one in _imported(due.pop()):
-            if one.path not in found and counts(one):
-                found[one.path] = one
-                due.append(one)
-    code = [path for path, one in found.items() if counts(one) and _says_something(path)]
-    return sorted({*code, *_files_named(code)})
+@cache
+def digest_of(*places: str) -> str:
+    """Hash all files of some of our folders, or single files, as they are when the process first asks."""
+    files = [path for place in places for path in (TOP / place, *(TOP / place).rglob("*")) if path.is_file()]
+    # Bytecode is left out, and what editors and systems leave beside sources.
+    sources = sorted(path for path in files if path.suffix != ".pyc" and not path.name.startswith("."))
+    return _short("\n".join(f"{_path_from(path, TOP)} {digest(path)}" for path in sources))
 
 
 def digest(path: Path) -> str:
@@ -153,172 +118,126 @@ def digest(path: Path) -> str:
         return ""
 
 
-_digest = remembered(digest)
-
-
 def named_in(options: Any) -> tuple[str, ...]:
     """Return the digests of the files whose paths are values of a unit's options."""
     if isinstance(options, Mapping | list | tuple):
         values = options.values() if isinstance(options, Mapping) else options
-        return tuple(found for one in values for found in named_in(one))
+        return tuple(found for value in values for found in named_in(value))
     found = digest(Path(options)) if isinstance(options, str) and "\0" not in options else ""
     return (found,) if found else ()
 
 
-@remembered
-def _read(path: Path) -> _Source:
-    """Read a module's file; a compiled one has no content."""
-    text = path.read_text("utf-8", "replace") if path.suffix == ".py" and path.is_file() else ""
-    imports = [*_imports(text)]
-    if "import_module" in text or "__import__" in text:
-        imports += [(0, match["module"], ()) for match in _BY_NAME.finditer(text)]
-    return _Source(tuple(imports), frozenset(_LITERAL.findall(text)), any(one in text for one in _LISTS))
-
-
-def _imports(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Yield a source's imports: level, module, and names; false matches do no harm."""
-    for found in _IMPORT.finditer(text):
-        start = text.rfind("\n", 0, found.start()) + 1
-        while text.endswith(("\\\n", "\\\r\n"), 0, start):
-            start = text.rfind("\n", 0, start - 1) + 1
-        before, after = _BEFORE.search(text[start : found.start()]), _AFTER.match(text, found.end())
-        if before and after:
-            listed = _BETWEEN.sub(" ", after[0]).split(",")  # a as b, c
-            names = tuple(words[0] for one in listed if (words := one.split()))
-            if before["module"]:
-                module = re.sub(_GAP, "", before["module"])
-                absolute = module.lstrip(".")
-                yield len(module) - len(absolute), absolute, names
-            else:
-                yield from ((0, name, ()) for name in names)
-
-
-@remembered
-def _says_something(path: Path) -> bool:
-    """Return whether a file is more than a package's docstring."""
-    if path.name != "__init__.py" or path.stat().st_size > _DOCSTRING:
-        return True
-    try:
-        body = ast.parse(path.read_bytes()).body
-    except (SyntaxError, ValueError):
-        return True
-    return not all(isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant) for one in body)
-
-
-@remembered
-def _imported(module: Module) -> tuple[Module, ...]:
-    package = module.name.split(".")
-    if module.path.name != "__init__.py":
-        package.pop()
-    wanted: dict[str, None] = {}
-    for level, name, names in _read(module.path).imports:
-        start = package[: len(package) + 1 - level] if level else []
-        parts = [*start, *filter(None, name.split("."))]
-        wanted |= {".".join(parts[:n]): None for n in range(1, len(parts) + 1)}
-        wanted |= {".".join([*parts, one]): None for one in names}
-    there = (_located(name, module.home) for name in wanted)
-    return tuple(one for one in there if one is not None)
-
-
-@remembered
-def _located(name: str, home: Plugin | None) -> Module | None:
-    """Return the module of that name, ours or the plug-in's; None for third-party modules."""
-    *parents, last = name.split(".")
-    top = parents[0] if parents else last
-    if "__init__.py" in _entries(f"{TOP}/{top}"):
-        home = None
-    elif home is None or (home.names is not None and top not in home.names):
-        return None
-    folder = "/".join([str(_base(top, home) if home else TOP), *parents])
-    entries = _entries(folder)
-    if last in entries and "__init__.py" in _entries(f"{folder}/{last}"):
-        return Module(name, Path(folder, last, "__init__.py"), home)
-    there = (f"{last}{ending}" for ending in (".py", *EXTENSION_SUFFIXES))
-    file = next((one for one in there if one in entries), None)
-    return Module(name, Path(folder, file), home) if file else None
-
-
-@remembered
-def _base(top: str, home: Plugin) -> Path:
-    """Return the folder in which Python finds a plug-in's top-level module: its own, or another plug-in's.
+def files_of(module: Path, home: Plugin) -> list[Path]:
+    """Return the file of a plug-in's module, and those that it imports or names, also indirectly.
 
     Raises:
-        InputError: it has a module of that name, but Python imports another plug-in's.
+        InputError: Python finds another plug-in's module by a name that it imports.
     """
+    homes = {module: home}
+    due = [module]
+    while due:
+        path = due.pop()
+        beside = homes[path]
+        files, words = _read_module(path, beside) if path.suffix == ".py" else ({}, _read_template(path))
+        named = {file: beside for file, names in _files(beside).items() if not words.isdisjoint(names)}
+        fresh = {file: owner for file, owner in {**named, **files}.items() if file not in homes}
+        homes |= fresh
+        due += fresh
+    return sorted(homes)
+
+
+def _read_module(path: Path, home: Plugin) -> tuple[dict[Path, Plugin], frozenset[str]]:
+    """Return the plug-ins' files that a module imports, and the words by which it may name a file."""
     try:
-        spec = find_spec(top)
-    except ValueError:  # __main__ has none
-        spec = None
-    places = (
-        [*(spec.submodule_search_locations or ()), *([spec.origin] if spec.has_location else ())] if spec else []
-    )
-    base = Path(str(places[0])).parent.resolve() if places else home.folder
-    if base / top == home.folder:  # `plugins.helper`, from where the run starts
-        return base
-    if base == home.folder or base not in folders():
-        return home.folder
-    if not _entries(str(home.folder)).isdisjoint({top, f"{top}.py"}):
+        code = path.read_bytes()
+        tree = ast.parse(code)
+    except (OSError, SyntaxError, ValueError):
+        return {}, frozenset()
+    imports_by_name = b"import_module" in code or b"__import__" in code
+    files: dict[Path, Plugin] = {}
+    words: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                files |= _imported(alias.name, home)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = ".".join(filter(None, [node.module, alias.name]))
+                files |= _modules(path.parents[node.level - 1], name, home) if node.level else _imported(name, home)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            words |= _words_of(node.value)
+            files |= _imported(node.value, home) if imports_by_name else {}
+    return files, frozenset(words)
+
+
+def _read_template(path: Path) -> frozenset[str]:
+    """Return the names of the templates that a template includes."""
+    return frozenset(_INCLUDED.findall(path.read_text("utf-8", "replace"))) if path.suffix == ".j2" else frozenset()
+
+
+def _imported(name: str, home: Plugin) -> dict[Path, Plugin]:
+    """Return the files of a module that a plug-in imports by its full name, of its own or of another plug-in."""
+    top, _, inner = name.partition(".")
+    if (TOP / top / "__init__.py").is_file():
+        return {}
+    if home.names is not None:
+        return _modules(home.folder, name, home)
+    if top == home.folder.name and inner:  # `plugins.helper`, from where the run starts
+        return _modules(home.folder, inner, home)
+    searched = [*map(Plugin, folders()), home]  # in the order of sys.path
+    holders = [plugin for plugin in searched if _modules(plugin.folder, name, plugin)]
+    if home in holders and holders[0] != home:
         raise InputError(
-            f"plug-ins: `import {top}` in {home.folder} finds the module of {base}, not its own. Rename one."
+            f"plug-ins: `import {top}` in {home.folder} finds the module of {holders[0].folder}, not its own. "
+            "Rename one."
         )
-    return base
+    return _modules(holders[0].folder, name, holders[0]) if holders else {}
+
+
+def _modules(folder: Path, name: str, home: Plugin) -> dict[Path, Plugin]:
+    """Return the files of a module below a folder, and of the packages around it."""
+    files = {}
+    for part in name.split("."):
+        folder /= part
+        for path in (folder.with_name(f"{part}.py"), folder / "__init__.py"):
+            if path in _files(home):
+                files[path] = home
+    return files
 
 
 @remembered
-def _entries(folder: str) -> frozenset[str]:
-    """Return the names in a folder; empty if there is no such folder."""
-    try:
-        return frozenset(os.listdir(folder))  # noqa: PTH208 - a path for each of thousands takes far longer
-    except OSError:
-        return frozenset()
-
-
-def _files_named(code: Iterable[Path]) -> Iterator[Path]:
-    """Yield the non-code files next to modules that these name in one of the ways of `names_of`.
-
-    All files count of a folder that is named with a slash (`claims/`), or named by a module that lists folders.
-    Those of a plug-in count by their ending alone (`f"{language}.txt"`, `"*.txt"`); ours have names or a folder.
-    """
-    read = {path: _read(path) for path in code}
-    literals = frozenset[str]().union(*(one.literals for one in read.values()))
-    whole_folders = tuple(one for one in literals if one.endswith("/"))
-    for folder in {TEMPLATES, *(path.parent for path in read)}:
-        own = [one for path, one in read.items() if path.parent == folder]
-        listed = frozenset[str]().union(*(one.literals for one in own if one.lists))
-        endings = frozenset[str]().union(*(one.literals for one in own if not folder.is_relative_to(TOP)))
-        for below in ("", *_folders(folder)):
-            if below and not (below in literals or _LANGUAGE.fullmatch(below)):
+def _files(home: Plugin) -> Mapping[Path, frozenset[str]]:
+    """Return the code and texts in a plug-in's folder with the words that name them, without what runs write."""
+    files = set[Path]()
+    names = [""] if home.names is None else [*home.names, *(f"{name}.py" for name in home.names)]
+    tops = [home.folder / name for name in names]
+    files |= {top for top in tops if top.suffix == ".py" and top.is_file()}
+    for top in tops:
+        for folder, inner, entries in os.walk(top):
+            if _RUN in entries and Path(folder) != top:
+                inner.clear()
                 continue
-            for path, names in _files(folder, below):
-                beside = path.suffix in literals and path.with_suffix(".py") in read  # it has a module's name
-                named = any(n in literals or n.startswith(whole_folders) for n in names)
-                if below in listed or beside or named or path.suffix in endings:
-                    yield path
+            inner[:] = [name for name in inner if name not in _UNREAD and not name.startswith(".")]
+            files |= {Path(folder, entry) for entry in entries if Path(entry).suffix in _READ}
+    return {path: _names_of(path, home.folder) for path in files}
 
 
-@remembered
-def _folders(folder: Path) -> tuple[str, ...]:
-    """Return the names of a folder's subfolders that hold no package."""
-    named = (name for name in _entries(str(folder)) if not name.startswith((".", "__")))
-    inside = {name: _entries(f"{folder}/{name}") for name in named if Path(name).suffix not in _CODE}
-    return tuple(sorted(name for name, there in inside.items() if there and "__init__.py" not in there))
+def _words_of(text: str) -> frozenset[str]:
+    """Return the words by which a string in a module may name files: a path, a file's name, an ending, a folder."""
+    last = text.rpartition("/")[2]
+    ending = _ENDING.search(last)
+    return frozenset({text.rstrip("/"), last, f"*{ending[1]}" if ending else ""})
 
 
-@remembered
-def _files(folder: Path, below: str) -> tuple[tuple[Path, frozenset[str]], ...]:
-    """Return the non-code files in a folder and below its subfolders, with all their names."""
-    inside = (folder / below).rglob("*") if below else (folder / name for name in _entries(str(folder)))
-    wanted = (path for path in inside if path.suffix not in _CODE and path.name not in UNREAD and path.is_file())
-    return tuple((path, frozenset(names_of(path, folder))) for path in wanted)
-
-
-def names_of(path: Path, folder: Path) -> Iterator[str]:
-    """Yield each text by which a module in a folder may name a file in or below that folder."""
+def _names_of(path: Path, folder: Path) -> frozenset[str]:
+    """Return the words that name a file: its path or the end of it, also of its folder, and its ending."""
     parts = path.relative_to(folder).parts
-    yield path.name  # file name: "split.j2"
-    yield "/".join(parts)  # path: "en/claims/split.j2"
-    if len(parts) > 1:
-        yield "/".join(parts[1:])  # path below the first folder: "claims/split.j2"
-    for n, part in enumerate(parts[:-1], 1):
-        if _LANGUAGE.fullmatch(part):
-            yield "/".join(parts[n:]).removesuffix(path.suffix)  # path below a language: "claims/split"
+    names = {f"*{path.suffix}"}
+    for start in range(len(parts)):
+        tail = "/".join(parts[start:])
+        names |= {
+            tail,
+            tail.removesuffix(".j2"),
+            *("/".join(parts[start:end]) for end in range(start + 1, len(parts))),
+        }
+    return frozenset(names)

@@ -1,14 +1,13 @@
 """A stage: a Prefect task that is cached by the content of its inputs.
 
-The key holds the stage's name and version, the source of the rules it uses, and its inputs: tables by their
-content, units by their names, versions and sources. Prefect's own TASK_SOURCE covers only the task's body.
+The key holds the stage's name and version, the source of the rules, and its inputs: tables by their content, units
+by their names, versions and sources. Prefect's own TASK_SOURCE covers only the task's body.
 """
 
 import dataclasses
 import hashlib
 import inspect
 import math
-import sys
 import time
 import uuid
 from collections import Counter
@@ -19,7 +18,6 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from json import JSONDecodeError
-from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from prefect import Task
@@ -31,8 +29,7 @@ from pydantic import BaseModel
 from config.settings import StoreSettings
 from data.batches import Batch, Cell, Execution, QueryResult, Ref
 from data.draw import canonical
-from data.plugins import generation
-from data.units import Module, UnitIdentity, source_of
+from data.units import RULES, UnitIdentity, digest_of
 from tasks.models.progress import has_pages
 from tasks.runtime import machine
 from tasks.runtime.logs import event
@@ -42,21 +39,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-RULES = ("generators", "metrics", "prompts", "data")
-DECIDING = (*RULES, "tasks.sandbox", "tasks.web", "tasks.models.requests", "tasks.store.samples")
-"""Modules that determine stages' results. The rest moves tables; a stage's own code has its version."""
-
-
-def decides(module: Module) -> bool:
-    """Return whether a module is one of those that determine stages' results."""
-    return any(module.name == one or module.name.startswith(f"{one}.") for one in DECIDING)
-
-
-@cache
-def rules_of(module: str, known: int) -> str:
-    """Hash the rules that a stage's module imports, without units; `known` is `data.plugins.generation()`."""
-    del known
-    return source_of(Module(module, Path(sys.modules[module].__file__ or "")), decides)
+DECIDING = (*RULES, "tasks/models/requests.py", "tasks/store/samples.py")
+"""Our code that determines stages' results. The rest moves tables; a stage's own code has its version."""
+FETCHING = ("tasks/web", "metrics/citation")
+"""Our code that determines what is fetched from the network: nothing else fetches pages again."""
 
 
 @cache
@@ -102,7 +88,7 @@ def found_in(value: Any, kind: type[T]) -> Iterator[T]:
         yield from found_in(part, kind)
 
 
-def digest_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
+def key_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
     """Hash a stage's inputs, ignoring the store's location and cells' names."""
     aside = (StoreSettings, Cell)
     named = {name: encode(one) for name, one in inputs.items() if not isinstance(one, aside)}
@@ -110,14 +96,14 @@ def digest_of(stage: str, inputs: Mapping[str, Any], **more: Any) -> str:
 
 
 class ContentAddress(CachePolicy):
-    """Key a stage by its name, its version, the rules that its module imports, and its inputs."""
+    """Key a stage by its name, its version, the source of its rules, and its inputs."""
 
     version: int = 1
-    module: str = ""
+    rules: tuple[str, ...] = DECIDING
 
-    def __init__(self, version: int, module: str) -> None:
+    def __init__(self, version: int, rules: tuple[str, ...] = DECIDING) -> None:
         self.version = version
-        self.module = module
+        self.rules = rules
 
     def compute_key(
         self,
@@ -127,8 +113,8 @@ class ContentAddress(CachePolicy):
         **kwargs: Any,  # noqa: ARG002 - Prefect's interface
     ) -> str:
         """Return the content address of one execution."""
-        name, rules = task_ctx.task.name, rules_of(self.module, generation())
-        return f"{name}-{digest_of(name, inputs, version=self.version, rules=rules)}"
+        name = task_ctx.task.name
+        return f"{name}-{key_of(name, inputs, version=self.version, rules=digest_of(*self.rules))}"
 
 
 @dataclass
@@ -231,18 +217,26 @@ class Stage(Generic[P, R]):
     """A task with its cell of work, its place in the ledger, and a check of its cached result's tables."""
 
     def __init__(
-        self, function: Callable[P, R], *, version: int, part: str, takes: str = "", cached: bool = True
+        self,
+        function: Callable[P, R],
+        *,
+        version: int,
+        part: str,
+        takes: str = "",
+        cached: bool = True,
+        rules: tuple[str, ...] = DECIDING,
     ) -> None:
         self.function = function
         self.name = function.__name__
         self.part = part
         self.takes = takes
+        self.rules = rules
         STAGES[self.name] = self
         self.cached = cached
         self.task: Task[P, R] = Task(
             function,
             name=self.name,
-            cache_policy=ContentAddress(version, function.__module__) if cached else NO_CACHE,
+            cache_policy=ContentAddress(version, rules) if cached else NO_CACHE,
             persist_result=cached,
             result_serializer="json" if cached else None,
         )
@@ -332,7 +326,7 @@ class Stage(Generic[P, R]):
         if not (units and self.cached and any(isinstance(one, Batch) for one in inputs.values())):
             return "", {}
         told = {name: _bare(value) for name, value in inputs.items() if not isinstance(value, Ref)}
-        return digest_of(self.name, told), units
+        return key_of(self.name, told), units
 
 
 STAGES: dict[str, Stage[..., Any]] = {}
@@ -340,16 +334,16 @@ STAGES: dict[str, Stage[..., Any]] = {}
 
 
 def stage(
-    *, version: int, part: str, takes: str = "", cached: bool = True
+    *, version: int, part: str, takes: str = "", cached: bool = True, rules: tuple[str, ...] = DECIDING
 ) -> Callable[[Callable[P, R]], Stage[P, R]]:
     """Make a function a stage: of the `part` that a user names to rerun it, made from what a part `takes`.
 
-    Raise `version` when the stage's own code changes its output; the imported rules are in its key by their source,
-    and so are the units passed as `UnitIdentity`. A stage that is not cached (`query`) has its own cache, or writes
-    files.
+    Raise `version` when the stage's own code changes its output; the files and folders of `rules` are in its key by
+    their source, and so are the units passed as `UnitIdentity`. A stage that is not cached (`query`) has its own
+    cache, or writes files.
     """
 
     def make(function: Callable[P, R]) -> Stage[P, R]:
-        return Stage(function, version=version, part=part, takes=takes, cached=cached)
+        return Stage(function, version=version, part=part, takes=takes, cached=cached, rules=rules)
 
     return make

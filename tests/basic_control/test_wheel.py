@@ -63,15 +63,14 @@ if __name__ == "__main__":
     basic_control.start()
     from tasks.store.manifest import commit
     from data.records import Family, Metric
-    from data.units import identity_of
+    from data.units import digest_of, identity_of
     from data.sentences import count_words
-    from tasks.stage import rules_of
-    import tasks.score
+    from tasks.stage import DECIDING
 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         words = list(pool.map(count_words, ["one two", "three"]))
     told = [identity_of(Metric, "loud").name, identity_of(Family, "simple_logic").source]
-    print(words, *told, commit(), rules_of("tasks.score", 0))
+    print(words, *told, commit(), digest_of(*DECIDING))
 """
 
 
@@ -367,16 +366,15 @@ def test_the_images_health_check_tells_a_server_that_answers_from_none(served: S
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
-    import tasks.score  # noqa: F401 - its rules are asked for
     from data.records import Family
-    from data.units import identity_of
-    from tasks.stage import rules_of
+    from data.units import digest_of, identity_of
+    from tasks.stage import DECIDING
 
     subprocess.run(["git", "init", "-q", str(hostile.parent)], check=True)
     (hostile / "spawning.py").write_text(SPAWN, encoding="utf-8")
     done = installed.run(hostile, "python", "-P", "spawning.py", BASIC_CONTROL_PLUGINS=str(hostile / "plugins"))
     source = identity_of(Family, "simple_logic").source
-    assert done.stdout == f"[2, 1] loud {source} None {rules_of('tasks.score', 0)}\n", done.stderr
+    assert done.stdout == f"[2, 1] loud {source} None {digest_of(*DECIDING)}\n", done.stderr
 
 
 def evaluate(

@@ -156,3 +156,57 @@ def test_an_edited_rule_scores_again_without_a_call_and_says_so_and_nothing_else
         edit(plugins / "en" / "polite" / "rate.j2", {"How polite": "Now: How polite"})
         assert "changed since, so scored again: polite" in again(calls=1)
         assert ran(folder) <= {"score_judged polite"}
+
+
+COUNTED = '''
+"""Counts its calls in a file beside it; among its words are those that runs name their folders and files by."""
+
+from pathlib import Path
+
+from data.records import Provider, Reply
+
+WORDS = ("runs", "store", "artifacts", "report.md", "results.json")
+
+
+class Client:
+    def __init__(self, model):
+        self.model = model
+
+    async def identity(self):
+        return {"provider": "counted"}
+
+    async def ask(self, call):
+        with (Path(__file__).parent / "calls.log").open("a") as log:
+            log.write("asked\\n")
+        return Reply("red", finish_reason="stop")
+
+    async def close(self):
+        """Nothing is open."""
+
+
+UNIT = Provider(name="counted", version=1, open=Client)
+'''
+
+
+def test_what_a_run_writes_beside_a_provider_of_ones_own_asks_nothing_again(run: Run, folder: Path) -> None:
+    (folder / "counted.py").write_text(COUNTED, encoding="utf-8")
+    raw = {
+        "models": [{"name": "m", "provider": "counted"}],
+        "suites": [
+            {
+                "name": "own", "items": {"data": str(folder / "rows.jsonl")}, "prompt": "{{ question }}",
+                "metrics": {"contains": {}},
+            }
+        ],
+        "plugins": [str(folder / "counted.py")],
+        "report": {"markdown": str(folder / "out.md")},
+        "gate": "off",
+    }  # fmt: skip
+    (folder / "run.yaml").write_text(yaml.safe_dump(raw), encoding="utf-8")
+    (folder / "artifacts").mkdir()
+    for start in range(3):
+        done = run("--config", str(folder / "run.yaml"))
+        assert done.returncode == 0, done.stderr
+        (folder / "artifacts" / f"{start}.md").write_text("written meanwhile", encoding="utf-8")
+        (folder / "counted.csv").write_text(f"data {start}", encoding="utf-8")
+    assert (folder / "calls.log").read_text(encoding="utf-8") == "asked\n" * 3, "each of three rows, once"

@@ -19,7 +19,7 @@ from data.tables import ITEMS
 from flows.cli.application import main
 from tasks.generate import items_of
 from tasks.plan import resolve
-from tasks.stage import digest_of
+from tasks.stage import key_of
 from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
@@ -205,6 +205,6 @@ def test_an_edited_template_of_the_other_language_makes_twins_again(
     monkeypatch.setenv(plugins.VARIABLE, str(tmp_path / "own"))
     items = {"data": str(tmp_path / "sums_en.jsonl")}
     suite = settings(tmp_path, twins=["language"], items=items, prompt="sums/ask").suites[0]
-    before = digest_of("renew", {"wanted": wanted_of(suite)})
+    before = key_of("renew", {"wanted": wanted_of(suite)})
     (tmp_path / "own" / "ru" / "sums" / "ask.j2").write_text("Новое: {{ question }}", encoding="utf-8")
-    assert digest_of("renew", {"wanted": wanted_of(suite)}) != before
+    assert key_of("renew", {"wanted": wanted_of(suite)}) != before

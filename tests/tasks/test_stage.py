@@ -13,12 +13,25 @@ from prefect.results import ResultStore
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
 from config.settings import StoreSettings
+from data import units
 from data.batches import Batch, Cell, Ref
 from data.tables import VERDICTS
-from data.units import TOP, Module, UnitIdentity, files_of
+from data.units import TOP, UnitIdentity
 from flows.ephemeral import answering
 from tasks.runtime.storage import open_store
-from tasks.stage import ContentAddress, Ledger, Stage, current_ledger, decides, encode, found_in, recording, stage
+from tasks.stage import (
+    DECIDING,
+    FETCHING,
+    STAGES,
+    ContentAddress,
+    Ledger,
+    Stage,
+    current_ledger,
+    encode,
+    found_in,
+    recording,
+    stage,
+)
 
 ONE, OTHER = (Ref("verdicts", digit * 64, 3, digit * 64) for digit in "12")
 SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
@@ -27,7 +40,7 @@ SAME = Ref("verdicts", "9" * 64, 3, ONE.content)
 
 def key(name: str = "verify", version: int = 1, **inputs: Any) -> str:
     context = cast("TaskRunContext", SimpleNamespace(task=SimpleNamespace(name=name)))
-    return ContentAddress(version, __name__).compute_key(context, inputs, {})
+    return ContentAddress(version).compute_key(context, inputs, {})
 
 
 def test_a_key_follows_the_content_of_tables_and_not_their_files() -> None:
@@ -59,39 +72,44 @@ def test_a_key_follows_the_version_and_the_source_of_its_units() -> None:
     assert len({key(metric=one) for one in (unit, *others)}) == 4
 
 
-def test_a_key_follows_the_rules_that_the_stages_module_imports(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = key(items=ONE)
-    monkeypatch.setattr("tasks.stage.rules_of", lambda module, known: f"other rules of {module}, {known}")
-    assert key(items=ONE) != before
-
-
 @pytest.mark.parametrize(
-    ("module", "inside", "outside"),
+    ("rules", "place", "moves"),
     [
-        (
-            "tasks.score",
-            ["metrics/judging.py", "data/truncation.py", "tasks/sandbox/values.py"],
-            ["metrics/cot/cot.py", "metrics/correct.py"],
-        ),
-        ("tasks.verify", ["data/truncation.py", "tasks/sandbox/harness.kt"], ["metrics/judging.py"]),
-        (
-            "tasks.generate",
-            ["data/tables.py", "prompts/__init__.py"],
-            ["metrics/analysis/stopping.py", "data/loaders/natural_questions.py"],
-        ),
-        ("tasks.query", ["tasks/models/requests.py", "prompts/__init__.py"], ["tasks/models/scheduler.py"]),
-        ("tasks.verify_sources", ["tasks/web/checking.py", "metrics/citation/sources.py"], ["metrics/contains.py"]),
-        ("tasks.summary", ["metrics/stats/intervals.py"], ["metrics/contains.py", "metrics/citation/citation.py"]),
+        (DECIDING, "metrics/contains.py", True),
+        (DECIDING, "prompts/en/cot/task.j2", True),
+        (DECIDING, "data/number_words.yaml", True),
+        (DECIDING, "tasks/store/samples.py", True),
+        (DECIDING, "tasks/models/scheduler.py", False),
+        (FETCHING, "tasks/web/checking.py", True),
+        (FETCHING, "metrics/citation/urls.py", True),
+        (FETCHING, "metrics/contains.py", False),
+        (FETCHING, "data/sentences.py", False),
     ],
 )
-def test_a_stages_rules_are_those_that_it_imports_and_no_others(
-    module: str, inside: list[str], outside: list[str]
+def test_a_key_follows_the_rules_that_decide(
+    rules: tuple[str, ...], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, moves: bool
 ) -> None:
-    path = TOP / f"{module.replace('.', '/')}.py"
-    found = {one.relative_to(TOP).as_posix() for one in files_of(Module(module, path), decides)}
-    assert found >= {*inside}
-    assert not found.intersection([*outside, path.relative_to(TOP).as_posix(), "config/settings.py"])
-    assert not [one for one in found if one.endswith(("phrases.yaml", "metrics/__init__.py"))]
+    """Fetched pages are evidence: no rule but that of fetching fetches them again."""
+    for name in (*DECIDING, *FETCHING, place):
+        source = TOP / name
+        for file in source.rglob("*.*") if source.is_dir() else [source]:
+            (tmp_path / file.relative_to(TOP)).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / file.relative_to(TOP)).touch()
+    monkeypatch.setattr(units, "TOP", tmp_path)
+    context = cast("TaskRunContext", SimpleNamespace(task=SimpleNamespace(name="verify")))
+    keys = []
+    for text in ("one", "two"):
+        (tmp_path / place).write_text(text, encoding="utf-8")
+        units.digest_of.cache_clear()
+        keys.append(ContentAddress(1, rules).compute_key(context, {"items": ONE}, {}))
+    units.digest_of.cache_clear()
+    assert (keys[0] != keys[1]) == moves
+
+
+def test_pages_are_fetched_again_for_no_other_rule() -> None:
+    import flows.suite  # noqa: F401 - with all stages
+
+    assert {name for name, known in STAGES.items() if known.rules == FETCHING} == {"verify_sources"}
 
 
 def test_an_input_is_encoded_as_plain_json() -> None:
