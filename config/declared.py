@@ -230,8 +230,13 @@ def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
         raise _wrong((*place, "aggregate"), said)
 
 
+_BATCHES = {
+    "batch_poll_s": "a run that waits looks often at first, then twice a minute",
+    "batch_price": "a batched call costs half of a direct one",
+}
 RETIRED: Mapping[Steps, str] = {
     ("currency",): "a table of prices states its own (`prices: FILE`)",
+    **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
     ("report", "samples"): "the report's page has every sample",
     ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
 }

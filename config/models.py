@@ -21,6 +21,9 @@ from data.plugins import discover, find
 from data.records import Provider
 from data.truncation import sent_limit
 
+BATCH_PRICE = 0.5
+"""The price of a batched call as a share of the full price: what every server with batches charges."""
+
 
 class Model(Frozen):
     """A model under test, or a judge: its address, request settings and limits."""
@@ -77,8 +80,6 @@ class Model(Frozen):
         description="submit: use the server's batch endpoint, end the run undecided and collect replies later; "
         "wait: use it and wait for the replies",
     )
-    batch_price: Number = Field(0.5, ge=0, description="price of a batched call, as a share of the full price")
-    batch_poll_s: Number = Field(30.0, gt=0, description="seconds between checks of a batch (batch: wait)")
 
     options: dict[str, Any] = Field(
         default_factory=dict, description="the provider's own keys, written beside the others"
@@ -192,7 +193,7 @@ class Model(Frozen):
         thought = written if self.price_thinking is None else self.price_thinking
         cached, thinking = min(cached, tokens_in), min(thinking, tokens_out)
         both = read * (tokens_in - cached) + again * cached, written * (tokens_out - thinking) + thought * thinking
-        return sum(both) * (self.batch_price if batches else 1.0) / 1e6
+        return sum(both) * (BATCH_PRICE if batches else 1.0) / 1e6
 
     @property
     def key_place(self) -> str:

@@ -18,7 +18,7 @@ from tasks.store.runs import Run
 
 _ELSEWHERE = {"store", "report", "runner", "batch_size", "prices"}
 _ASIDE = ("max_concurrency", "requests_per_minute", "deadline_s", "max_response_bytes", "api_key_env", "threads",
-          "price_in", "price_out", "price_cached", "price_thinking", "batch_price")  # fmt: skip
+          "price_in", "price_out", "price_cached", "price_thinking")  # fmt: skip
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import stamina
@@ -46,8 +46,8 @@ WITHIN_S = 86_400.0
 """A batch's time limit: a server that does not know a batch younger than this is faulty, and may yet know it."""
 SOUGHT_S = 300.0
 """How long a batch may be missing from the server's list after its creation before it is created again."""
-LOOK_S = 5.0
-"""Interval between two polls of that list."""
+FIRST_S, LOOK_S, POLL_S = 0.1, 5.0, 30.0
+"""The interval between two polls doubles from the first to the longest: of that list, and of a batch's state."""
 SOUGHT = "a search for their batch in the server's list"
 HELD_S = 0.5
 """Interval between two checks of what others are asking or submitting."""
@@ -76,6 +76,7 @@ class BatchQueue:
         """
         left = dict(calls)
         self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
+        pauses = _pauses(POLL_S)
         while left:
             with self.running.lasting():
                 held = await self._submit(left)
@@ -98,7 +99,7 @@ class BatchQueue:
                 if self.model.batch != "wait" or away or endless:
                     break
                 self.running.report_waiting(len(left), [f"batch {batch.batch_id}" for batch in waiting[:3]])
-                await asyncio.sleep(self.model.batch_poll_s)
+                await asyncio.sleep(next(pauses))
         why = next((f" (no status from the server: {said})" for _, said in self._silent.values()), "")
         said = f"pending in a batch at the server{why}; run the same command again later, or with --wait"
         for request_id in left:
@@ -152,12 +153,12 @@ class BatchQueue:
 
     async def _found(self, token: str, seconds: float, n: int) -> str | None:
         """Poll the server's list for a token's batch for up to `seconds`: it may appear late."""
-        until = time.monotonic() + seconds
+        until, pauses = time.monotonic() + seconds, _pauses(LOOK_S)
         while not (batch_id := await self._trying(lambda: self.server.find(token))):
             if (rest := until - time.monotonic()) <= 0:
                 return None
             self.running.report_waiting(n, [SOUGHT])
-            await asyncio.sleep(min(rest, LOOK_S, self.model.batch_poll_s))
+            await asyncio.sleep(min(rest, next(pauses)))
         return batch_id
 
     async def _make(self, portion: Mapping[str, Call], left: dict[str, Call], *, again: bool) -> None:
@@ -273,6 +274,14 @@ class BatchQueue:
             with attempt:
                 return await work()
         raise AssertionError("unreachable: the loop ends by return or raise")
+
+
+def _pauses(longest_s: float) -> Iterator[float]:
+    """Yield the seconds between polls, the longest without end."""
+    pause_s = FIRST_S
+    while True:
+        yield min(pause_s, longest_s)
+        pause_s = min(2 * pause_s, longest_s)
 
 
 def _unanswered(batch_id: str, state: BatchState) -> CallError:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from config.declared import recorded
 from config.reading import SHIPPED, parse, read
 from data.errors import InputError
 from tests.helpers.runs import SEED
@@ -330,6 +331,16 @@ def test_a_gate_on_k_answers_needs_as_many(sets: dict[str, object], words: str) 
         read(None, [f"basic_control.{key}={json.dumps(value)}" for key, value in sets.items()])
     assert words in str(caught.value)
     assert str(caught.value).startswith("--set basic_control.")
+
+
+@pytest.mark.parametrize("key", ["batch_poll_s", "batch_price"])
+def test_a_removed_key_of_a_model_says_what_is_done_instead(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(f"models:\n  - {{name: m, provider: openai, {key}: 1}}\n")
+    with pytest.raises(InputError, match=rf"line 2: the key 'models.0.{key}' was removed; a "):
+        read(path)
+    judge = {"name": "j", "provider": "openai", key: 1}
+    assert recorded({"judges": [judge]})["judges"] == [{"name": "j", "provider": "openai"}]
 
 
 def test_a_gate_on_twins_says_that_they_decide_nothing_now() -> None:

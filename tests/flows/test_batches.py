@@ -26,7 +26,7 @@ def command(url: str, folder: Path, *more: str) -> list[str]:
     data = folder / "questions.jsonl"
     rows = ({"question": f"Is {n} a number?", "answer": "yes"} for n in range(N))
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    shared = {"provider": "openai", "base_url": f"{url}/v1", "batch": "submit", "batch_poll_s": 0.05}
+    shared = {"provider": "openai", "base_url": f"{url}/v1", "batch": "submit"}
     suite = {
         "name": "numbers",
         "items": {"data": str(data)},

@@ -24,8 +24,15 @@ from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
 
 
+@pytest.fixture(autouse=True)
+def _looking_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "FIRST_S", 0.01)
+    monkeypatch.setattr(batches, "POLL_S", 0.01)
+    monkeypatch.setattr(batches, "LOOK_S", 0.01)
+
+
 def model_at(url: str, **changes: Any) -> Model:
-    raw = {"name": "tiny", "provider": "openai", "base_url": f"{url}/v1", "deadline_s": 20, "batch_poll_s": 0.01}
+    raw = {"name": "tiny", "provider": "openai", "base_url": f"{url}/v1", "deadline_s": 20}
     return Model.model_validate({**raw, "batch": "submit", **changes})
 
 
