@@ -237,8 +237,10 @@ _BATCHES = {
 RETIRED: Mapping[Steps, str] = {
     ("currency",): "a table of prices states its own (`prices: FILE`)",
     **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
+    ("report", "file"): "`report.name`, or --name, names a run",
     ("report", "samples"): "the report's page has every sample",
     ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
+    ("stop", "share"): "every sequence of a run has an equal share of `stop.alpha`",
 }
 """Keys of earlier versions, none of which affected a score, by the end of their path: what replaces each."""
 
@@ -264,9 +266,6 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
         for judge in judges:
             if isinstance(judge, dict) and judge.get("temperature") == 0.0:
                 del judge["temperature"]
-    for suite in suites:
-        if isinstance(suite, dict) and suite.get("gate_on") == ROBUST:
-            del suite["gate_on"]
     return kept
 
 
@@ -278,7 +277,8 @@ def _without_retired(value: Any, path: Steps = ()) -> Any:
         return value
     kept = {}
     for key, entry in value.items():
-        if not replacement_of((*path, key)):
+        is_retired = replacement_of((*path, key)) or (key, entry) == ("gate_on", ROBUST)
+        if not is_retired:
             kept[key] = _without_retired(entry, (*path, key))
     return kept
 

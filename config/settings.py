@@ -108,7 +108,6 @@ class Report(Frozen):
     results: str = Field("", description="a copy of results.json to write; --json FILE")
     name: str = Field("", description="the run's name in lists of runs; the same as --name NAME")
     note: str = Field("", description="a note shown in lists of runs; --note TEXT")
-    file: str = Field("", description="the configuration file's name in lists of runs; set by --config FILE")
 
     @field_validator("language")
     @classmethod

@@ -41,9 +41,6 @@ class Stop(Frozen):
         "decided", description="decided: the threshold is excluded; ranked: every pair of models is distinguished"
     )
     alpha: float = Field(0.05, gt=0, lt=1, description="the probability of any false decision in the run")
-    share: float | None = Field(
-        None, gt=0, lt=1, description="of one sequence; default: equal shares of alpha over the run's sequences"
-    )
     first: int = Field(30, ge=1, description="questions before the first check")
     most: int = Field(1000, ge=1, description="maximum number of questions")
 

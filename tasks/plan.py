@@ -313,10 +313,7 @@ def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
     from metrics.stats.sequential import share_of
 
     every = sum(sequences(one.suite, len(one.names)) for one in suites if one.suite.stop)
-    return [
-        replace(one, alpha=stop.share or share_of(stop.alpha, every)) if (stop := one.suite.stop) else one
-        for one in suites
-    ]
+    return [replace(one, alpha=share_of(stop.alpha, every)) if (stop := one.suite.stop) else one for one in suites]
 
 
 def _metric(every: Iterable[Judge], suite: Suite, name: str) -> MetricPlan:

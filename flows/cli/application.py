@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FILES = {
     "baseline": ("baseline",),
-    "compare": ("compare", "gate", "leaderboard", "view"),
+    "compare": ("compare", "gate", "view"),
     "evaluate": ("demo", "exam", "init", "run"),
     "exchange": ("exchange",),
     "label": ("label",),
@@ -34,7 +34,9 @@ DEFAULT = "run"
 """The command used if none is named."""
 REPLACED = {
     "estimate": "use `run --dry-run`.",
+    "leaderboard": "`view` lists all runs, sorts them by score, and filters those of the same questions.",
     "level": "set `levels: [easy, medium, hard]` of generated families, and read the score at each in the report.",
+    "runs tag": "set a note with `runs note RUN TEXT`, and search it in `view`.",
     "power": "`compare` says of each difference how small a one these questions can detect.",
 }
 """Commands of before, and what to use instead."""
@@ -52,11 +54,12 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
-    if instead := REPLACED.get(words[0]):
-        from flows.cli.console import complain
+    for command in (words[0], " ".join(words[:2])):
+        if command in REPLACED:
+            from flows.cli.console import complain
 
-        complain(f"{words[0]}: this command was removed; {instead}")
-        return Exit.ERROR
+            complain(f"{command}: this command was removed; {REPLACED[command]}")
+            return Exit.ERROR
     # Import only the file of the command that is called.
     made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
     return page(name, words, partial(_end, made, words))

@@ -330,8 +330,6 @@ def _assignments(only: str, given: RunOptions) -> list[str]:
     """Return the assignments made by the options of a run: named entries first, which --set may modify."""
     entries = {"models": given.model, "judges": given.judge}
     sets = [f"{kind}={as_yaml(named(kind, names))}" for kind, names in entries.items() if names]
-    if given.config:
-        sets = [f"report.file={as_yaml(Path(given.config).name)}", *sets]
     values = {key: getattr(given, option) for option, key in KEYS.items()}
     sets += [*given.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
     if given.data:

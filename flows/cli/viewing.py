@@ -133,13 +133,6 @@ class Pages:
         files = {} if self.shared else reports(self.runs, self.runs / run)
         return str(files[max(files)].resolve()) if files else ""
 
-    def leaderboard(self, _: Request) -> Response:
-        """Show the leaderboard and its trends."""
-        from tasks.compare.leaderboard import gather
-        from tasks.report import leaderboard
-
-        return HTMLResponse(leaderboard.page(gather(self.runs, language=self.language)))
-
     def compare(self, request: Request) -> Response:
         """Show two runs side by side."""
         named = [request.query_params.get(side, "") for side in ("before", "after")]
@@ -213,7 +206,6 @@ class Pages:
         return Starlette(
             routes=[
                 Route("/", self.index),
-                Route("/leaderboard", self.leaderboard),
                 Route("/compare", self.compare),
                 Route(FILES, self.receive, methods=["POST"]),
                 Route("/runs/{run}/{file:path}", self.report),

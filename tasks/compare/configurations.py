@@ -12,7 +12,6 @@ from config.models import Judge, Model
 from config.settings import Settings
 from data.draw import canonical
 from data.errors import InputError
-from data.suites import Suite
 from prompts.phrases import ENGLISH, catalogue, languages
 from tasks.store.runs import Run
 
@@ -69,11 +68,6 @@ def modern(configuration: Mapping[str, Any]) -> dict[str, Any]:
     # All that a suite's results depend on, without its names for people.
     told = {suite.name: suite.model_dump(mode="json", exclude={"name", "title"}) for suite in suites}
     return {**merged(below, rest), "suites": [suite.name for suite in suites], **told}
-
-
-def asking_part(suite: Suite) -> dict[str, Any]:
-    """Return the part of a suite that determines its questions."""
-    return {"items": dict(suite.items), "prompts": suite.asked_by}
 
 
 def differences(runs: Sequence[Run]) -> list[tuple[str, list[Any]]]:

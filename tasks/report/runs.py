@@ -1,12 +1,13 @@
-"""The page of all runs, as `view` serves it: their outcomes, a search, and a choice of two to compare."""
+"""The page of all runs, as `view` serves it: outcomes, scores, a search, an order, and a choice of two."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlencode
 
 from data.exits import OUTCOMES
 from prompts.phrases import phrase, section
 from tasks.report.pages import still
-from tasks.report.text import percent, speaking
+from tasks.report.text import estimated, speaking
 from tasks.report.words import money
 from tasks.store.history import HistoryEntry
 
@@ -16,9 +17,9 @@ EACH = 200
 STYLES = ("comparison.css", "runs.css")
 
 
-def verdict(one: HistoryEntry) -> str:
+def outcome_of(run: HistoryEntry) -> str:
     """Return a run's outcome: pass, fail, error, undecided; its status if it has none."""
-    return one.verdict or one.status
+    return run.verdict or run.status
 
 
 def _outcome_name(outcome: str, language: str) -> str:
@@ -27,19 +28,44 @@ def _outcome_name(outcome: str, language: str) -> str:
     return section("view", language).get(f"status_{outcome}", outcome)
 
 
-def chosen(entries: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
+def select(runs: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
     """Return the runs that contain all words, in their order."""
-    wanted = words.casefold().split()
-
-    def fits(one: HistoryEntry) -> bool:
-        told = (one.name, one.title, one.file, one.started, one.status, verdict(one), one.note, one.commit)
-        text = "\n".join((*told, one.baseline, *one.models, *one.suites, *one.tags)).casefold()
-        return all(word in text for word in wanted)
-
-    return [one for one in entries if fits(one)]
+    return [run for run in runs if all(word in _text_of(run) for word in words.casefold().split())]
 
 
-@speaking(lambda *given: given[3])  # its language
+def _text_of(run: HistoryEntry) -> str:
+    texts = (run.name, run.title, run.started, run.status, outcome_of(run), run.note, run.commit, run.questions)
+    return "\n".join((*texts, run.baseline, *run.models, *run.suites)).casefold()
+
+
+def _best_score(run: HistoryEntry) -> float | None:
+    return max((target.score for target in run.scores.values() if target.score is not None), default=None)
+
+
+def _severity(run: HistoryEntry) -> int | None:
+    return OUTCOMES.index(run.verdict) if run.verdict in OUTCOMES else None
+
+
+SORTS: Mapping[str, Callable[[HistoryEntry], Any]] = {
+    "started": lambda run: run.started or None,
+    "verdict": _severity,
+    "scores": _best_score,
+    "cost": lambda run: run.cost and run.cost.amount,
+}
+"""What runs are sorted by: values of which the greatest comes first, or last with `-` before the name."""
+
+
+def sort(runs: Sequence[HistoryEntry], name: str) -> list[HistoryEntry]:
+    """Return runs in an order of `SORTS`, those without a value last; unchanged if it is none."""
+    value_of = SORTS.get(name.removeprefix("-"))
+    if value_of is None:
+        return list(runs)
+    with_value = [run for run in runs if value_of(run) is not None]
+    without_value = [run for run in runs if value_of(run) is None]
+    return sorted(with_value, key=value_of, reverse=not name.startswith("-")) + without_value
+
+
+@speaking(lambda *arguments: arguments[3])  # its language
 def index(
     entries: Sequence[HistoryEntry],
     query: Mapping[str, str],
@@ -47,32 +73,22 @@ def index(
     language: str,
     path: Callable[[str], str],
 ) -> str:
-    """Return the page of the runs that a `query` (`words` and `page`) asks for.
+    """Return the page of the runs that a `query` (`words`, `sort` and `page`) asks for.
 
     `address` returns the link to a run's report, '' if none; `path` the file's path, for sending it; '' if not
     shown.
     """
-    words, number = query.get("words", "")[:200], query.get("page", "")
+    words, order, number = query.get("words", "")[:200], query.get("sort", "")[:20], query.get("page", "")
     page = int(number) if number.isdecimal() and 0 < len(number) < 7 else 1  # noqa: PLR2004 - digits
-    found = chosen(entries, words)
+    runs = sort(select(entries, words), order)
     start = max(page - 1, 0) * EACH
-    listed = found[start : start + EACH]
-    rows = [
-        {
-            "run": one,
-            "address": address(one.name),
-            "path": path(one.name),
-            "cost": money(one.cost, one.currency, language) if one.cost is not None else "–",
-            "verdict": verdict(one),
-            "said": _outcome_name(verdict(one), language),
-            "scores": [
-                (name, percent(score), told, _outcome_name(told, language) if told else "")
-                for name, score in one.scored.items()
-                for told in [one.verdicts.get(name, "")]
-            ],
-        }
-        for one in listed
-    ]
+    rows = [_row(run, address(run.name), path(run.name), language) for run in runs[start : start + EACH]]
+
+    def link(**changes: object) -> str:
+        # Without empty values: `/` is all runs, the newest first.
+        values = {"words": words, "sort": order, "page": "", **changes}
+        return f"/?{urlencode({key: value for key, value in values.items() if value})}"
+
     return still(
         "runs.html.j2",
         STYLES,
@@ -81,17 +97,36 @@ def index(
         section="view",
         language=language,
         words=words,
+        order=order,
+        # A click on the column that the runs are sorted by turns the order round.
+        sorts={name: link(sort=f"-{name}" if order == name else name) for name in SORTS},
+        link=link,
         rows=rows,
-        n=len(found),
+        n=len(runs),
         total=len(entries),
         first=start + 1,
-        earlier=_turned(words, page - 1) if start else "",
-        later=_turned(words, page + 1) if start + EACH < len(found) else "",
+        earlier=link(page=page - 1) if start else "",
+        later=link(page=page + 1) if start + EACH < len(runs) else "",
     )
 
 
-def _turned(words: str, page: int) -> str:
-    return f"/?{urlencode({'words': words, 'page': page} if words else {'page': page})}"
+def _row(run: HistoryEntry, address: str, path: str, language: str) -> dict[str, Any]:
+    return {
+        "run": run,
+        "address": address,
+        "path": path,
+        "cost": money(*run.cost, language) if run.cost else "–",
+        "verdict": outcome_of(run),
+        "said": _outcome_name(outcome_of(run), language),
+        "scores": [*_scores(run, language)],
+    }
+
+
+def _scores(run: HistoryEntry, language: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield for each target its name, score with interval, verdict, and the verdict in words."""
+    for name, target in run.targets.items():
+        name_of_verdict = _outcome_name(target.verdict, language) if target.verdict else ""
+        yield name, estimated(target.score, target.low, target.high), target.verdict, name_of_verdict
 
 
 def message(text: str, language: str) -> str:

@@ -1,17 +1,15 @@
-"""The history of runs: what their manifests and results say, with tags and notes.
-
-Tags and notes are in a run's own folder, in `labels.json`.
-"""
+"""The history of runs: what their manifests and results say, and the notes that people set."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
 
+from data.draw import canonical
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.owners import has_ended
@@ -19,17 +17,29 @@ from tasks.store.runs import MANIFEST, RESULTS, folders, front, names_in
 from tasks.store.tables import write_json
 
 LABELS = "labels.json"
-_ASIDE = {"models", "judges", "store", "report", "baseline", "gate", "executor"}
+
+
+class TargetScore(NamedTuple):
+    """A target's score in [0, 1] with its interval, None where there is none; `verdict`: '' without one."""
+
+    score: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = ""
+
+
+class Cost(NamedTuple):
+    """What a run cost, in a currency."""
+
+    amount: float
+    currency: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A run: `commit` of the project that made it, `scores` and `verdicts` by model; `exit_code` None if none.
+    """A run: `commit` of the project that made it, `scores` by target; `exit_code` and `cost` None if unknown.
 
-    `configuration` is a short hash of the configuration, the same for runs that ask the same; `file`
-    the name of the configuration file, '' if there was none or an older version did not keep it; `cost` is what the
-    run cost, None if unknown.
-
+    `questions` is a short digest of what was asked, the same for runs whose scores can be ranked; '' if unknown.
     `status` is running, completed, damaged, or stopped: running no more, since its owner, a process, has ended.
     `verdict` is the worst of its models (a regression fails it), whatever the gate's result; '' without one.
     `language` is that of its reports; '' if unknown. `title` is the run's name (`report.name`).
@@ -44,55 +54,46 @@ class HistoryEntry:
     commit: str = ""
     exit_code: int | None = None
     verdict: str = ""
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-    verdicts: Mapping[str, str] = field(default_factory=dict)
-    configuration: str = ""
-    file: str = ""
-    cost: float | None = None
-    currency: str = ""
-    tags: tuple[str, ...] = ()
+    scores: Mapping[str, TargetScore] = field(default_factory=dict)
+    questions: str = ""
+    cost: Cost | None = None
     note: str = ""
     baseline: str = ""
     language: str = ""
 
     @property
-    def scored(self) -> Mapping[str, float | None]:
+    def targets(self) -> Mapping[str, TargetScore]:
         """The scores by target: a model with each of several prompts, recorded replies; the models if unscored."""
-        return self.scores or dict.fromkeys(self.models)
+        return self.scores or dict.fromkeys(self.models, TargetScore())
 
 
 _ENTRY = TypeAdapter(HistoryEntry)
 
 
-def labels(folder: Path) -> dict[str, Any]:
-    """Return a run's tags and note.
+def read_note(folder: Path) -> str:
+    """Return the note that was set for a run; '' without one.
 
     Raises:
-        InputError: the file that holds them is damaged.
+        InputError: the file that holds it is damaged.
     """
     path = folder / LABELS
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {"tags": [str(tag) for tag in found["tags"]], "note": str(found["note"])}
+        return str(json.loads(path.read_text(encoding="utf-8"))["note"])
     except FileNotFoundError:
-        return {"tags": [], "note": ""}
+        return ""
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}). Remove it, and tag the run again.") from error
+        raise InputError(f"{path}: cannot be read ({error}). Remove it, and set the note again.") from error
 
 
-def label(folder: Path, add: Sequence[str], remove: Sequence[str] = (), note: str | None = None) -> dict[str, Any]:
-    """Add and remove tags of a run and set its note; return the resulting labels."""
-    found = labels(folder)
-    tags = [tag for tag in dict.fromkeys((*found["tags"], *add)) if tag not in remove]
-    kept = {"tags": tags, "note": found["note"] if note is None else note}
-    write_json(folder / LABELS, kept)
-    return kept
+def write_note(folder: Path, note: str) -> None:
+    """Set a run's note, in a file of the run's own folder."""
+    write_json(folder / LABELS, {"note": note})
 
 
 def history(runs: Path) -> list[HistoryEntry]:
     """Return the runs of a folder, newest first."""
-    found = [_entry(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
-    return sorted(found, key=lambda one: one.started, reverse=True)
+    entries = [_entry(path) for path in folders(runs).values() if (path / MANIFEST).is_file()]
+    return sorted(entries, key=lambda entry: entry.started, reverse=True)
 
 
 def _entry(folder: Path) -> HistoryEntry:
@@ -105,15 +106,11 @@ def _entry(folder: Path) -> HistoryEntry:
 def _read(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
     manifest, results = _json(folder / MANIFEST), _json(folder / RESULTS)
-    final, spent = results.get("final") or {}, (results.get("run") or {}).get("spending") or {}
+    final, run = results.get("final") or {}, results.get("run") or {}
     configuration = manifest.get("configuration") or {}
-    report, said = configuration.get("report") or {}, labels(folder)
-    said["note"] = said["note"] or str(report.get("note") or "")
+    report = configuration.get("report") or {}
     models = final.get("models", ())
-    # The same for runs that ask the same: the models and the storage location are left out.
-    asked = {name: value for name, value in configuration.items() if name not in _ASIDE}
-    digest = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()[:7]
-    found = {
+    entry = {
         "name": folder.name,
         "title": str(report.get("name") or ""),
         "started": str(manifest.get("started", "")),
@@ -122,30 +119,45 @@ def _read(folder: Path) -> HistoryEntry:
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
         "exit_code": final.get("exit_code"),
-        "verdict": worst((str(one.get("verdict")) for one in models), final.get("changes") or ()),
-        "scores": {str(one["model"]): one["score"] for one in models},
-        "verdicts": {str(one["model"]): str(one.get("verdict", "")) for one in models},
-        "configuration": digest if asked else "",
-        "file": str(report.get("file") or ""),
-        "cost": spent.get("cost_now"),
-        "currency": str(spent.get("currency") or ""),
+        "verdict": worst((str(model.get("verdict")) for model in models), final.get("changes") or ()),
+        "scores": dict(_scores(models)),
+        "questions": _questions(run.get("items") or {}),
+        "cost": _cost(run.get("spending") or {}),
+        "note": read_note(folder) or str(report.get("note") or ""),
         "baseline": str(configuration.get("baseline") or ""),
         "language": str(report.get("language") or ""),
-        **said,
     }
-    return _ENTRY.validate_python(found)
+    return _ENTRY.validate_python(entry)
+
+
+def _scores(models: Any) -> Iterator[tuple[str, TargetScore]]:
+    for model in models:
+        interval = model.get("interval") or {}
+        ends = (interval.get("low"), interval.get("high"))
+        yield str(model["model"]), TargetScore(model["score"], *ends, str(model.get("verdict", "")))
+
+
+def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a short digest of the questions of every suite."""
+    digests = {suite: asked.get("digest") for suite, asked in items.items()}
+    return hashlib.sha256(canonical(digests).encode()).hexdigest()[:7] if digests else ""
+
+
+def _cost(spending: Mapping[str, Any]) -> Cost | None:
+    amount = spending.get("cost_now")
+    return None if amount is None else Cost(amount, str(spending.get("currency") or ""))
 
 
 def _status(manifest: Mapping[str, Any]) -> str:
     status = str(manifest.get("status", "completed")) if manifest else "damaged"
     # A killed process changes no file.
-    gone = status == "running" and has_ended(str(manifest.get("owner") or ""), here=False)
-    return "stopped" if gone else status
+    is_gone = status == "running" and has_ended(str(manifest.get("owner") or ""), here=False)
+    return "stopped" if is_gone else status
 
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        found = front(path)
+        document = front(path)
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return document if isinstance(document, Mapping) else {}

@@ -176,9 +176,9 @@ def test_help_answers_in_a_hostile_folder(installed: Installed, hostile: Path) -
     by_module = installed.run(hostile, "python", "-m", "basic_control", "--help")
     assert by_name.returncode == by_module.returncode == 0
     assert by_name.stdout == by_module.stdout
-    assert "leaderboard" in by_name.stdout
-    empty = installed.run(hostile, "basic-control", "leaderboard", "--set", "store.runs=.")
-    assert "Start one: basic-control run\n" in empty.stdout, empty.stderr
+    assert "compare" in by_name.stdout
+    begun = installed.run(hostile, "basic-control", "init", "made")
+    assert "Next: basic-control run made/eval.yaml\n" in begun.stdout, begun.stderr
     own = installed.run(hostile, "basic-control", "--config", "config/ollama.yaml", "--set", "colour=red")
     assert "using the one that ships" in own.stderr
     assert "unknown key 'colour'" in own.stderr

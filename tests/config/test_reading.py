@@ -389,3 +389,21 @@ def test_the_seeds_form_stays_russian_beside_a_section_of_the_report(tmp_path: P
 def test_of_two_keys_for_one_option_the_one_given_last_counts() -> None:
     found = read(None, ["rag.items.sample.n=5", "rag.n_samples=2", "rag.items.sample.n=7"])
     assert found.suite("rag").items["sample"]["n"] == 7
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "instead"),
+    [
+        ("currency", "EUR", "a table of prices states its own"),
+        ("report.file", "a.yaml", "`report.name`, or --name, names a run"),
+        ("report.junit_items", "true", "JUnit has a case for each gate"),
+        ("cot.stop", "{share: 0.01}", "every sequence of a run has an equal share of `stop.alpha`"),
+    ],
+)
+def test_a_key_of_before_is_one_message_that_says_what_replaces_it(key: str, value: str, instead: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(None, [f"{key}={value}"])
+    message = str(caught.value)
+    assert message.startswith(f"--set {key}={value}: the key ")
+    assert f"was removed; {instead}" in message
+    assert len(message.splitlines()) == 1

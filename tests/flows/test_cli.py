@@ -42,12 +42,12 @@ def test_the_documentation_has_every_command_and_every_exit_code() -> None:
 
 
 def test_a_message_names_a_command_as_it_was_typed(tmp_path: Path) -> None:
-    done = started("basic_control", "leaderboard", "--set", f"store.runs={tmp_path}")
-    assert done.stdout.strip().endswith("Start one: python -m basic_control run"), done.stderr
+    done = started("basic_control", "init", str(tmp_path / "module"))
+    assert f"Next: python -m basic_control run {tmp_path}" in done.stdout, done.stderr
     script = str(Path(sys.executable).with_name("basic-control"))
-    command = [script, "leaderboard", "--set", f"store.runs={tmp_path}"]
+    command = [script, "init", str(tmp_path / "script")]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
-    assert done.stdout.strip().endswith("Start one: basic-control run"), done.stderr
+    assert f"Next: basic-control run {tmp_path}" in done.stdout, done.stderr
 
 
 BAD = [
@@ -64,6 +64,7 @@ BAD = [
     (["fetch"], "found no data set's name"),
     (["estimate", "cot"], "estimate: this command was removed; use `run --dry-run`."),
     (["level", "m", "--config", "x.yaml"], "level: this command was removed; "),
+    (["runs", "tag", "r01", "nightly"], "runs tag: this command was removed; set a note with `runs note RUN TEXT`"),
     (["serve", "--port", "none"], 'unable to convert "none" into int'),
     (["serve", "--port", "65536"], "65535"),
 ]

@@ -100,7 +100,7 @@ def bash(script: Path) -> Iterator[Bash]:
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="no bash is here")
 def test_tab_completes_commands_options_runs_suites_and_keys_in_bash(bash: Bash) -> None:
-    assert bash.complete("basic-control leaderb", "leaderboard ").endswith("leaderboard ")
+    assert bash.complete("basic-control basel", "baseline ").endswith("baseline ")
     assert bash.complete("basic-control run --until", "--until-decided ")
     assert bash.complete("basic-control run --rerun agg", "aggregate ")
     assert bash.complete("basic-control runs show 2026", "20261122_101112_full ")

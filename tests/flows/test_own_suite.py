@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from data.draw import draw
-from flows.cli.application import main as leaderboard
+from flows.cli.application import main
 from tests.conftest import Run
 from tests.helpers.pages import block
 from tests.helpers.runs import latest
@@ -95,7 +95,7 @@ def test_own_units_are_run_scored_and_reported_without_an_edit_of_the_project(
     assert "support" in page
     assert "vowels" in page
     assert "brief" in page
-    assert leaderboard(["leaderboard", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
+    assert main(["runs", "list", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
     assert "support" in capsys.readouterr().out
     again = run("--config", str(path))
     assert "No model call was made" in again.stdout

@@ -237,7 +237,7 @@ def test_a_judge_recorded_before_suites_were_declarations_is_asked_at_the_metric
 
 
 def test_a_suite_recorded_before_suites_were_declarations_is_the_same_as_today(tmp_path: Path) -> None:
-    """Else the leaderboard would call the two not quite comparable."""
+    """Else a comparison would list differences that made none."""
     folder = tmp_path / "runs" / "20261001_120000"
     shutil.copytree(RECORDED, folder)
     now, document = settings_of(f"{tmp_path}/runs", folder.name)
@@ -252,7 +252,8 @@ def test_keys_that_went_are_passed_over_in_what_was_recorded(tmp_path: Path) -> 
     shutil.copytree(RECORDED, folder)
     before, document = settings_of(f"{tmp_path}/runs", folder.name)
     document["configuration"]["currency"] = "EUR"
-    document["configuration"].setdefault("report", {}).update(samples="folder", junit_items=True)
+    document["configuration"].setdefault("report", {}).update(samples="folder", junit_items=True, file="eval.yaml")
+    document["configuration"].setdefault("rag", {})["gate_on"] = "robust"
     (folder / "manifest.json").write_text(json.dumps(document), encoding="utf-8")
     assert settings_of(f"{tmp_path}/runs", folder.name)[0] == before
 

@@ -87,8 +87,7 @@ def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
     settings, _ = choose(str(path), RunOptions(name="first", note="a note"))
     assert (settings.models[0].name, settings.named, settings.title) == ("mine", ("cot",), "first")
-    assert (settings.report.note, settings.report.file) == ("a note", "eval.yaml")
-    assert choose("cot", RunOptions())[0].report.file == ""
+    assert settings.report.note == "a note"
     with pytest.raises(InputError, match="found two configurations, expected one"):
         choose(str(path), RunOptions(config=str(path)))
 

@@ -1,4 +1,4 @@
-"""Results side by side: `compare`, `gate`, `leaderboard`, and `view`, which serves them to a browser."""
+"""Results side by side: `compare`, `gate`, and `view`, which serves them to a browser."""
 
 import os
 import secrets
@@ -245,35 +245,6 @@ def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -
     return text_of(cases, new)
 
 
-def leaderboard(*, html: File = "", language: str = "", at: Where = USUAL) -> None:
-    """Rank the models of all finished runs.
-
-    Only results on the same questions are in one table, with the latest result of each version of a model, and the
-    history of a model with several. Nothing is asked.
-
-    Args:
-        html: also write tables and trends as one HTML page
-        language: the language of the output, such as en or ru (default: that of the latest run's report)
-    """
-    from tasks.compare.leaderboard import gather
-    from tasks.report import leaderboard as words
-    from tasks.report.text import numbers_in
-    from tasks.store.tables import write_atomically
-
-    found = gather(at.existing_runs(), language=language)
-    show(*map(prose, words.remarks(found)))
-    for number, board in enumerate(found.boards, 1):
-        show(prose(words.heading(found, number, board), "bold"))
-        with numbers_in(found.language):
-            latest, over_time = words.table(found, board), words.trend_table(found, board)
-        show(latest.terminal(len(board.entries)), *map(prose, words.notes(found, board)))
-        if over_time.rows:
-            show(over_time.terminal(language=found.language))
-    if html:
-        write_atomically(Path(html), words.page(found))
-        written([html], found.language)
-
-
 def view(
     *named: Annotated[str, RUN],
     port: Annotated[int, Parameter(metavar="PORT", validator=Number(gte=0, lte=65535))] = 0,
@@ -282,7 +253,7 @@ def view(
     language: str = "",
     at: Where = USUAL,
 ) -> None:
-    """Serve the runs to a browser on this machine: index, reports, leaderboard, and comparisons of runs or files.
+    """Serve the runs to a browser on this machine: a sorted index, reports, and comparisons of runs or files.
 
     It listens only on 127.0.0.1 unless --host is given, nothing can be changed, and no model is asked. Ctrl-C
     ends it.

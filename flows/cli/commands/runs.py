@@ -1,4 +1,4 @@
-"""The history of runs: list them, tag them, show one."""
+"""The history of runs: list them, set a run's note, show one."""
 
 from typing import Annotated
 
@@ -8,63 +8,46 @@ from flows.cli.console import show
 from flows.cli.options import RUN, USUAL, Where
 
 
-def list_(
-    *, tag: str = "", model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where = USUAL
-) -> None:
+def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where = USUAL) -> None:
     """List runs, the newest first.
 
     Args:
-        tag: only those with this tag
         model: only those of this model
         n: maximum number of runs
     """
     from tasks.report.text import percent
     from tasks.store.history import history
 
-    found = [
-        one
-        for one in history(at.existing_runs())
-        if (not tag or tag in one.tags) and (not model or model in one.models)
-    ]
-    for one in found[:n]:
-        scores = ", ".join(f"{name} {percent(score)}" for name, score in one.scored.items())
-        code = "" if one.exit_code is None else f"  exit {one.exit_code}"
-        tags = "".join(f"  #{name}" for name in one.tags)
-        note = f"  {one.note}" if one.note else ""
-        named = f"{one.name}  {one.title}" if one.title else one.name
-        outcome = f"{one.started[:16]}  {one.status}{code}  {scores}"
-        show(f"{named}  {outcome}  [{', '.join(one.suites)}]{tags}{note}")
-    if len(found) > n:
-        show(f"{len(found) - n} more: --n N shows them.")
-    if not found:
+    runs = [run for run in history(at.existing_runs()) if not model or model in run.models]
+    for run in runs[:n]:
+        scores = ", ".join(f"{name} {percent(target.score)}" for name, target in run.targets.items())
+        code = "" if run.exit_code is None else f"  exit {run.exit_code}"
+        note = f"  {run.note}" if run.note else ""
+        title = f"  {run.title}" if run.title else ""
+        outcome = f"{run.started[:16]}  {run.status}{code}  {scores}"
+        show(f"{run.name}{title}  {outcome}  [{', '.join(run.suites)}]{note}")
+    if len(runs) > n:
+        show(f"{len(runs) - n} more: --n N shows them.")
+    if not runs:
         show("No matching run.")
 
 
-def tag(
-    run: Annotated[str, RUN],
-    /,
-    *tags: Annotated[str, Parameter(metavar="TAG")],
-    remove: tuple[str, ...] = (),
-    note: str | None = None,
-    at: Where = USUAL,
-) -> None:
-    """Tag a run, or set its note.
+def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
+    """Set a run's note, which lists of runs show.
 
     Args:
         run: a run's id
-        tags: the tags to add
-        remove: a tag to remove; may be repeated
-        note: the note; an empty text removes it
+        text: the note; an empty text removes it
     """
-    from tasks.store.history import label
+    from tasks.store.history import write_note
     from tasks.store.runs import named
 
-    kept = label(named(run, at.existing_runs()).folder, tags, remove, note)
-    show("; ".join(filter(None, (f"{run}: {', '.join(kept['tags']) or 'no tags'}", kept["note"]))))
+    write_note(named(run, at.existing_runs()).folder, text)
+    show(f"{run}: {text or 'no note'}")
 
 
 def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
-    """Show a run: its models and suites, scores, commit, baseline, tags and note.
+    """Show a run: its models and suites, scores, commit, baseline and note.
 
     Args:
         run: a run's id
@@ -73,23 +56,22 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     from tasks.store.history import history
     from tasks.store.runs import named
 
-    named(run, there := at.existing_runs())
-    one = next(entry for entry in history(there) if entry.name == run)
-    called = f" ({one.title})" if one.title else ""
-    show(f"Run {one.name}{called}, {one.started[:19]}: {one.status}")
-    show(f"  suites: {', '.join(one.suites)}")
-    for name, score in one.scored.items():
-        show(f"  {name}: {percent(score)}")
-    told = {
-        "exit code": "" if one.exit_code is None else str(one.exit_code),
-        "commit": one.commit,
-        "baseline": one.baseline,
-        "tags": ", ".join(one.tags),
-        "note": one.note,
+    named(run, runs := at.existing_runs())
+    entry = next(entry for entry in history(runs) if entry.name == run)
+    title = f" ({entry.title})" if entry.title else ""
+    show(f"Run {entry.name}{title}, {entry.started[:19]}: {entry.status}")
+    show(f"  suites: {', '.join(entry.suites)}")
+    for name, target in entry.targets.items():
+        show(f"  {name}: {percent(target.score)}")
+    facts = {
+        "exit code": "" if entry.exit_code is None else str(entry.exit_code),
+        "commit": entry.commit,
+        "baseline": entry.baseline,
+        "note": entry.note,
     }
-    for name, text in told.items():
+    for name, text in facts.items():
         if text:
             show(f"  {name}: {text}")
 
 
-VERBS = (list_, tag, show_)
+VERBS = (list_, note, show_)

@@ -1,8 +1,10 @@
 """`view`: runs served to a browser of this machine, over real HTTP, and to nobody else."""
 
+import html as html_text
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -19,8 +21,8 @@ from starlette.testclient import TestClient
 from data.errors import InputError
 from flows.cli import viewing
 from flows.cli.application import main
-from tasks.report import comparison, html, leaderboard
-from tasks.store.history import label
+from tasks.report import comparison, html
+from tasks.store.history import write_note
 from tests.benchmarks.report import many
 from tests.conftest import TOP
 from tests.helpers.finished import HOSTILE, finished
@@ -42,21 +44,22 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
     for at, name in enumerate(("r01", "r02", EVIL), 1):
         manifest = json.loads((found / name / "manifest.json").read_text(encoding="utf-8"))
         manifest["started"] = f"2026-01-0{at}T10:00:00+00:00"
-        if name == "r02":  # an earlier version did not keep the file's name
-            manifest["configuration"]["report"]["file"] = "nightly.yaml"
         (found / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         model = manifest["configuration"]["models"][0]["name"]
         verdict = ("pass", "fail", "error")[at - 1]
         # Its gate is off: what it came to is no less for it.
-        final = {"exit_code": 0, "models": [{"model": model, "score": 0.25, "verdict": verdict}]}
-        run = {"spending": {"cost_now": 1.5, "currency": "USD"}} if name == "r01" else {}
+        score = {"score": at / 4, "interval": {"low": at / 4 - 0.1, "high": at / 4 + 0.1}, "verdict": verdict}
+        final = {"exit_code": 0, "models": [{"model": model, **score}]}
+        run: dict[str, object] = {"items": {"basic_control": {"digest": "other" if name == "r02" else "same"}}}
+        if name != EVIL:
+            run["spending"] = {"cost_now": 1.5 * at, "currency": "USD"}
         (found / name / "results.json").write_text(json.dumps({"final": final, "run": run}), encoding="utf-8")
         (found / name / "reports").mkdir()
         if name != "r02":
             shutil.copy(page_file, found / name / "reports" / page_file.name)
     made = many(40, words=8)
     html.write(made, found / "r02", size=4)
-    label(found / "r01", ["nightly"], note="the <i>first</i>")
+    write_note(found / "r01", "nightly, the <i>first</i>")
     (found / "broken").mkdir()
     (found / "broken" / "manifest.json").write_text('{"configuration": [1]}', encoding="utf-8")
     (found / "torn").mkdir()
@@ -99,10 +102,8 @@ def test_the_index_has_every_run_the_broken_ones_too(port: int) -> None:
     assert page.count('type="radio"') == 6, "only what has finished can be compared"
     for told in (
         "1.50 USD",
-        "nightly.yaml ",
-        "25%",
-        "nightly",
-        "the &lt;i&gt;first",
+        "25% (15% – 35%)",
+        "nightly, the &lt;i&gt;first",
         "&lt;b&gt;bold&lt;/b&gt;",
         ">Fail<",
         "2026-01-02 10:00",
@@ -137,7 +138,7 @@ def test_pages_of_all_runs_speak_the_newest_ones_language(tmp_path: Path) -> Non
         ("words=nothing+of+it", []),
     ],
 )
-def test_runs_are_searched_by_words_tags_verdict_and_day_among_them(port: int, query: str, left: list[str]) -> None:
+def test_runs_are_searched_by_words_verdict_and_day_among_them(port: int, query: str, left: list[str]) -> None:
     _, _, page = ask(port, f"/?{query}")
     assert [
         name for name in ("r01", "r02", "r03", "torn") if f'<th scope="row"><a href="/runs/{name}/' in page
@@ -145,16 +146,45 @@ def test_runs_are_searched_by_words_tags_verdict_and_day_among_them(port: int, q
     assert ("None of 6 runs matches." in page) is (not left)
 
 
-def test_reports_comparisons_and_trends_are_the_pages_that_the_commands_write(
+@pytest.mark.parametrize(
+    ("query", "order"),
+    [
+        ("", ["r03", "r02", "r01"]),
+        ("sort=-started", ["r01", "r02", "r03"]),
+        ("sort=scores", ["r03", "r02", "r01"]),
+        ("sort=-scores", ["r01", "r02", "r03"]),
+        ("sort=cost", ["r02", "r01", "r03"]),
+        ("sort=-cost", ["r01", "r02", "r03"]),
+        ("sort=verdict", ["r03", "r02", "r01"]),
+        ("sort=%3Cscript%3E", ["r03", "r02", "r01"]),
+    ],
+)
+def test_runs_are_sorted_by_a_click_on_a_head(port: int, query: str, order: list[str]) -> None:
+    """The worst verdict first; a cost that is not known comes last."""
+    _, _, page = ask(port, f"/?{query}")
+    assert sorted(order, key=lambda name: page.index(f'<th scope="row"><a href="/runs/{name}')) == order
+    assert page.index(">torn<") > page.index(">r01<")
+    assert ('aria-sort="descending"' in page) == (query in {"sort=scores", "sort=cost", "sort=verdict"})
+    assert ("&lt;script&gt;" in page, "<script>x" in page) == ("script" in query, False)
+
+
+def test_a_click_on_their_code_leaves_the_runs_of_the_same_questions_best_first(port: int) -> None:
+    _, _, page = ask(port, "/")
+    links = re.findall(r'href="(/\?words=[0-9a-f]{7}&amp;sort=scores)"', page)
+    assert [links.count(link) for link in dict.fromkeys(links)] == [2, 1]
+    _, _, ranking = ask(port, html_text.unescape(links[0]))
+    names = re.findall(r'<th scope="row"><a href="/runs/(r0.)', ranking)
+    assert names == ["r03", "r01"]
+
+
+def test_reports_and_comparisons_are_the_pages_that_the_commands_write(
     port: int, runs: Path, page_file: Path
 ) -> None:
-    from tasks.compare.leaderboard import gather
     from tasks.compare.runs import compare_runs
 
     assert ask(port, f"/runs/r01/{page_file.name}")[2] == page_file.read_text(encoding="utf-8")
     both = [str(runs / name) for name in ("r01", "r02")]
     assert ask(port, "/compare?before=r01&after=r02")[2] == comparison.html(compare_runs(both, runs=runs))
-    assert ask(port, "/leaderboard")[2] == leaderboard.page(gather(runs))
 
 
 def test_files_of_other_tools_stand_beside_the_runs_and_open_compared(runs: Path, tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def still_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             {"question": f"What is {n}?", "answer": f"It is {n}.", "response": "no" if n < wrong else f"It is {n}."}
             for n in range(20)
         ]
-        report = {"report": {"name": "a name that is as long as names are", "file": "a_configuration_of_mine.yaml"}}
+        report = {"report": {"name": "a name that is as long as names are"}}
         recorded_run(folder, name, [suite(written(folder / f"{name}.jsonl", rows), **parts)], **report)
     runs = folder / "runs"
     found = compare_runs(["20260101_before", "20260102_after"], runs=runs)

@@ -9,7 +9,7 @@ import pytest
 
 from flows.cli.application import main
 from tasks.store import manifest as manifests
-from tasks.store.history import history, label
+from tasks.store.history import TargetScore, history, write_note
 from tasks.store.owners import owner
 from tests.conftest import TOP
 
@@ -30,16 +30,15 @@ def test_the_history_follows_the_folders(tmp_path: Path) -> None:
     second = finished(tmp_path, "r02")
     found = history(tmp_path)
     assert [(one.name, one.exit_code, one.scores, one.commit) for one in found] == [
-        ("r02", 0, {"m": 0.5}, "abc"),
-        ("r01", 1, {"m": 0.25}, "abc"),
+        ("r02", 0, {"m": TargetScore(0.5)}, "abc"),
+        ("r01", 1, {"m": TargetScore(0.25)}, "abc"),
     ]
-    label(second, ["release", "v2"], note="the good one")
-    label(second, [], remove=["v2"])
+    write_note(second, "the good one")
     for file in second.parent.joinpath("r01").iterdir():
         file.unlink()
     (tmp_path / "r01").rmdir()
     (one,) = history(tmp_path)
-    assert (one.tags, one.note, one.suites) == (("release",), "the good one", ("s", "basic"))
+    assert (one.note, one.suites) == ("the good one", ("s", "basic"))
 
 
 def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tmp_path: Path) -> None:
@@ -59,23 +58,35 @@ def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tm
     }  # fmt: skip
 
 
-def test_runs_are_listed_tagged_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_of_the_same_questions_have_one_code_and_notes_of_before_are_read(tmp_path: Path) -> None:
+    for name, digest in (("r01", "same"), ("r02", "same"), ("r03", "other")):
+        path = finished(tmp_path, name) / "results.json"
+        results = json.loads(path.read_text(encoding="utf-8"))
+        run = {"items": {"s": {"digest": digest, "n": 3}}, "spending": {"cost_now": 0.5, "currency": "EUR"}}
+        path.write_text(json.dumps({**results, "run": run}), encoding="utf-8")
+    (tmp_path / "r01" / "labels.json").write_text('{"tags": ["nightly"], "note": "slow"}', encoding="utf-8")
+    third, second, first = history(tmp_path)
+    assert first.questions == second.questions != third.questions
+    assert (first.note, first.cost) == ("slow", (0.5, "EUR"))
+
+
+def test_runs_are_listed_noted_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finished(tmp_path, "r01", code=3)
     finished(tmp_path, "r02", model="evil\x1b[31m")
     there = ["--set", f"store.runs={tmp_path}"]
-    assert main(["runs", "tag", "r01", "nightly", "--note", "slow", *there]) == 0
-    assert main(["runs", "list", "--tag", "nightly", *there]) == 0
+    assert main(["runs", "note", "r01", "slow", *there]) == 0
+    assert main(["runs", "list", "--model", "m", *there]) == 0
     said = capsys.readouterr().out
-    assert "exit 3  m 50%  [s, basic]  #nightly  slow" in said
+    assert "exit 3  m 50%  [s, basic]  slow" in said
     assert "r02" not in said
     assert main(["runs", "list", *there]) == 0
     assert "\x1b" not in capsys.readouterr().out
     assert main(["runs", "show", "r01", *there]) == 0
-    assert "tags: nightly" in capsys.readouterr().out
+    assert "note: slow" in capsys.readouterr().out
     assert main(["runs", "show", "r09", *there]) == 2
     assert "no such run" in capsys.readouterr().err
     for path in ("./r01", "../runs/r01", str(tmp_path), ".."):
-        for verb in (["show", path], ["tag", path, "nightly"]):
+        for verb in (["show", path], ["note", path, "slow"]):
             capsys.readouterr()
             assert main(["runs", *verb, *there]) == 2
             assert "expected the name of a run" in capsys.readouterr().err
