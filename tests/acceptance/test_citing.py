@@ -2,16 +2,23 @@
 
 import re
 from collections import Counter
+from typing import Any
 
-from metrics.citation.answers import parse_answer
+import pytest
+
+from metrics.citation.answers import CitedAnswer, parse_answer
 from tests.acceptance.reading import lines
 
-PASSAGES = 10
+PASSAGES = 10  # where a case says nothing else
 
 
-def cited(reply: str) -> list[int]:
+def read(case: dict[str, Any]) -> CitedAnswer:
+    return parse_answer(case["reply"], case.get("passages", PASSAGES))
+
+
+def cited(case: dict[str, Any]) -> list[int]:
     """Return the numbers of the passages that a reply cites."""
-    return sorted({citation.number for citation in parse_answer(reply, PASSAGES).citations})
+    return sorted({citation.number for citation in read(case).citations})
 
 
 def words(text: str) -> Counter[str]:
@@ -21,17 +28,26 @@ def words(text: str) -> Counter[str]:
 
 def test_every_sentence_and_answer_is_read_with_its_numbers() -> None:
     cases = lines("citing/sentences") + lines("citing/answers")
-    assert [(case, cited(case["reply"])) for case in cases if cited(case["reply"]) != case["cites"]] == []
+    assert [(case, cited(case)) for case in cases if cited(case) != case["cites"]] == []
 
 
 def test_claims_keep_their_words() -> None:
     """Where a form has words of its own (`led`: "according to Document 3, ..."), they may stay in the claim."""
     for case in lines("citing/sentences"):
         whole = words(case["claim"])
-        for citation in parse_answer(case["reply"], PASSAGES).citations:
+        for citation in read(case).citations:
             claim = words(citation.claim)
             assert whole <= claim if case["led"] else whole == claim, (case, citation.claim)
 
 
-def test_prose_without_citations_cites_nothing() -> None:
-    assert [case for case in lines("citing/prose") if cited(case["reply"])] == []
+def test_what_is_left_of_a_text_without_its_citations_is_the_text() -> None:
+    for case in lines("citing/sentences"):
+        if "text" in case:
+            assert words(read(case).text) == words(case["text"]), case
+
+
+@pytest.mark.parametrize("passages", [0, 20])
+def test_prose_without_citations_cites_nothing(passages: int) -> None:
+    for case in lines("citing/prose"):
+        answer = parse_answer(case["reply"], passages)
+        assert (answer.citations, answer.text) == ((), case["reply"])

@@ -16,6 +16,7 @@ from generators.arithmetic.arithmetic import (
     value,
     verify,
 )
+from tests.helpers.bounds import bounded
 
 
 def item(expression: str, answer: str) -> Item:
@@ -56,6 +57,11 @@ parentheses 4 + 50 - 3 = 51."""
         ("Is it **39**?", False, "asks a question"),
         ("ANSWER: 39, 87", False, "gives several numbers"),
         ("4 + 5 * (10 - 3) = 39 +", False, "breaks off"),
+        ("39 is wrong.", False, "denies the number it gives"),
+        ("Is 39 the answer?", False, "asks a question"),
+        ("ANSWER: > 39", False, "gives a bound"),
+        ("ОТВЕТ: больше 39", False, "gives a bound"),
+        ("ANSWER: 39 and 87", False, "gives several numbers"),
         ("I cannot say.", None, "no number"),
         ("", None, "no number"),
     ],
@@ -144,3 +150,10 @@ def test_a_heading_of_a_step_is_no_answer(head: str) -> None:
     one, two = head.format(1), head.format(2)
     reply = f"#### {one}\n10 - 3 = 7\n\n#### {two}\n5 * 7 = 35, 4 + 35 = 39\n\nANSWER: 39"
     assert verify(SUM, reply).correct is True
+
+
+@pytest.mark.parametrize("unit", ["1,", "39, ", "not ", "39 and ", "(", "{", "\\", "> ", "39 — ", "39, not ", " "])
+def test_what_stands_around_a_number_is_read_in_bounded_time(unit: str) -> None:
+    reply = unit * 2_000 + "39" + unit * 2_000
+    with bounded(2):
+        verify(SUM, reply)

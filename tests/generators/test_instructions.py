@@ -94,33 +94,6 @@ def test_verdict_and_reason(asked: Item, reply: str, correct: bool | None, reaso
     assert (found.correct, found.reason) == (correct, reason)
 
 
-WRAPPED = [
-    "Result: {}", "Результат: {}", "**Result:** {}", "**Result**: {}", "Final text:\n\n{}", "The final result: {}",
-    "OUTPUT：{}", "Ответ: {}", "**Итоговый текст:**\n\n{}", "### Result\n\n{}", "**Результат**\n{}", "Итог — {}",
-    "The result: {}", "Answer: {}", '"{}"', "'{}'", "«{}»", "“{}”", "„{}“", "‘{}’", "**{}**", "__{}__", "***{}***",
-    "*{}*", "`{}`", "```\n{}\n```", "```text\n{}\n```", "```html\n{}\n```\n", "```{}```", "~~~\n{}\n~~~",
-    'Result: "{}"', "Result: **{}**", "**Result: {}**", "Result:\n```\n{}\n```", "```\nResult: {}\n```", "**`{}`**",
-    "Результат:\n```xml\n{}\n```", "Результат: «{}»", "Transformed text: `{}`", " \n{}\n\n",
-]  # fmt: skip
-BESIDE = [
-    "Sure! {}", "Here is the result: {}", "{}\n\nI carried out every command.", "{} (4 vowels)", "1. {}", "{}\n{}",
-    "Result: {}\n\nLet me know if you need more.", "Конечно! {}", "Вот что получилось: {}", "{}\n\nГотово.",
-    "Result: {} Result: {}", '"{}', "{}**", "```\n{}", "```\n{}\n```\n```\n{}\n```", "Step 3: {}", "Шаг 3: {}",
-    "Step 1: The text\nResult: {}", "{}.", "x{}", '""{}""', "The result of these commands would of course be: {}",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("language", UNIT.languages)
-@pytest.mark.parametrize("level", UNIT.levels)
-def test_a_wrapping_is_no_content_and_a_text_beside_the_result_is(language: str, level: str) -> None:
-    for drawn in draw(UNIT, level=level, language=language, seed=8, count=40):
-        for wrapping in WRAPPED:
-            assert verify(drawn, wrapping.replace("{}", drawn.answer)).correct is True, wrapping
-            assert verify(drawn, wrapping.replace("{}", drawn.answer[:-1])).correct is False, wrapping
-        for wrapping in BESIDE:
-            assert verify(drawn, wrapping.replace("{}", drawn.answer)).correct is False, wrapping
-
-
 def test_a_mistake_is_named_whatever_it_is_wrapped_in() -> None:
     assert verify(CAT, "**Result:** <data>.tac der A</data>").reason == "a command was skipped: upper"
 
@@ -187,10 +160,3 @@ def test_russian_words_agree(part: str, ending: str, grammemes: set[str]) -> Non
         form = f"{word}{ending}"
         assert morph.word_is_known(form), form
         assert any(grammemes in parse.tag for parse in morph.parse(form)), form
-
-
-@pytest.mark.parametrize("form", ["\ufeff{}", "\ufeff```\n{}\n```", "\ufeff**{}**", "\ufeff  {}\n"])
-def test_a_byte_order_mark_is_no_content(form: str) -> None:
-    item = draw(UNIT, level="easy", language="en", seed=3, count=1)[0]
-    assert verify(item, form.format(item.answer)).correct is True
-    assert verify(item, form.format(f"{item.answer}x")).correct is False

@@ -11,6 +11,7 @@ from generators.simple_logic.comparisons import adjective, texts
 from generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
 from generators.simple_logic.people import cases, genders, names
 from generators.simple_logic.simple_logic import UNIT, verify
+from tests.helpers.bounds import bounded
 from tests.helpers.logic_prompts import asked_place, holds, read
 
 VERA = Item(prompt="", answer="Vera", facts={"names": ["Anna", "Boris", "Vera"]}, language="en")
@@ -185,3 +186,16 @@ def test_russian_sentences_agree_and_inflect(level: str) -> None:
         women = all(gender[name] == "f" for name in item.facts["names"])
         for superlative in re.findall(r"самый|самая|самого|самой", question):
             assert superlative in ({"самая", "самой"} if women else {"самый", "самого", "самому"})
+
+
+PIECES = (
+    ".", "? ", "vera, ", "not vera ", "answer: ", "answer:\n", "the answer is vera ", "boxed{vera} ",
+    "**vera** ",
+    "so ", "(", "— ", "no doubt ", " - ", "vera is. ", "vera\n", "vera?", "answer vera\n", "\u0301", "{",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_a_long_reply_is_read_in_little_time(piece: str) -> None:
+    with bounded(3):  # takes half a second at most; a quadratic scan of 200 000 characters takes many minutes
+        verify(VERA, piece * (200_000 // len(piece)) + "x")

@@ -1,66 +1,11 @@
-"""No form in which models cite reads as citing nothing, and no number of plain prose as a citation."""
-
-import re
-from itertools import product
+"""Citations that lead a line, are said in a sentence, raised or listed below: which claim each of them backs."""
 
 import pytest
 
 from metrics.citation.answers import parse_answer
 from tests.helpers.bounds import bounded
-from tests.metrics.citation_forms import MARKERS, PASSAGES, PLAIN, SAID, SENTENCES
 
-
-def words(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text)
-
-
-CASES = [
-    (language, form, numbers, place)
-    for language, forms in MARKERS.items()
-    for (form, numbers), place in product(forms.items(), range(4))
-]
-
-
-def compose(language: str, marker: str, place: int) -> str:
-    first, second, stop = SENTENCES[language]
-    raised = marker[0] in "¹³<^"
-    gap = "" if raised or language == "zh" else " "
-    return [
-        f"{first}{gap}{marker}{stop} {second}{stop}",
-        f"{first}{stop}{gap}{marker} {second}{stop}",
-        f"{second}{stop} {first}{gap}{marker}{stop}",
-        f"- {first}{gap}{marker}\n- {second}",
-    ][place]
-
-
-@pytest.mark.parametrize(("language", "form", "numbers", "place"), CASES)
-def test_every_form_is_read_with_its_claim_whole(language: str, form: str, numbers: list[int], place: int) -> None:
-    answer = parse_answer(compose(language, form, place), PASSAGES)
-    first, second, _ = SENTENCES[language]
-    assert [one.number for one in answer.citations] == numbers
-    assert {words(one.claim) for one in answer.citations} == {words(first)}
-    assert words(answer.text) in {words(first + second), words(second + first)}
-
-
-@pytest.mark.parametrize(
-    ("language", "form"), [(language, form) for language, forms in SAID.items() for form in forms]
-)
-def test_what_is_said_in_the_sentence_is_read_and_the_claim_reads_whole(language: str, form: str) -> None:
-    first, second, stop = SENTENCES[language]
-    said = form.format(first)
-    answer = parse_answer(f"{said} {second}{stop}", PASSAGES)
-    expected = [int(n) for n in re.findall(r"[0-9]+", form)]
-    assert [one.number for one in answer.citations] == expected
-    assert {words(one.claim) for one in answer.citations} == {words(said)}
-    assert [one.cited for one in answer.sentences] == [True, False]
-
-
-@pytest.mark.parametrize("text", PLAIN)
-@pytest.mark.parametrize("n_passages", [0, PASSAGES])
-def test_no_number_of_plain_prose_is_a_citation(text: str, n_passages: int) -> None:
-    answer = parse_answer(text, n_passages)
-    assert answer.citations == ()
-    assert answer.text == text
+PASSAGES = 20
 
 
 def test_each_of_two_said_markers_backs_its_own_clause() -> None:
