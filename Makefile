@@ -1,4 +1,4 @@
-# make setup | eval | demo | server | deploy | worker | test | test-all | check | reference | docs | lock; ARGS="…" is handed to the program.
+# make setup | eval | demo | server | deploy | worker | test | test-slow | test-all | check | reference | docs | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
   tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
-.PHONY: setup eval demo server deploy worker test test-all check reference docs format lock clean
+.PHONY: setup eval demo server deploy worker test test-slow test-all check reference docs format lock clean
 
 setup: $(READY)
 
@@ -41,8 +41,15 @@ server deploy worker: $(READY)
 
 # The tests' processes write the bytecode of what they import beside that, once for all of them. Three for two cores:
 # some wait. Files keep their order, in which those come first that take longest (tests/conftest.py).
+TESTS := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
+  --durations 10
+
 test: $(READY)
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10 $(ARGS)
+	$(TESTS) -m 'not slow' $(ARGS)
+
+# Clusters, compilers, images, browsers at every width, megabytes, soaks, simulations: what is marked `slow`.
+test-slow: $(READY)
+	$(TESTS) -m slow $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:

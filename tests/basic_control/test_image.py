@@ -92,6 +92,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     subprocess.run(["chmod", "-R", "u+w", target], check=True)
 
 
+@pytest.mark.slow
 def test_the_builder_makes_a_tree_of_the_lock_that_runs_where_nothing_may_be_written(
     tree: Path, tmp_path: Path
 ) -> None:

@@ -314,6 +314,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Exchange]]
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [run.__name__ for run in RUNS])
 def test_whole_runs_are_answered_as_a_real_server_does(
     run: str, asked: dict[str, list[Exchange]], real: Told
@@ -324,6 +325,7 @@ def test_whole_runs_are_answered_as_a_real_server_does(
     compare(asked[run], real)
 
 
+@pytest.mark.slow
 def test_no_route_is_answered_that_no_run_asks_for(asked: dict[str, list[Exchange]]) -> None:
     unused = [
         f"{method} {route.path}"
@@ -389,6 +391,7 @@ def lets_in_its_run_alone(told: Told) -> None:
     assert send("GET", "/admin/storage", Authorization=ours)[0] == 200
 
 
+@pytest.mark.slow
 def test_a_runs_server_lets_in_its_run_alone_and_no_page_of_another_origin(real: Told) -> None:
     with answering():
         lets_in_its_run_alone(Told.now())
@@ -397,6 +400,7 @@ def test_a_runs_server_lets_in_its_run_alone_and_no_page_of_another_origin(real:
     lets_in_its_run_alone(real)
 
 
+@pytest.mark.slow
 def test_a_run_with_hostile_names_and_servers_ends_as_any_other(run: Run, tmp_path: Path, real: Told) -> None:
     """What they hold reaches neither the terminal nor the server's pages in a way that either would act on."""
     refused = Fault("status", 400, f"no {OBEYED} {LOADED}")

@@ -128,6 +128,7 @@ def test_rows_of_ones_own_need_no_contexts_where_each_system_brings_them(run: Ru
     assert "column 'retrieved_contexts', required by a metric of the suite, not found" in refused.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_function_that_never_returns(environment: dict[str, str], folder: Path) -> None:
     (folder / "my_app.py").write_text(
         f"import os, pathlib, threading\nPID = pathlib.Path({str(folder / 'pid')!r})\n"

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import Run
 from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
@@ -64,6 +66,7 @@ def verdict(folder: Path) -> dict[str, Any]:
     return dict(model)
 
 
+@pytest.mark.slow
 def test_killed_after_submit_after_completion_and_during_collection_nothing_is_paid_twice(
     forks: Preloaded, tmp_path: Path
 ) -> None:

@@ -103,6 +103,7 @@ def test_nothing_tells_a_user_to_install_a_name_that_is_not_ours() -> None:
     assert [path.name for path in files if named.search(path.read_text(encoding="utf-8"))] == ["tutorial.md"]
 
 
+@pytest.mark.slow
 def test_the_shell_steps_of_both_workflows_run_and_keep_the_replies(
     environment: dict[str, str], tmp_path: Path, monkeypatch: Any, clean: tuple[Path, Path]
 ) -> None:

@@ -20,6 +20,8 @@ from tests.flows.scene import IN_FLIGHT, Scene, decided, outcome
 from tests.helpers.preloaded import Preloaded, Process
 from tests.helpers.runs import latest
 
+pytestmark = pytest.mark.slow
+
 FAKETIME = next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)
 
 

@@ -136,6 +136,7 @@ def test_calls_in_flight_come_to_their_end_and_a_fresh_run_goes_on_by_resume(
         assert f"the last run, {name}, has ended" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_stops_at_once(environment: dict[str, str], tmp_path: Path) -> None:
     door = Door(free=3)
     with serve_openai(door.reply) as server:
@@ -166,8 +167,15 @@ if sys.argv[:1] != ["-c"]:
 @pytest.mark.parametrize(
     ("module", "imported"),
     [
-        *(("flows.cot", name) for name in ("pathlib", "cyclopts", "config.settings", "prefect", "tasks.query")),
-        *(("basic_control", name) for name in ("pathlib", "flows.cli.application", "config.settings")),
+        ("flows.cot", "config.settings"),
+        *(
+            pytest.param("flows.cot", name, marks=pytest.mark.slow)
+            for name in ("pathlib", "cyclopts", "prefect", "tasks.query")
+        ),
+        *(
+            pytest.param("basic_control", name, marks=pytest.mark.slow)
+            for name in ("pathlib", "flows.cli.application", "config.settings")
+        ),
     ],
 )
 def test_while_it_starts_no_traceback_is_shown(

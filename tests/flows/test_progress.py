@@ -311,6 +311,7 @@ def test_a_piped_run_tells_where_it_is_and_leaves_stdout_to_the_results(tmp_path
     assert re.search(r"^acme/tiny:1b .*\d\.\d ✗$", done.stdout, re.MULTILINE), "the seed's table, with TOTAL"
 
 
+@pytest.mark.slow
 def test_a_run_on_a_terminal_of_80_columns_shows_one_bar_for_many_batches(tmp_path: Path) -> None:
     with serve_openai("ANSWER: 12", latency_s=0.05) as server:
         code, output = on_terminal(words(tmp_path, server), 80, environment_of())

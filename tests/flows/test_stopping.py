@@ -92,6 +92,7 @@ def command(server: Server, folder: Path, rows: Path) -> list[str]:
     return [*words(server, rows), *places]
 
 
+@pytest.mark.slow
 def test_a_killed_and_resumed_run_asks_the_same_and_two_workers_share_it(forks: Preloaded, tmp_path: Path) -> None:
     def begin(line: list[str]) -> Process:
         return forks.start("flows.full_eval", line, forks.environment)
