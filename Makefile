@@ -1,4 +1,4 @@
-# make setup | eval | demo | server | deploy | worker | test | test-slow | test-all | check | reference | docs | lock; ARGS="…" is handed to the program.
+# make setup | eval | demo | server | test | test-slow | test-all | check | reference | docs | lock; ARGS="…" is handed to the program.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
   tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
-.PHONY: setup eval demo server deploy worker test test-slow test-all check reference docs format lock clean
+.PHONY: setup eval demo server test test-slow test-all check reference docs format lock clean
 
 setup: $(READY)
 
@@ -35,9 +35,9 @@ eval: $(READY)
 demo: $(READY)
 	$(BIN)/python -m basic_control demo $(ARGS)
 
-# A Prefect server on 127.0.0.1, the deployments of prefect.yaml, and what runs them: docs/deployment.md
-server deploy worker: $(READY)
-	@$(BIN)/python -m basic_control $(patsubst server,serve,$@) $(ARGS)
+# A Prefect server on 127.0.0.1: docs/deployment.md
+server: $(READY)
+	@$(BIN)/python -m basic_control schedule serve $(ARGS)
 
 # The tests' processes write the bytecode of what they import beside that, once for all of them. Three for two cores:
 # some wait. Files keep their order, in which those come first that take longest (tests/conftest.py).

@@ -184,7 +184,9 @@ def _reach(given: Mapping[str, str]) -> None:
             "PREFECT_API_AUTH_STRING."
         ) from error
     except httpx.HTTPError as error:
-        raise InputError(f"{url}: no Prefect server answers. Start one with `{typed('serve')}`.") from error
+        raise InputError(
+            f"{url}: no Prefect server answers. Start one with `{typed('schedule serve')}`."
+        ) from error
 
 
 def deploy(port: int, file: str, cron: str) -> int:

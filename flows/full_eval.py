@@ -1,6 +1,6 @@
 """The full evaluation: every enabled suite, then one summary and its reports.
 
-`python -m flows.full_eval [--config FILE] [--set path.to.key=value …]`
+`python -m flows.full_eval [FILE] [SUITE] [--set path.to.key=value …]`
 """
 
 if __name__ == "__main__":  # before Prefect is imported, so that --help and errors are instant

@@ -4,7 +4,7 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,19 +17,34 @@ from flows.cli.pages import HELP, page
 if TYPE_CHECKING:
     from cyclopts import App
 
-FILES = {
-    "baseline": ("baseline",),
-    "compare": ("compare", "gate", "view"),
-    "evaluate": ("demo", "exam", "init", "run"),
-    "exchange": ("exchange",),
-    "label": ("label",),
-    "runs": ("runs",),
-    "server": ("deploy", "serve", "worker"),
-    "setup": ("completion", "fetch", "sandbox", "schema"),
-    "store": ("store",),
+MORE, HIDDEN = "More", "hidden"
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "": {
+        "init": "evaluate",
+        "run": "evaluate",
+        "compare": "compare",
+        "gate": "compare",
+        "view": "compare",
+        "demo": "evaluate",
+        "exam": "evaluate",
+    },
+    MORE: {
+        "label": "label",
+        "baseline": "baseline",
+        "exchange": "exchange",
+        "fetch": "setup",
+        "runs": "runs",
+        "store": "store",
+        "schedule": "schedule",
+        "schema": "setup",
+        "completion": "setup",
+        "sandbox": "setup",
+    },
+    HIDDEN: {"serve": "schedule", "deploy": "schedule", "worker": "schedule"},
 }
-"""The commands of each file of `flows/cli/commands/`."""
-COMMANDS = {command: file for file, commands in FILES.items() for command in commands}
+"""The file in `flows/cli/commands/` of each command, in the order of --help, which does not show the last group."""
+COMMANDS = {command: file for commands in GROUPS.values() for command, file in commands.items()}
+ALIASES = {"eval": "run"}
 DEFAULT = "run"
 """The command used if none is named."""
 REPLACED = {
@@ -54,6 +69,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
         words = [DEFAULT, *words]
+    words[0] = ALIASES.get(words[0], words[0])
     for command in (words[0], " ".join(words[:2])):
         if command in REPLACED:
             from flows.cli.console import complain
@@ -66,10 +82,17 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
 
 
 def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
-    """Return the application with all or some of its commands."""
-    app = _app(name, PURPOSE)
+    """Return the application with all or some of its commands, in the groups and the order of `GROUPS`."""
+    from cyclopts import Group
+
+    app, more = _app(name, PURPOSE), Group(MORE, sort_key=1)
+    orders = {command: number for number, command in enumerate(COMMANDS)}
     for command in commands:
-        app.command(build(command, command))
+        built = build(command, command)
+        built.sort_key, built.show = orders[command], command not in GROUPS[HIDDEN]
+        if command in GROUPS[MORE]:
+            built.group = more
+        app.command(built, alias=[alias for alias, meant in ALIASES.items() if meant == command])
     return app
 
 
@@ -104,7 +127,8 @@ def _app(name: str, purpose: str | None = None) -> "App":
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; `first` fixes its first arguments."""
     module = importlib.import_module(f"flows.cli.commands.{COMMANDS[command]}")
-    verbs = getattr(module, "VERBS", ())
+    # A file's own name is a command with verbs, such as `schedule serve`.
+    verbs = () if hasattr(module, command) else module.VERBS
     app = _app(name, module.__doc__ if verbs else None)
     for verb in verbs:
         app.command(verb, name=verb.__name__.rstrip("_"))

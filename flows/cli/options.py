@@ -60,7 +60,15 @@ def _keys_of(model: "type[BaseModel]", before: str) -> Iterator[tuple[str, str]]
 
 RUN = Parameter(metavar="RUN", completer=_runs)
 """For a parameter that is a run's name."""
-Suite = Annotated[str, Parameter(name="SUITE", completer=lambda _: SUITES)]
+Words = Annotated[
+    str,
+    Parameter(
+        name="[FILE] [SUITE]",
+        completer=lambda _: SUITES,
+        help=f"a configuration, which ends in .yaml (shipped: {SHIPPED}), and one of its suites (default: all)",
+    ),
+]
+Configuration = Annotated[str, Parameter(name="FILE", help=f"a configuration (shipped: {SHIPPED})")]
 File = Annotated[str, Parameter(metavar="FILE")]
 Folder = Annotated[str, Parameter(metavar="FOLDER")]
 Name = Annotated[str, Parameter(metavar="NAME")]
@@ -101,7 +109,7 @@ class RunOptions:
         resume: continue this run; default: the last one, if it was interrupted
     """
 
-    config: Annotated[File, Parameter(help=f"a YAML file (shipped: {SHIPPED})")] = ""
+    config: Annotated[File, Parameter(name=("--config", "-c"), show=False)] = ""
     model: Annotated[
         Served,
         Parameter(
@@ -360,10 +368,24 @@ def _refuse_unready(settings: "Settings") -> None:
         read(settings.baseline)
 
 
+def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOptions]:
+    """Return the suite that words name, '' for all, and the options with the configuration that they name.
+
+    Raises:
+        InputError: they name two suites, or two configurations, also by `--config`.
+    """
+    files = [word for word in words if word.endswith((".yaml", ".yml"))]
+    suites = [word for word in words if word not in files]
+    if options.config:
+        files.append(options.config)
+    for names, kind in ((files, "configurations"), (suites, "suites")):
+        if len(names) > 1:
+            raise InputError(f"{' and '.join(names)}: found two {kind}, expected one.")
+    return "".join(suites), replace(options, config="".join(files))
+
+
 def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
-
-    A path in place of the suite's name is a configuration file.
 
     Raises:
         InputError: the options are incompatible, or the configuration or the earlier run is invalid.
@@ -371,10 +393,6 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     from config.reading import fallback, read
     from config.settings import Rerun
 
-    if only.endswith((".yaml", ".yml")):
-        if given.config:
-            raise InputError(f"{only} and --config {given.config}: found two configurations, expected one.")
-        only, given = "", replace(given, config=only)
     sets = _assignments(only, given)
     _refuse_contradictions(given)
     if given.config and (own := fallback(given.config)):

@@ -18,7 +18,7 @@ import yaml
 from config.reading import read
 from data import plugins
 from flows.cli import application
-from flows.cli.options import RunOptions, choose
+from flows.cli.options import RunOptions, choose, parse_words
 from tests.conftest import TOP
 from tests.helpers import inside
 from tests.helpers.pages import blocks_of, pages, write_files
@@ -94,7 +94,7 @@ def commands(page: str, script: str) -> Iterator[Line]:
                 while words and ASSIGNED.match(words[0]):
                     words.pop(0)
                 if words and words[0] == "xargs":
-                    words = words[words.index("python") :]
+                    words = words[words.index("basic-control") :]
                 if words:
                     yield Line(page, tuple(words))
                 words = []
@@ -196,8 +196,7 @@ def bound(words: list[str]) -> dict[str, Any]:
     """Parse a line as `main` does and return what its command would be given."""
     command = words[0] if words and not words[0].startswith("-") else application.DEFAULT
     line = words if words and words[0] == command else [command, *words]
-    app = application._app("basic-control")
-    app.command(application.build(command, command))
+    app = application.whole(commands=[command])
     _, found, _ = app.parse_args(line, exit_on_error=False, print_error=False)
     return dict(found.arguments)
 
@@ -218,7 +217,8 @@ def test_a_command_is_one_and_runs_where_it_asks_nobody(
     found = bound(words)
     given = found.get("options")
     if isinstance(given, RunOptions):
-        assert choose("judges_exam" if words[0] == "exam" else str(found.get("only") or ""), given)
+        suite, given = parse_words(found.get("words") or [*filter(None, [found.get("file")])], given)
+        assert choose("judges_exam" if words[0] == "exam" else suite, given)
     if words and words[0] in TRIED and "--labels" not in words and line.page not in WITHIN:
         assert application.main(words) == 0
 

@@ -11,7 +11,7 @@ import pytest
 from config.reading import fallback, read
 from data.errors import InputError
 from data.exits import EXPLAINED, Exit
-from flows.cli.application import COMMANDS, alias, main
+from flows.cli.application import COMMANDS, GROUPS, HIDDEN, alias, main
 from tests.conftest import TOP
 
 
@@ -36,8 +36,7 @@ def test_the_documentation_has_every_command_and_every_exit_code() -> None:
     named = {
         name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`([a-z]+)", row)
     }
-    shown = {name.replace("_", "-") for name in COMMANDS}
-    assert shown <= named
+    assert {*COMMANDS} - {*GROUPS[HIDDEN]} <= named
     assert [int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)] == sorted(Exit)
 
 
@@ -48,6 +47,28 @@ def test_a_message_names_a_command_as_it_was_typed(tmp_path: Path) -> None:
     command = [script, "init", str(tmp_path / "script")]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
     assert f"Next: basic-control run {tmp_path}" in done.stdout, done.stderr
+
+
+def test_the_help_has_two_groups_in_an_order_that_begins_where_users_do(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["--help"]) == 0
+    first, more = capsys.readouterr().out.split("─ More ─")
+    names = [re.findall(r"^│ ([a-z]+) ", part, re.MULTILINE) for part in (first, more)]
+    assert names == [
+        ["init", "run", "compare", "gate", "view", "demo", "exam"],
+        ["label", "baseline", "exchange", "fetch", "runs", "store", "schedule", "schema", "completion", "sandbox"],
+    ]
+    assert "run (eval) " in first
+
+
+@pytest.mark.parametrize("words", [["serve"], ["deploy"], ["worker"], ["schedule", "worker"], ["eval"]])
+def test_a_command_that_the_help_does_not_show_goes_on_working(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--help"]) == 0
+    assert f"Usage: basic-control {' '.join(words).replace('eval', 'run')} [OPTIONS]" in capsys.readouterr().out
 
 
 BAD = [
@@ -95,9 +116,9 @@ def test_a_module_takes_what_the_command_takes(capsys: pytest.CaptureFixture[str
 
 def test_a_suites_module_has_named_its_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert alias("flows.cot", ("run", "cot"))(["--help"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("Usage: python -m flows.cot [OPTIONS]\n\nEvaluate models")
-    assert "SUITE" not in said
+    assert capsys.readouterr().out.startswith("Usage: python -m flows.cot [OPTIONS] [ARGS...]\n\nEvaluate models")
+    assert alias("flows.cot", ("run", "cot"))(["rag"]) == 2
+    assert "cot and rag: found two suites, expected one" in capsys.readouterr().err
 
 
 def test_a_reader_that_has_read_enough_does_not_change_the_exit_code(tmp_path: Path) -> None:

@@ -70,10 +70,10 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
         scheduled(shipped, tmp_path / "eval.yaml", "daily at 3")
 
 
-@pytest.mark.parametrize("words", [["--config", "eval.yaml"], ["--cron", "0 3 * * *"]])
+@pytest.mark.parametrize("words", [["eval.yaml"], ["--config", "eval.yaml"], ["--cron", "0 3 * * *"]])
 def test_a_schedule_and_its_configuration_go_together(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deploy", *words]) == 2
-    assert "expected --config FILE and --cron" in capsys.readouterr().err
+    assert "expected FILE and --cron" in capsys.readouterr().err
 
 
 def test_a_configuration_whose_data_is_not_there_is_not_deployed(

@@ -8,7 +8,7 @@ import pytest
 
 from data.errors import InputError
 from flows.cli.application import main
-from flows.cli.options import RunOptions, choose, named
+from flows.cli.options import RunOptions, choose, named, parse_words
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai
@@ -85,11 +85,14 @@ def test_a_limit_bounds_suites_that_ask_until_decided_too(limit: int, most: tupl
 def test_a_path_is_a_configuration(tmp_path: Path) -> None:
     path = tmp_path / "eval.yaml"
     path.write_text("models: [{name: mine}]\nsuites: [cot]\n", encoding="utf-8")
-    settings, _ = choose(str(path), RunOptions(name="first", note="a note"))
+    settings, _ = choose(*parse_words([str(path)], RunOptions(name="first", note="a note")))
     assert (settings.models[0].name, settings.named, settings.title) == ("mine", ("cot",), "first")
     assert settings.report.note == "a note"
+    assert parse_words(["cot", str(path)], RunOptions()) == ("cot", RunOptions(config=str(path)))
     with pytest.raises(InputError, match="found two configurations, expected one"):
-        choose(str(path), RunOptions(config=str(path)))
+        parse_words([str(path)], RunOptions(config=str(path)))
+    with pytest.raises(InputError, match="cot and rag: found two suites, expected one"):
+        parse_words(["cot", "rag"], RunOptions())
 
 
 def test_init_writes_an_evaluation_says_what_it_asks_and_overwrites_nothing(

@@ -14,21 +14,21 @@ from flows.cli.console import complain, say, show, written
 from flows.cli.evaluating import evaluate, show_outcome
 from flows.cli.options import (
     UNGIVEN,
+    Configuration,
     Folder,
     Languages,
     Names,
     RunOptions,
-    Suite,
+    Words,
     as_yaml,
     choose,
+    parse_words,
 )
 from tasks.runtime.logs import begin
 
 
 def run(
-    only: Suite = "",
-    /,
-    *,
+    *words: Words,
     options: RunOptions = UNGIVEN,
     dry_run: bool = False,
     yes: bool = False,
@@ -39,13 +39,12 @@ def run(
     Replies are cached: what was answered once is never asked or paid for again.
 
     Args:
-        only: evaluate only this suite (default: all of the configuration)
         dry_run: ask nothing; print what would be asked, its estimated cost and time, and what it could detect
         yes: start even a run of hundreds of thousands of calls without confirmation
         verbose: also print the whole report and every stage, above the final screen
     """
     begin(options.log)
-    settings, again = choose(only, options)
+    settings, again = choose(*parse_words(words, options))
     if dry_run:
         from flows.cli.estimate import show_estimate
 
@@ -65,6 +64,8 @@ def run(
 
 
 def exam(
+    file: Configuration = "",
+    /,
     *,
     judge: Names = (),
     n: Annotated[int | None, Parameter(metavar="N")] = None,
@@ -92,7 +93,8 @@ def exam(
         raise InputError("exam --limit: expected --n N, the questions per true answer, family and language.")
     sets = [*options.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
     sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
-    settings, again = choose(SUITE, replace(options, sets=tuple(sets)))
+    _, options = parse_words([file] if file else [], replace(options, sets=tuple(sets)))
+    settings, again = choose(SUITE, options)
     settings = examination(settings, judge)
     if dry_run:
         from flows.cli.estimate import show_estimate
@@ -144,7 +146,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     from prompts.phrases import phrase
 
     show_outcome(outcome, plan)
-    following = phrase("screen.demo_next", language, command=typed("run --config config/ollama.yaml"))
+    following = phrase("screen.demo_next", language, command=typed("run config/ollama.yaml"))
     show(phrase("screen.demo", language), following)
     return outcome.exit_code
 

@@ -45,7 +45,7 @@ def read(
     for remark in found.remarks:
         show(f"Not carried over: {remark}")
     written([str(to / suites.ROWS), str(to / suites.RUN)])
-    show(f"It will be scored by {chosen}. Next: {typed('run')} --config {to / suites.RUN}")
+    show(f"It will be scored by {chosen}. Next: {typed(f'run {to / suites.RUN}')}")
 
 
 def write(

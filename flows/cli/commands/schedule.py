@@ -1,4 +1,4 @@
-"""Runs under a Prefect server: `serve`, `deploy` and `worker`. The password is in the environment or a file."""
+"""Run evaluations on a schedule, under a Prefect server; the password is in the environment or a file."""
 
 from ipaddress import IPv4Address, IPv6Address
 from typing import Annotated
@@ -33,19 +33,25 @@ def serve(*, port: Port = 4200, host: Address = LOOPBACK) -> None:
 
 
 def deploy(
-    *, config: File = "", cron: Annotated[str, Parameter(metavar="SCHEDULE")] = "", port: Port = 4200
+    file: File = "",
+    /,
+    *,
+    config: Annotated[File, Parameter(show=False)] = "",
+    cron: Annotated[str, Parameter(metavar="SCHEDULE")] = "",
+    port: Port = 4200,
 ) -> int:
     """Create the work pool, register the deployments of `prefect.yaml`, and have dead runs marked as Crashed.
 
     Args:
-        config: deploy only this configuration, without a `prefect.yaml`
+        file: deploy only this configuration, without a `prefect.yaml`
         cron: when it runs, in UTC, such as "0 3 * * *"
     """
-    if bool(config) != bool(cron):
-        raise InputError('deploy: expected --config FILE and --cron "0 3 * * *" together, or neither.')
+    file = file or config
+    if bool(file) != bool(cron):
+        raise InputError('deploy: expected FILE and --cron "0 3 * * *" together, or neither.')
     from flows import deployment
 
-    return deployment.deploy(port, config, cron)
+    return deployment.deploy(port, file, cron)
 
 
 def worker(*, port: Port = 4200) -> None:
@@ -53,3 +59,6 @@ def worker(*, port: Port = 4200) -> None:
     from flows import deployment
 
     deployment.work(port)
+
+
+VERBS = (serve, deploy, worker)
