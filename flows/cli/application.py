@@ -12,7 +12,6 @@ from basic_control.interrupts import interrupt_again
 from data.commands import SCRIPT
 from data.errors import InputError
 from data.exits import EXPLAINED, Exit
-from flows.cli.pages import HELP, page
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -55,6 +54,7 @@ REPLACED = {
     "power": "`compare` says of each difference how small a one these questions can detect.",
 }
 """Commands of before, and what to use instead."""
+HELP = frozenset({"-h", "--help"})
 ASKED_BY_SHELLS = "__complete"
 """The word with which cyclopts' completion scripts ask for dynamic values, such as runs."""
 DEBUG = "BASIC_CONTROL_DEBUG"
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
     if words[:1] == [ASKED_BY_SHELLS]:
         whole(name)(words)
         return Exit.PASSED
-    if not words or (words[0].startswith("-") and words[0] not in {"-h", "--help", "--version"}):
+    if not words or (words[0].startswith("-") and words[0] not in {*HELP, "--version"}):
         words = [DEFAULT, *words]
     words[0] = ALIASES.get(words[0], words[0])
     for command in (words[0], " ".join(words[:2])):
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
             return Exit.ERROR
     # Import only the file of the command that is called.
     made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
-    return page(name, words, partial(_end, made, words))
+    return _end(made, words)
 
 
 def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
@@ -102,9 +102,7 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
 
     def start(argv: Sequence[str] | None = None) -> int:
         """Run the command with the rest of its line and return the exit code."""
-        given = sys.argv[1:] if argv is None else argv
-        name = f"python -m {module}"
-        return page(name, given, partial(_end, partial(build, command, name, first), given))
+        return _end(partial(build, command, f"python -m {module}", first), sys.argv[1:] if argv is None else argv)
 
     return start
 
