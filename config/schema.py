@@ -1,162 +1,123 @@
-"""The JSON schema of a configuration, for completion and checks in editors, generated from the declarations.
+"""The JSON schema of a configuration, for completion and checks in editors: pydantic's, with the options of units.
 
-Where the two could differ it is as lenient as the reader. It includes all available units and suites: shipped,
-registered, and those of the given plug-ins.
+It takes whatever the reader takes. It includes all available units and suites: shipped, registered, and those of
+given plug-ins.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import BaseModel, Field, WithJsonSchema, create_model
+from pydantic.json_schema import GenerateJsonSchema
 
 from config.declared import Declaration, known
 from config.models import Judge, Model
 from config.settings import Settings
 from data import plugins
-from data.options import Declared
-from data.plugins import discover, families, metrics
+from data.options import Frozen, Number, model_of
+from data.plugins import discover, families, loader, metrics
 from data.records import Loader, Provider
-from data.suites import Suite, Use
-
-Schema = dict[str, Any]
-KINDS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+from data.suites import TABLE, Suite, Use
 
 
-class OptionSchemas:
-    """The schemas of all parts of a configuration; `defs` are the definitions that they refer to."""
+class _Generator(GenerateJsonSchema):
+    """Pydantic's generator, which requires no key: a section is merged with a declaration that has the others."""
 
-    def __init__(self) -> None:
-        units = (*discover(Loader).values(), *discover(Provider).values(), *metrics().values())
-        own = [unit.options for unit in units if isinstance(unit.options, type)]
-        listed: list[type[BaseModel]] = list(dict.fromkeys([Settings, Model, Judge, Suite, Use, *own]))
-        refs, found = models_json_schema([(one, "validation") for one in listed])
-        self.defs: dict[str, Schema] = found["$defs"]
-        self._refs = {one: refs[one, "validation"]["$ref"].rpartition("/")[2] for one in listed}
+    def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: ARG002, FBT001 - pydantic's interface
+        """Return that it is not."""
+        return False
 
-    def of(self, declared: Declared) -> dict[str, Schema]:
-        """Return the schemas of options, by name."""
-        if isinstance(declared, type):
-            return dict(self.defs[self._refs[declared]].get("properties", {}))
-        kinds = {name: {"type": KINDS[type(one)]} if type(one) in KINDS else {} for name, one in declared.items()}
-        return {name: {**kind, "default": declared[name]} for name, kind in kinds.items()}
-
-    def shared(self) -> dict[str, Schema]:
-        """Return the definitions that schemas refer to, except classes that are assembled here from their keys."""
-        whole = {"Options", "Settings", "Suite", "Use", "Model", "Judge"}
-        built = {name for one, name in self._refs.items() if one.__name__ in whole}
-        return {name: schema for name, schema in self.defs.items() if name not in built}
+    def literal_schema(self, schema: Any) -> dict[str, Any]:
+        """Return an enumeration, with False beside `off`: YAML reads the word so."""
+        words = schema["expected"]
+        return super().literal_schema({**schema, "expected": [*words, False] if "off" in words else words})
 
 
-def _object(properties: Mapping[str, Schema], **more: Any) -> Schema:
-    return {"type": "object", "properties": dict(properties), "additionalProperties": False, **more}
+def _one_of(names: Iterable[str]) -> Any:
+    return Annotated[str, WithJsonSchema({"enum": [*names]})]
 
 
-def _united(listed: Iterable[Mapping[str, Schema]]) -> dict[str, Schema]:
-    """Merge the properties of several objects; a property with several schemas allows any of them."""
-    found: dict[str, list[Schema]] = {}
-    for properties in listed:
-        for name, schema in properties.items():
-            if schema not in found.setdefault(name, []):
-                found[name].append(schema)
-    return {name: one[0] if len(one) == 1 else {"anyOf": one} for name, one in found.items()}
+def _list_of(kind: Any) -> Any:
+    return tuple[kind, ...]
 
 
-def _entry(source: OptionSchemas, model: type[Model]) -> Schema:
-    """Return the schema of an entry of `models` or `judges`, with the keys of every provider."""
-    shared = {name: one for name, one in source.of(model).items() if name != "options"}
-    shared["provider"] = {**shared["provider"], "enum": [*discover(Provider)]}
-    own = _united(source.of(unit.options) for unit in discover(Provider).values())
-    address = {"url": {"type": "string", "description": "another name of base_url"}}
-    return _object({**address, **own, **shared}, required=["name"])
+def _described(kind: Any, description: str, **bounds: Any) -> Any:
+    return Annotated[kind, Field(description=description, **bounds)]
 
 
-def _metric(source: OptionSchemas, declared: Declared) -> Schema:
-    return {"anyOf": [{"type": "null"}, _object({**source.of(declared), **source.of(Use)})]}
+def _extended(name: str, base: Any, **kinds: Any) -> Any:
+    """Return a model with other types of its keys, whose descriptions stay, and with more keys of any name."""
+    fields: dict[str, Any] = {}
+    for number, (key, kind) in enumerate(kinds.items()):
+        field = base.model_fields.get(key)
+        fields[key if field else f"key_{number}"] = (kind, field or Field(alias=key))
+    return create_model(name, __base__=base, **fields)
 
 
-def _suite(source: OptionSchemas) -> dict[str, Schema]:
-    keys = source.of(Suite)
-    loaders = discover(Loader)
-    named = {"loader": {"enum": [*loaders], "default": "table", "description": "where the items come from"}}
-    items = _object({**_united(source.of(one.options) for one in loaders.values()), **named})
-    measured = {name: _metric(source, unit.options) for name, unit in metrics().items()}
-    texts = {"type": "array", "items": {"type": "string"}}
-    return keys | {
-        "title": {**keys["title"], "type": ["string", "object"]},
-        "items": {**items, "description": keys["items"]["description"]},
-        "prompts": {"anyOf": [keys["prompts"], texts], "description": keys["prompts"]["description"]},
-        "metrics": {
-            "anyOf": [_object(measured, minProperties=1), {"type": "array", "items": {"enum": [*measured]}}],
-            "description": keys["metrics"]["description"],
-        },
-    }
+def _entries(base: type[Model]) -> Any:
+    """Return the list of `models` or `judges`: an entry has the keys of its provider."""
+    kinds = []
+    for name, unit in discover(Provider).items():
+        own = create_model(f"{base.__name__}_{name}", __base__=(base, model_of(unit.options)))
+        kinds.append(_extended(own.__name__, own, provider=_one_of([name]), url=str))
+    return _list_of(reduce(or_, kinds))
 
 
-def _at(source: OptionSchemas, declared: Declaration, steps: Iterable[str | int]) -> Schema:
-    """Return the schema of the path within a suite that a short key stands for."""
-    first, *rest = map(str, steps)
-    if first == "items":
-        unit: Any = discover(Loader)[str(declared.values["items"]["loader"])]
-    elif first == "metrics" and len(rest) > 1:
-        unit, rest = metrics()[rest[0]], rest[1:]
-    elif first == "metrics":
-        return _metric(source, metrics()[rest[0]].options)
-    else:
-        return source.of(Suite)[first]
-    schema = {**source.of(unit.options), **(source.of(Use) if first == "metrics" else {})}[rest[0]]
-    for step in rest[1:]:
-        target = source.defs[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-        schema = target["properties"][step]
-    return schema
+def _suite() -> Any:
+    """Return a suite's declaration: its items have the keys of a loader, each metric its own."""
+    items = []
+    for name, unit in discover(Loader).items():
+        items.append(_extended(f"loader_{name}", model_of(unit.options), loader=_one_of([name])))
+    measured = {}
+    for name, unit in metrics().items():
+        measured[name] = create_model(f"metric_{name}", __base__=(Use, model_of(unit.options))) | None
+    named = _extended("metrics", Frozen, **measured) | _list_of(_one_of(measured))
+    return _extended("suite", Suite, items=reduce(or_, items), metrics=named)
 
 
-def schema(paths: Iterable[str] = ()) -> Schema:
+def _at(kind: Any, path: Iterable[str | int]) -> Any:
+    """Return the type of the value at a path within a model."""
+    key, *inner = map(str, path)
+    field = next(each for name, each in kind.model_fields.items() if key == (each.alias or name))
+    if not inner:
+        return Annotated[field.annotation, *field.metadata, Field(description=field.description)]
+    classes = [each for each in (field.annotation, *get_args(field.annotation)) if isinstance(each, type)]
+    return _at(next(each for each in classes if issubclass(each, BaseModel)), inner)
+
+
+def _section(name: str, declaration: Declaration, suite: Any) -> Any:
+    """Return the section of a known suite: the keys of a declaration, and short keys for paths in it."""
+    items = model_of(loader(declaration.values.get("items", {}).get("loader", TABLE)).options)
+    short = {}
+    for key, (path, *_) in declaration.keys.items():
+        short[key] = _at(items, path[1:]) if path[0] == "items" else _at(suite, path)
+    return _extended(f"section_{name}", suite, **short)
+
+
+def schema(paths: Iterable[str] = ()) -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of a configuration; `paths` are plug-ins that it may use.
 
     Raises:
         InputError: a plug-in does not exist or cannot be loaded.
     """
     plugins.use(paths)
-    source = OptionSchemas()
-    keys = _suite(source)
-    told = source.of(Settings)
-    every = known()
-    parts = {name: keys[name] for name in ("items", "metrics")}
-    keys |= {name: {"$ref": f"#/$defs/{name}", "description": one["description"]} for name, one in parts.items()}
-    unnamed = {name: one for name, one in keys.items() if name != "name"}
-    named = {"anyOf": [{"enum": [*every]}, _object(keys, required=["name"])]}
-    gate = {key: one for key, one in told["gate"].items() if key != "type"}
-    names = {"type": "array", "items": {"type": "string"}}
-    properties = {
-        **told,
-        "models": {**told["models"], "items": {"$ref": "#/$defs/model"}},
-        "judges": {**told["judges"], "items": {"$ref": "#/$defs/judge"}},
-        "suites": {**told["suites"], "items": named},
-        "gate": {**gate, "enum": [*gate["enum"], False]},  # YAML reads `off` as False
-        **{
-            name: _object({**unnamed, **{key: _at(source, one, paths[0]) for key, paths in one.keys.items()}})
-            for name, one in every.items()
-        },
-        "weights": _object(
-            {key: {"type": "number", "minimum": 0} for key in every}, description="weights of suites, by name"
-        ),
-        "models_to_test": {**names, "description": "the seed's form: names of Ollama's models"},
-        "tests_to_run": {
-            "type": "array",
-            "items": {
-                "enum": sorted({one for unit in families().values() for one in (unit.name, unit.seed_id)} - {""})
-            },
-            "description": "the seed's form: families",
-        },
-        "runs_per_test": {"type": "integer", "minimum": 1, "description": "the seed's form: items of each family"},
-    }
-    entries = {"model": _entry(source, Model), "judge": _entry(source, Judge), **parts}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A configuration of Basic Control",
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": _object(unnamed),  # the section of a suite that the file itself declares
-        "$defs": {**source.shared(), **entries},
-    }
+    suite, declared = _suite(), known()
+    tests = {name for unit in families().values() for name in (unit.name, unit.seed_id)} - {""}
+    whole = _extended(
+        "A configuration of Basic Control",
+        Settings,
+        models=_entries(Model),
+        judges=_entries(Judge),
+        suites=_list_of(_one_of(declared) | suite),
+        weights=_described(dict[str, Annotated[Number, Field(ge=0)]], "weights of suites, by name"),
+        models_to_test=_described(tuple[str, ...], "the seed's form: names of Ollama's models"),
+        tests_to_run=_described(_list_of(_one_of(sorted(tests))), "the seed's form: families"),
+        runs_per_test=_described(int, "the seed's form: items of each family", ge=1),
+        **{name: _section(name, declaration, suite) for name, declaration in declared.items()},
+    )
+    document: dict[str, Any] = whole.model_json_schema(schema_generator=_Generator)
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    document["additionalProperties"] = {"$ref": "#/$defs/suite"}  # the section of a suite that the file declares
+    return document

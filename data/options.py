@@ -56,6 +56,17 @@ class _Unit(Protocol):
     def options(self) -> Declared: ...
 
 
+def model_of(declared: Declared) -> type[Frozen]:
+    """Return declared options as a model; of names and defaults, with the types of the defaults.
+
+    Options that are nested in these are checked by the unit.
+    """
+    if isinstance(declared, type):
+        return declared
+    plain = (bool, int, float, str)
+    return _model(tuple((name, type(value) if type(value) in plain else Any) for name, value in declared.items()))
+
+
 @cache
 def _model(kinds: tuple[tuple[str, Any], ...]) -> type[Frozen]:
     fields: dict[str, Any] = {name: (kind, ...) for name, kind in kinds}
@@ -76,12 +87,7 @@ def settle(declared: Declared, given: Mapping[str, Any]) -> dict[str, Any]:
         ValidationError: an option that is not declared, or a value that does not fit (pydantic's, with its path).
     """
     if isinstance(declared, Mapping):
-        # Nested options are checked by the unit.
-        kinds = (
-            (name, type(one) if isinstance(one, bool | int | float | str) else Any)
-            for name, one in declared.items()
-        )
-        return _model(tuple(kinds)).model_validate({**declared, **given}).model_dump()
+        return model_of(declared).model_validate({**declared, **given}).model_dump()
     return declared.model_validate(dict(given)).model_dump(by_alias=True)
 
 

@@ -125,12 +125,12 @@ class Suite(Frozen):
     def _renewed(cls, value: object) -> object:
         return ({"kinds": value} if value else None) if isinstance(value, list | tuple) else value
 
-    @field_validator("title", mode="before")
+    @field_validator("title", mode="before", json_schema_input_type=str | dict[str, str])
     @classmethod
     def _titled(cls, value: object) -> object:
         return {"en": value} if isinstance(value, str) else value
 
-    @field_validator("prompts", mode="before")
+    @field_validator("prompts", mode="before", json_schema_input_type=dict[str, str] | tuple[str, ...])
     @classmethod
     def _named(cls, value: object) -> object:
         """Name listed prompts: a template or a file by the last part of its name, a text by its position."""

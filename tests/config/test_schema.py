@@ -86,7 +86,7 @@ def test_what_a_manifest_holds_fits(plain: Draft202012Validator) -> None:
         ("threshold: 2", "$.threshold"),
         ("repeats: 0", "$.repeats"),
         ("models: [{nam: x}]", "$.models[0]"),
-        ("models: [{name: x, provider: ollma}]", "$.models[0].provider"),
+        ("models: [{name: x, provider: ollma}]", "$.models[0]"),
         ("models: [{name: x, temperatur: 1}]", "$.models[0]"),
         ("suites: [cots]", "$.suites[0]"),
         ("suites: [{name: own, item: {data: x}}]", "$.suites[0]"),
@@ -114,10 +114,32 @@ def test_a_slip_is_found_where_it_is(plain: Draft202012Validator, text: str, whe
         "suites: [{name: own, items: {data: x.csv}, metrics: {contains: }}]\nown: {threshold: 0.5}",
         "models: [{name: x, provider: http, url: 'http://127.0.0.1/', text: a}]",
         "weights: {cot: 1}",
+        "suites: [{name: my-own.1, items: {data: x.csv}, metrics: [contains]}]\nweights: {my-own.1: 1, cot: 2}",
+        "models: [{name: x, provider: http, options: {text: a}, batch: off}]",
     ],
 )
 def test_short_forms_fit(plain: Draft202012Validator, text: str) -> None:
     assert not wrong(plain, text)
+
+
+def test_every_unit_fits_with_its_own_defaults(plain: Draft202012Validator) -> None:
+    """And what is left to a declaration below: a part of an option's keys, a metric's name alone."""
+    code = (
+        "import json; from data.plugins import discover, metrics; from data.records import Loader;"
+        "from data.options import model_of;"
+        "told = lambda units: {n: model_of(u.options).model_construct().model_dump(mode='json', by_alias=True)"
+        " for n, u in units.items()};"
+        "print(json.dumps([told(metrics()), told(discover(Loader))]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
+    measured, loaders = json.loads(done.stdout)
+    suites = [{"name": name, "metrics": {name: options}} for name, options in measured.items()]
+    suites += [{"name": name, "metrics": {name: None}} for name in measured]
+    suites += [{"name": name, "items": {"loader": name, **options}} for name, options in loaders.items()]
+    assert len(suites) > 40
+    for suite in suites:
+        assert not wrong(plain, yaml.safe_dump({"suites": [suite]})), suite
+    assert not wrong(plain, "cot: {items: {sample: {n: 3}}, metrics: {cot: {weights: {l1: 1}}}}")
 
 
 def test_the_page_of_keys_is_that_of_the_code_and_each_key_says_what_it_means() -> None:

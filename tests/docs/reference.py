@@ -11,10 +11,9 @@ from jinja2 import Template
 
 from config.declared import known
 from config.models import Model
-from config.schema import OptionSchemas, Schema
 from config.settings import Settings
 from data.commands import TOP
-from data.options import Declared
+from data.options import Declared, model_of
 from data.plugins import discover, metrics
 from data.records import Loader, Provider
 from data.suites import Suite, Use
@@ -30,11 +29,20 @@ FARTHEST = 2**53
 """A bound beyond it is that of the machine's integers, and not told."""
 
 
-class _Tables:
-    """Tables of keys; what a schema refers to is looked up in the definitions of its source."""
+Schema = dict[str, Any]
 
-    def __init__(self, source: OptionSchemas) -> None:
-        self._defs = source.defs
+
+class _Tables:
+    """Tables of keys; what a schema refers to is looked up among all definitions."""
+
+    def __init__(self) -> None:
+        self._defs: dict[str, Schema] = {}
+
+    def of(self, declared: Declared) -> dict[str, Schema]:
+        """Return the schemas of keys, by name."""
+        schema = model_of(declared).model_json_schema()
+        self._defs |= schema.get("$defs", {})
+        return dict(schema.get("properties", {}))
 
     def _target(self, one: Schema) -> Schema:
         """Return what a schema refers to, with what stands beside the reference."""
@@ -83,8 +91,8 @@ def _written(value: Any) -> str:
 
 def reference() -> str:
     """Return the page: `reference.md.j2`, filled."""
-    source = OptionSchemas()
-    rows = _Tables(source).rows
+    source = _Tables()
+    rows = source.rows
 
     def listed(units: Mapping[str, Any]) -> list[tuple[str, str]]:
         """Return the tables of units' options, by the units' names."""
