@@ -1,11 +1,18 @@
 """The Kotlin compiler and the newest Java that tests find here."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from tasks.sandbox import kotlin_tools
 
 FOUND = kotlin_tools.find()
-needs_compiler = pytest.mark.skipif(isinstance(FOUND, str), reason=str(FOUND))
+
+
+def needs_compiler(test: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a test as slow, as every start of the compiler is, and skip it where there is none."""
+    return pytest.mark.slow(pytest.mark.skipif(isinstance(FOUND, str), reason=str(FOUND))(test))
 
 
 def newest() -> str:

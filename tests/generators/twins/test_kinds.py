@@ -27,6 +27,7 @@ def twin(
     return renew(kind, "item", facts, answer, language, seed=seed, number=0)
 
 
+@pytest.mark.slow
 def test_nine_in_ten_of_the_problems_with_new_numbers_have_new_names_and_no_number_moves(shared: Path) -> None:
     with_numbers = renamed = 0
     for question, reference in pl.read_parquet(shared / "gsm8k_test.parquet").head(400).iter_rows():

@@ -30,6 +30,7 @@ def made(shared: Path) -> list[tuple[str, str, Renewed]]:
     return [(question, solution, twin) for question, solution, twin in found if isinstance(twin, Renewed)]
 
 
+@pytest.mark.slow
 def test_a_second_implementation_agrees_on_every_twin(made: list[tuple[str, str, Renewed]]) -> None:
     for question, solution, twin in made:
         assert replay(question, solution, twin.facts["question"]) == value(twin.answer), question

@@ -67,6 +67,7 @@ SHARING = [asked(f"{LONG}What is {n}+2?", parameters=GREEDY | {"max_tokens": 6})
 SHARING += [asked(f"{LONG}Is 50 large?", schema=SCHEMA, parameters=GREEDY | {"max_tokens": 8})]
 
 
+@pytest.mark.slow
 def test_what_prompts_share_is_read_once_and_no_text_depends_on_the_order() -> None:
     """Alone in an engine that has just read something else, first, last, or after one that was left half read."""
     one = SMOLLM2.model_copy(update={"max_concurrency": 1})
@@ -90,6 +91,7 @@ def test_what_prompts_share_is_read_once_and_no_text_depends_on_the_order() -> N
     assert shared < 0.8 * whole, "CPU time: 64 of some 90 tokens are kept"
 
 
+@pytest.mark.slow
 def test_a_reply_satisfies_the_schema() -> None:
     parameters = GREEDY | {"max_tokens": 24}
     (reply,) = ask(SMOLLM2, asked("What is 2+2?", parameters=parameters, schema=SCHEMA))
@@ -97,6 +99,7 @@ def test_a_reply_satisfies_the_schema() -> None:
     assert isinstance(json.loads(reply.text)["n"], int)
 
 
+@pytest.mark.slow
 def test_a_call_that_is_left_frees_the_model_within_a_moment_even_while_it_reads_the_prompt() -> None:
     async def act(client: Client) -> tuple[float, Reply]:
         await client.ask(asked("Hi"))
@@ -111,6 +114,7 @@ def test_a_call_that_is_left_frees_the_model_within_a_moment_even_while_it_reads
     assert waited < 10, "CPU seconds: reading the whole prompt takes more"
 
 
+@pytest.mark.slow
 def test_the_event_loop_stays_free_while_the_model_works() -> None:
     async def act(client: Client) -> int:
         asking = asyncio.ensure_future(client.ask(asked("Count from 1 to 30.")))
@@ -123,6 +127,7 @@ def test_the_event_loop_stays_free_while_the_model_works() -> None:
     assert using(SMOLLM2, act) >= 10, "a call that holds the loop leaves it one or two turns"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(machine.cores() < 2, reason="one core has one engine")
 def test_engines_side_by_side_give_the_texts_of_one() -> None:
     """The same replies to the letter, whichever engine answers and whatever the other does meanwhile."""
@@ -171,6 +176,7 @@ def test_there_are_as_many_engines_as_cores_and_memory_hold(
     assert engines_that_fit(model, cores, None if free_mb is None else free_mb << 20) == expected
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_calls() -> None:
     async def act(client: Client) -> int:
         one_token = GREEDY | {"max_tokens": 1}
@@ -190,6 +196,7 @@ def test_a_prompt_longer_than_the_context_is_refused_with_both_numbers() -> None
     assert "4096" in error.message
 
 
+@pytest.mark.slow
 def test_the_process_ends_at_once_in_the_middle_of_a_call() -> None:
     program = """
         import asyncio, time

@@ -213,6 +213,7 @@ def test_the_server_streams_and_generates_as_ollama_does() -> None:
         assert asyncio.run(act()) == ("one\ntwo\n", "one\ntwo\n", 7)
 
 
+@pytest.mark.slow
 def test_the_seeds_models_run_on_the_embedded_model_behind_ollamas_api() -> None:
     pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
     from tests.servers.forwarding import embedded

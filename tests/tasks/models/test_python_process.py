@@ -205,6 +205,7 @@ async def answer(prompt):
     until((tmp_path / "cancelled").exists)
 
 
+@pytest.mark.slow
 def test_much_at_once_and_much_of_it_comes_back_whole(tmp_path: Path) -> None:
     source = "def answer(prompt): return prompt * 1_000_000"
 

@@ -50,6 +50,7 @@ def test_it_opens_without_a_word_on_the_console_or_a_request(visit: Open, page_f
     assert page.locator("svg.chart").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_of_one_suite_a_score_stands_once(visit: Open, tmp_path: Path, scheme: str) -> None:
     """No table of categories, no chart of them: the verdict's table says it all; families have the seed's."""
@@ -91,6 +92,7 @@ def test_search_finds_texts_and_marks_them(visit: Open, page_file: Path, data: R
     assert page.locator(".rows").inner_text() == "No sample matches."
 
 
+@pytest.mark.slow
 def test_search_finds_what_judges_said(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
     settled(page, "fill", "#f-search", "gpt-judge looked and found 3")
@@ -117,6 +119,7 @@ def test_the_list_sorts_by_its_heads(visit: Open, page_file: Path) -> None:
     assert latest >= max(times)
 
 
+@pytest.mark.slow
 def test_tables_sort_from_the_keyboard(visit: Open, page_file: Path) -> None:
     page = visit(page_file, samples=False)
     head = page.locator(".heatmap thead th").nth(1)
@@ -160,6 +163,7 @@ def test_a_sample_shows_everything_about_it(visit: Open, page_file: Path, data: 
     assert page.locator(".chips button").count() == 2
 
 
+@pytest.mark.slow
 def test_the_first_wrong_step_of_a_chain_is_marked_and_told(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
     settled(page, "select_option", "#f-category", "cot")
@@ -247,6 +251,7 @@ def test_the_policy_stops_what_would_get_in(chromium: "object", page_file: Path)
     page.close()
 
 
+@pytest.mark.slow
 def test_everything_can_be_done_from_the_keyboard(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file, samples=False)
     page.keyboard.press("Tab")
@@ -281,6 +286,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_can_be_read_in_either_theme(visit: Open, page_file: Path, scheme: str) -> None:
     """WCAG AA: 4.5 : 1 between a text and what lies behind it."""
@@ -307,6 +313,7 @@ def test_text_can_be_read_in_either_theme(visit: Open, page_file: Path, scheme: 
         assert (one + 0.05) / (other + 0.05) >= 4.5, (ink, behind, name, text)
 
 
+@pytest.mark.slow
 def test_the_theme_can_be_chosen_and_is_kept(visit: Open, page_file: Path) -> None:
     page = visit(page_file, samples=False, color_scheme="light")
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -321,6 +328,7 @@ def test_the_theme_can_be_chosen_and_is_kept(visit: Open, page_file: Path) -> No
     assert page.locator("#theme").inner_text() == "Theme: auto"
 
 
+@pytest.mark.slow
 def test_it_fits_any_width(visit: Open, page_file: Path) -> None:
     page = visit(page_file, viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
@@ -329,12 +337,14 @@ def test_it_fits_any_width(visit: Open, page_file: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_in_russian_it_fits_a_telephone(visit: Open, data: ReportData, tmp_path: Path) -> None:
     page = visit(html.write(in_language(data, "ru"), tmp_path), viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.slow
 def test_a_screen_reader_finds_names_and_landmarks(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
     for landmark in ("banner", "navigation", "main", "search"):
@@ -360,6 +370,7 @@ def test_without_scripts_every_number_is_there(visit: Open, page_file: Path) -> 
     assert not page.locator("#browser").is_visible()
 
 
+@pytest.mark.slow
 def test_on_paper_there_are_no_controls(visit: Open, page_file: Path) -> None:
     page = visit(page_file)
     page.emulate_media(media="print")
@@ -368,6 +379,7 @@ def test_on_paper_there_are_no_controls(visit: Open, page_file: Path) -> None:
     assert page.locator("#categories").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", [False, True])
 def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Path, chosen: bool) -> None:  # noqa: FBT001 - a column
     page = visit(page_file, color_scheme="light" if chosen else "dark")
@@ -379,6 +391,7 @@ def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Pat
     assert luminance(page.evaluate(ground)) > 0.9
 
 
+@pytest.mark.slow
 def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_path: Path) -> None:
     page = visit(html.write(in_language(data, "ru"), tmp_path))
     assert page.get_attribute("html", "lang") == "ru"
@@ -392,6 +405,7 @@ def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_p
     assert "Ошибка" in shown[0]
 
 
+@pytest.mark.slow
 def test_a_link_to_a_suites_only_family_leads_to_that_suite(visit: Open, page_file: Path, data: ReportData) -> None:
     (family,) = data.items.filter(suite="cot")["family"].unique()
     page = visit(page_file)

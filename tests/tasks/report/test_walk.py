@@ -16,6 +16,8 @@ from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import prompts_run
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 

@@ -1,6 +1,7 @@
 """No hostile candidate passes, and none matters: to this machine, to the harness, or to the candidate after it."""
 
 import resource
+from typing import Any
 
 import psutil
 import pytest
@@ -55,7 +56,19 @@ def grown(outside: Outside) -> list[float]:
     return [psutil.Process().memory_info().rss / 1e6]
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+def list_attacks() -> list[Any]:
+    """Return the names of the attacks; of those that use up their time or memory the first of a kind is quick."""
+    names: list[Any] = []
+    met: set[str] = set()
+    for name, (outcomes, _) in ATTACKS.items():
+        kind = name.partition(":")[0]
+        is_long = "timeout" in outcomes or kind == "memory"
+        names.append(pytest.param(name, marks=[pytest.mark.slow] if is_long and kind in met else []))
+        met.add(kind)
+    return names
+
+
+@pytest.mark.parametrize("name", list_attacks())
 def test_is_stopped_and_touches_nothing(name: str, outside: Outside, grown: list[float]) -> None:
     """It fails as it should, in its time; nothing outside is read or changed; the next candidate passes."""
     kinds, source = ATTACKS[name]

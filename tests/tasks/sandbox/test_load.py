@@ -70,15 +70,18 @@ def verdicts(workers: int, beside: int = 0) -> list[object]:
     return [outcome.value if outcome.kind == "value" else outcome.kind for (outcome,) in found]
 
 
+@pytest.mark.slow
 def test_one_worker_alone_gives_the_verdicts_that_many_give() -> None:
     assert verdicts(1) == EXPECTED
 
 
+@pytest.mark.slow
 def test_verdicts_are_the_same_beside_eight_busy_loops() -> None:
     """With eight workers too: a program that uses a third of its CPU budget takes several on the clock."""
     assert verdicts(8, beside=BUSY) == EXPECTED
 
 
+@pytest.mark.slow
 def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """While it is tried again, no other worker has a job; its calls before the end keep their values."""
     loop = Program("python", "def f(x):\n    while x: pass\n    return x", "f", ((0,), (1,), (0,)))
@@ -105,6 +108,7 @@ def test_a_timeout_is_tried_once_more_alone(monkeypatch: pytest.MonkeyPatch) -> 
     assert busy[-2:] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_program_slept_out_is_told_from_one_that_waits_for_a_core() -> None:
     """Beside eight loops, waiting for a core is most of the clock, and none of a program's own time."""
     code = "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(1, flush=True)\nsys.stdin.read()"

@@ -237,6 +237,7 @@ def soaked() -> Iterator[Told]:
         yield started
 
 
+@pytest.mark.slow
 def test_two_runs_on_one_store_with_failures_end_ten_times_of_ten(store: StoreSettings, soaked: Told) -> None:
     """Each question is asked once, and one that is refused once by each run, whoever else wants it there."""
     with serve_openai(

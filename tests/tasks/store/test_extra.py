@@ -73,6 +73,7 @@ def test_a_postgres_cache_of_before_does_so_too(empty: object) -> None:
     cache.close()
 
 
+@pytest.mark.slow
 def test_several_processes_may_open_a_cache_of_before_at_once(earlier: Path) -> None:
     script = "import sys\nfrom tasks.store.replies import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
     command = [sys.executable, "-c", script, f"sqlite:///{earlier}"]

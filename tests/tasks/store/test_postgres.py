@@ -234,7 +234,7 @@ def workers() -> Iterator[Told]:
         yield started
 
 
-@pytest.mark.parametrize("database", ["postgres", "sqlite"])
+@pytest.mark.parametrize("database", [pytest.param("postgres", marks=pytest.mark.slow), "sqlite"])
 def test_three_workers_at_once_share_the_asking(
     request: pytest.FixtureRequest, tmp_path: Path, workers: Told, database: str
 ) -> None:

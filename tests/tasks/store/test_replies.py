@@ -22,6 +22,7 @@ def test_a_reply_comes_back_as_it_was(cache: ReplyCache) -> None:
     assert cache.lookup(["a", "b", "c"]) == {"a": entry("a"), "b": Remembered("b", Reply(""), 0.0)}
 
 
+@pytest.mark.slow
 def test_several_processes_may_make_the_same_cache_at_once(tmp_path: Path) -> None:
     script = "import sys\nfrom tasks.store.replies import ReplyCache\nsys.stdin.readline()\nReplyCache(sys.argv[1])"
     command = [sys.executable, "-c", script, f"sqlite:///{tmp_path}/replies.sqlite"]
