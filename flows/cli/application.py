@@ -43,7 +43,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 }
 """The file in `flows/cli/commands/` of each command, in the order of --help, which does not show the last group."""
 COMMANDS = {command: file for commands in GROUPS.values() for command, file in commands.items()}
-ALIASES = {"eval": "run"}
+SECOND_NAMES = {"run": "eval"}
 DEFAULT = "run"
 """The command used if none is named."""
 REPLACED = {
@@ -63,13 +63,15 @@ PURPOSE = "Evaluate language models with verdicts that are right, reproducible, 
 
 def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
     """Run `name COMMAND …` and return the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _line(argv)
     if words[:1] == [ASKED_BY_SHELLS]:
-        whole(name)(words)
+        assemble(name)(words)
         return Exit.PASSED
     if not words or (words[0].startswith("-") and words[0] not in {*HELP, "--version"}):
         words = [DEFAULT, *words]
-    words[0] = ALIASES.get(words[0], words[0])
+    for command, second_name in SECOND_NAMES.items():
+        if words[0] == second_name:
+            words[0] = command
     for command in (words[0], " ".join(words[:2])):
         if command in REPLACED:
             from flows.cli.console import complain
@@ -77,23 +79,30 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
             complain(f"{command}: this command was removed; {REPLACED[command]}")
             return Exit.ERROR
     # Import only the file of the command that is called.
-    made = partial(whole, name, words[:1] if words[0] in COMMANDS else COMMANDS)
-    return _end(made, words)
+    commands: Iterable[str] = COMMANDS
+    if words[0] in COMMANDS:
+        commands = words[:1]
+    return _end(partial(assemble, name, commands), words)
 
 
-def whole(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
+def assemble(name: str = SCRIPT, commands: Iterable[str] = COMMANDS) -> "App":
     """Return the application with all or some of its commands, in the groups and the order of `GROUPS`."""
     from cyclopts import Group
 
-    app, more = _app(name, PURPOSE), Group(MORE, sort_key=1)
+    app, second_group = _app(name, PURPOSE), Group(MORE, sort_key=1)
     orders = {command: number for number, command in enumerate(COMMANDS)}
     for command in commands:
         built = build(command, command)
         built.sort_key, built.show = orders[command], command not in GROUPS[HIDDEN]
         if command in GROUPS[MORE]:
-            built.group = more
-        app.command(built, alias=[alias for alias, meant in ALIASES.items() if meant == command])
+            built.group = second_group
+        app.command(built, alias=SECOND_NAMES.get(command))
     return app
+
+
+def _line(argv: Sequence[str] | None) -> list[str]:
+    """Return the words of a command line: the given ones, else the process's own."""
+    return list(sys.argv[1:] if argv is None else argv)
 
 
 def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
@@ -102,7 +111,7 @@ def alias(module: str, words: Sequence[str]) -> Callable[..., int]:
 
     def start(argv: Sequence[str] | None = None) -> int:
         """Run the command with the rest of its line and return the exit code."""
-        return _end(partial(build, command, f"python -m {module}", first), sys.argv[1:] if argv is None else argv)
+        return _end(partial(build, command, f"python -m {module}", first), _line(argv))
 
     return start
 
@@ -125,18 +134,19 @@ def _app(name: str, purpose: str | None = None) -> "App":
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; `first` fixes its first arguments."""
     module = importlib.import_module(f"flows.cli.commands.{COMMANDS[command]}")
+    work = getattr(module, command, None)
+    if work:
+        app = _app(name)
+        app.default(partial(work, *first))
+        return app
     # A file's own name is a command with verbs, such as `schedule serve`.
-    verbs = () if hasattr(module, command) else module.VERBS
-    app = _app(name, module.__doc__ if verbs else None)
-    for verb in verbs:
+    app = _app(name, module.__doc__)
+    for verb in module.VERBS:
         app.command(verb, name=verb.__name__.rstrip("_"))
-    if not verbs:
-        work = getattr(module, command)
-        app.default(partial(work, *first) if first else work)
     return app
 
 
-def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
+def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
     """Run a command line with the application that parses it."""
     # Imports create hundreds of thousands of permanent objects; by default every 700 of them trigger a collection.
     gc.set_threshold(50_000, 20, 100)
@@ -144,7 +154,7 @@ def _call(made: "Callable[[], App]", words: Sequence[str]) -> int | None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
-    app = made()
+    app = make()
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
@@ -170,12 +180,12 @@ def _version() -> str:
         return "a checkout that is not installed"
 
 
-def _end(made: "Callable[[], App]", words: Sequence[str]) -> int:
+def _end(make: "Callable[[], App]", words: Sequence[str]) -> int:
     """Run a command line and return its exit code; print one message for any error."""
     from flows.cli.console import complain, say
 
     try:
-        return _call(made, words) or Exit.PASSED
+        return _call(make, words) or Exit.PASSED
     except InputError as error:
         complain(str(error))
         return Exit.ERROR
@@ -184,11 +194,11 @@ def _end(made: "Callable[[], App]", words: Sequence[str]) -> int:
             raise
         from flows.environment import unreached
 
-        said = unreached(error) or (
+        message = unreached(error) or (
             f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
             f"read is damaged. {DEBUG}=1 shows where it happened."
         )
-        complain(f"{said} Everything answered so far is kept.")
+        complain(f"{message} Everything answered so far is kept.")
         return Exit.ERROR
     except KeyboardInterrupt as interrupt:
         go_on = str(interrupt) or "run the same command again to continue."

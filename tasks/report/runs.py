@@ -1,5 +1,6 @@
 """The page of all runs, as `view` serves it: outcomes, scores, a search, an order, and a choice of two."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs per page."""
+PAGE_NUMBER = re.compile("[0-9]{1,6}")  # such as 12
 
 STYLES = ("comparison.css", "runs.css")
 
@@ -30,7 +32,10 @@ def _outcome_name(outcome: str, language: str) -> str:
 
 def select(runs: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
     """Return the runs that contain all words, in their order."""
-    return [run for run in runs if all(word in _text_of(run) for word in words.casefold().split())]
+    selected = list(runs)
+    for word in words.casefold().split():
+        selected = [run for run in selected if word in _text_of(run)]
+    return selected
 
 
 def _text_of(run: HistoryEntry) -> str:
@@ -38,18 +43,16 @@ def _text_of(run: HistoryEntry) -> str:
     return "\n".join((*texts, run.baseline, *run.models, *run.suites)).casefold()
 
 
-def _best_score(run: HistoryEntry) -> float | None:
+def _score(run: HistoryEntry) -> float | None:
+    """Return the score of a run's best target."""
     return max((target.score for target in run.scores.values() if target.score is not None), default=None)
 
 
-def _severity(run: HistoryEntry) -> int | None:
-    return OUTCOMES.index(run.verdict) if run.verdict in OUTCOMES else None
-
-
+SEVERITIES: Mapping[str, int] = dict(zip(OUTCOMES, range(len(OUTCOMES)), strict=True))
 SORTS: Mapping[str, Callable[[HistoryEntry], Any]] = {
     "started": lambda run: run.started or None,
-    "verdict": _severity,
-    "scores": _best_score,
+    "verdict": lambda run: SEVERITIES.get(run.verdict),
+    "scores": _score,
     "cost": lambda run: run.cost and run.cost.amount,
 }
 """What runs are sorted by: values of which the greatest comes first, or last with `-` before the name."""
@@ -79,15 +82,25 @@ def index(
     shown.
     """
     words, order, number = query.get("words", "")[:200], query.get("sort", "")[:20], query.get("page", "")
-    page = int(number) if number.isdecimal() and 0 < len(number) < 7 else 1  # noqa: PLR2004 - digits
+    # Whatever else somebody types is the first page.
+    page = max(int(number), 1) if PAGE_NUMBER.fullmatch(number) else 1
     runs = sort(select(entries, words), order)
-    start = max(page - 1, 0) * EACH
+    start = (page - 1) * EACH
     rows = [_row(run, address(run.name), path(run.name), language) for run in runs[start : start + EACH]]
 
     def link(**changes: object) -> str:
-        # Without empty values: `/` is all runs, the newest first.
         values = {"words": words, "sort": order, "page": "", **changes}
         return f"/?{urlencode({key: value for key, value in values.items() if value})}"
+
+    # A click on the column that the runs are sorted by turns the order round.
+    sorts = {name: link(sort=name) for name in SORTS}
+    if order in SORTS:
+        sorts[order] = link(sort=f"-{order}")
+    earlier = later = ""
+    if page > 1:
+        earlier = link(page=page - 1)
+    if start + EACH < len(runs):
+        later = link(page=page + 1)
 
     return still(
         "runs.html.j2",
@@ -98,15 +111,14 @@ def index(
         language=language,
         words=words,
         order=order,
-        # A click on the column that the runs are sorted by turns the order round.
-        sorts={name: link(sort=f"-{name}" if order == name else name) for name in SORTS},
+        sorts=sorts,
         link=link,
         rows=rows,
         n=len(runs),
         total=len(entries),
         first=start + 1,
-        earlier=link(page=page - 1) if start else "",
-        later=link(page=page + 1) if start + EACH < len(runs) else "",
+        earlier=earlier,
+        later=later,
     )
 
 
@@ -125,8 +137,8 @@ def _row(run: HistoryEntry, address: str, path: str, language: str) -> dict[str,
 def _scores(run: HistoryEntry, language: str) -> Iterator[tuple[str, str, str, str]]:
     """Yield for each target its name, score with interval, verdict, and the verdict in words."""
     for name, target in run.targets.items():
-        name_of_verdict = _outcome_name(target.verdict, language) if target.verdict else ""
-        yield name, estimated(target.score, target.low, target.high), target.verdict, name_of_verdict
+        verdict = target.verdict and _outcome_name(target.verdict, language)
+        yield name, estimated(target.score, target.low, target.high), target.verdict, verdict
 
 
 def message(text: str, language: str) -> str:

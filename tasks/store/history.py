@@ -105,6 +105,7 @@ def _entry(folder: Path) -> HistoryEntry:
 
 def _read(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
+    # A run that is going on, or was broken off, has no results yet.
     manifest, results = _json(folder / MANIFEST), _json(folder / RESULTS)
     final, run = results.get("final") or {}, results.get("run") or {}
     configuration = manifest.get("configuration") or {}
@@ -139,13 +140,16 @@ def _scores(models: Any) -> Iterator[tuple[str, TargetScore]]:
 
 def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a short digest of the questions of every suite."""
-    digests = {suite: asked.get("digest") for suite, asked in items.items()}
-    return hashlib.sha256(canonical(digests).encode()).hexdigest()[:7] if digests else ""
+    digests = {suite: questions.get("digest") for suite, questions in items.items()}
+    if not digests:
+        return ""
+    return hashlib.sha256(canonical(digests).encode()).hexdigest()[:7]
 
 
 def _cost(spending: Mapping[str, Any]) -> Cost | None:
-    amount = spending.get("cost_now")
-    return None if amount is None else Cost(amount, str(spending.get("currency") or ""))
+    if spending.get("cost_now") is None:
+        return None
+    return Cost(spending["cost_now"], str(spending.get("currency") or ""))
 
 
 def _status(manifest: Mapping[str, Any]) -> str:

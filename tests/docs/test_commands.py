@@ -196,7 +196,7 @@ def bound(words: list[str]) -> dict[str, Any]:
     """Parse a line as `main` does and return what its command would be given."""
     command = words[0] if words and not words[0].startswith("-") else application.DEFAULT
     line = words if words and words[0] == command else [command, *words]
-    app = application.whole(commands=[command])
+    app = application.assemble(commands=[command])
     _, found, _ = app.parse_args(line, exit_on_error=False, print_error=False)
     return dict(found.arguments)
 

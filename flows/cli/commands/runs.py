@@ -1,11 +1,14 @@
 """The history of runs: list them, set a run's note, show one."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from flows.cli.console import show
 from flows.cli.options import RUN, USUAL, Where
+
+if TYPE_CHECKING:
+    from tasks.store.history import HistoryEntry
 
 
 def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where = USUAL) -> None:
@@ -15,21 +18,37 @@ def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at
         model: only those of this model
         n: maximum number of runs
     """
-    from tasks.report.text import percent
     from tasks.store.history import history
 
-    runs = [run for run in history(at.existing_runs()) if not model or model in run.models]
+    runs = history(at.existing_runs())
+    if model:
+        runs = [run for run in runs if model in run.models]
     for run in runs[:n]:
-        scores = ", ".join(f"{name} {percent(target.score)}" for name, target in run.targets.items())
-        code = "" if run.exit_code is None else f"  exit {run.exit_code}"
-        note = f"  {run.note}" if run.note else ""
-        title = f"  {run.title}" if run.title else ""
-        outcome = f"{run.started[:16]}  {run.status}{code}  {scores}"
-        show(f"{run.name}{title}  {outcome}  [{', '.join(run.suites)}]{note}")
+        outcome = [
+            run.started[:16],
+            run.status,
+            _exit_code(run),
+            ", ".join(_scores(run)),
+            f"[{', '.join(run.suites)}]",
+        ]
+        # What a run does not have leaves no gap.
+        show("  ".join(filter(None, (run.name, run.title, *outcome, run.note))))
     if len(runs) > n:
         show(f"{len(runs) - n} more: --n N shows them.")
     if not runs:
         show("No matching run.")
+
+
+def _exit_code(run: "HistoryEntry") -> str:
+    if run.exit_code is None:
+        return ""
+    return f"exit {run.exit_code}"
+
+
+def _scores(run: "HistoryEntry") -> list[str]:
+    from tasks.report.text import percent
+
+    return [f"{name} {percent(target.score)}" for name, target in run.targets.items()]
 
 
 def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
@@ -52,19 +71,19 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     Args:
         run: a run's id
     """
-    from tasks.report.text import percent
     from tasks.store.history import history
     from tasks.store.runs import named
 
-    named(run, runs := at.existing_runs())
+    runs = at.existing_runs()
+    named(run, runs)
     entry = next(entry for entry in history(runs) if entry.name == run)
-    title = f" ({entry.title})" if entry.title else ""
-    show(f"Run {entry.name}{title}, {entry.started[:19]}: {entry.status}")
-    show(f"  suites: {', '.join(entry.suites)}")
-    for name, target in entry.targets.items():
-        show(f"  {name}: {percent(target.score)}")
+    show(f"Run {entry.name}, {entry.started[:19]}: {entry.status}")
+    for line in _scores(entry):
+        show(f"  {line}")
     facts = {
-        "exit code": "" if entry.exit_code is None else str(entry.exit_code),
+        "suites": ", ".join(entry.suites),
+        "name": entry.title,
+        "ended with": _exit_code(entry),
         "commit": entry.commit,
         "baseline": entry.baseline,
         "note": entry.note,

@@ -65,6 +65,6 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     Args:
         shell: the shell
     """
-    from flows.cli.application import whole
+    from flows.cli.application import assemble
 
-    show(whole().generate_completion(shell=shell) + (UNSPACED if shell == "bash" else ""))
+    show(assemble().generate_completion(shell=shell) + (UNSPACED if shell == "bash" else ""))

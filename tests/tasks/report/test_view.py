@@ -164,7 +164,9 @@ def test_runs_are_sorted_by_a_click_on_a_head(port: int, query: str, order: list
     _, _, page = ask(port, f"/?{query}")
     assert sorted(order, key=lambda name: page.index(f'<th scope="row"><a href="/runs/{name}')) == order
     assert page.index(">torn<") > page.index(">r01<")
-    assert ('aria-sort="descending"' in page) == (query in {"sort=scores", "sort=cost", "sort=verdict"})
+    assert ('<th scope="col" aria-sort="descending">' in page) == (
+        query in {"sort=scores", "sort=cost", "sort=verdict"}
+    )
     assert ("&lt;script&gt;" in page, "<script>x" in page) == ("script" in query, False)
 
 
