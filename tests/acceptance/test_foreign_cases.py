@@ -179,7 +179,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    ("case", "form"), [pytest.param(case, form, id=f"{case.name}-{form}") for case in CASES for form in case.forms]
+    ("case", "form"),
+    [
+        pytest.param(
+            case, form, id=f"{case.name}-{form}", marks=[pytest.mark.slow] if form != case.forms[0] else []
+        )
+        for case in CASES
+        for form in case.forms
+    ],
 )
 def test_a_case_in_its_forms(case: Case, form: str, tmp_path: Path) -> None:
     old, new = both(form, tmp_path, case.old, case.new)

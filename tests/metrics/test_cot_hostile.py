@@ -44,7 +44,24 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("response", HOSTILE.values(), ids=HOSTILE.keys())
+LONG = {
+    "number signs",
+    "angle brackets",
+    "twenty thousand different ones",
+    "lines",
+    "fractions",
+    "brackets and sums",
+}
+"""What takes half a second and more."""
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        pytest.param(text, id=name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name, text in HOSTILE.items()
+    ],
+)
 def test_a_hostile_response_takes_bounded_time_and_never_raises(response: str) -> None:
     with bounded(15):
         result = score(response)

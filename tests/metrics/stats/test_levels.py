@@ -7,6 +7,8 @@ from scipy.stats import binomtest
 from tests.benchmarks import comparisons, coverage, regression
 from tests.helpers.simulated import SHARES
 
+pytestmark = pytest.mark.slow
+
 FEW = (0.1, 0.5, 0.9)
 
 
