@@ -234,6 +234,7 @@ _BATCHES = {
     "batch_poll_s": "a run that waits looks often at first, then twice a minute",
     "batch_price": "a batched call costs half of a direct one",
 }
+EXAM = "judges_exam"
 RETIRED: Mapping[Steps, str] = {
     ("currency",): "a table of prices states its own (`prices: FILE`)",
     **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
@@ -241,6 +242,11 @@ RETIRED: Mapping[Steps, str] = {
     ("report", "samples"): "the report's page has every sample",
     ("report", "junit_items"): "JUnit has a case for each gate; single items are in the report and in tables/",
     ("stop", "share"): "every sequence of a run has an equal share of `stop.alpha`",
+    (EXAM, "families"): f"{EXAM}.items.steps names judged steps",
+    **{
+        (EXAM, key): f"{EXAM}.items.{key} is the same"
+        for key in ("n_items", "levels", "languages", "seed", "data", "n_data")
+    },
 }
 """Keys of earlier versions, none of which affected a score, by the end of their path: what replaces each."""
 

@@ -16,6 +16,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from data.errors import InputError
+from data.exam import MOST
 from data.options import OFF, Frozen, Number, Seed, names, settle
 from data.plugins import discover, find
 from data.records import Provider
@@ -226,7 +227,7 @@ class Judge(Model):
     exam: int = Field(
         0,
         ge=0,
-        le=1000,
+        le=MOST,
         description="questions per true answer and judged step in the short exam, which a judge without a passport "
         "takes in the run",
     )

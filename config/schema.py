@@ -72,6 +72,8 @@ def _suite() -> Any:
         items.append(_extended(f"loader_{name}", model_of(unit.options), loader=_one_of([name])))
     measured = {}
     for name, unit in metrics().items():
+        if unit.internal:  # of the product's own suites
+            continue
         measured[name] = create_model(f"metric_{name}", __base__=(Use, model_of(unit.options))) | None
     named = _extended("metrics", Frozen, **measured) | _list_of(_one_of(measured))
     return _extended("suite", Suite, items=reduce(or_, items), metrics=named)

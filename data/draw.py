@@ -47,17 +47,15 @@ def draw(
     level: str,
     language: str,
     seed: int,
-    count: int = 0,
-    given: Sequence[Mapping[str, Any]] = (),
+    count: int,
     options: Mapping[str, Any] | None = None,
     seen: set[str] | None = None,
     suite: str = "",
 ) -> list[Item]:
     """Draw `count` items of a family at a level, with indices 0 … count - 1.
 
-    `given` replaces the count: extra generator arguments for each item, added to the level's parameters. A prompt
-    in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt counter in the
-    hash.
+    A prompt in `seen` (the run's prompts of this family; updated) is redrawn, in index order, with an attempt
+    counter in the hash.
 
     Raises:
         InputError: the family has no such level, language or option, or not that many different items.
@@ -71,16 +69,15 @@ def draw(
         parameters["language"] = language
     seen = set() if seen is None else seen
     items: list[Item] = []
-    wanted = given or ({},) * count
-    for index, own in enumerate(wanted):
+    for index in range(count):
         for attempt in range(REDRAWS):
             rng = source(family.name, family.version, level, language, seed, index, attempt)
-            item = family.generate(rng, **parameters, **own)
+            item = family.generate(rng, **parameters)
             if item.prompt not in seen:
                 break
         else:
             raise InputError(
-                f"family {family.name}, level {level}, language {language}: asked for {len(wanted)} different "
+                f"family {family.name}, level {level}, language {language}: asked for {count} different "
                 f"items, but only {len(items)} exist (the last {REDRAWS} draws all repeated a prompt "
                 f"of this run). Ask for {len(items)} or fewer, or for another level."
             )

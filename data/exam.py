@@ -1,60 +1,126 @@
-"""Contents of an exam's questions, and marking of splits: shared by the exam's families and metrics.
+"""The judges' exam: labelled questions that ship as data, their form as items, and the marking of splits.
 
-The facts of an exam's item: `exam` (the examined step), `questions` (each with `key` and the `values` for the
-step's prompt), `truth` (a label; by claim's id; or the atomic facts of a text) and `kind`. An item of probes has
-one question in several forms: unchanged (`PLAIN`), repeated (`AGAIN`), reworded without a change of meaning
-(`REWORDED`), and with an irrelevant feature for each probe; `wanted` has the verdict that each probe favours. In a
-human-labelled set, `folded` maps verdicts to the set's labels.
+The facts of an exam's item: `exam` (the judged step), `questions` (each with `key` and the `values` of the step's
+prompt), `truth` (a label; a label for each claim's id; or the spellings of each fact of a text), `kind` (how the
+question was made), and `twice` if each question is asked again. In a set that people labelled, `folded` maps
+verdicts to the set's labels.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
 
-PLAIN, AGAIN, REWORDED = "plain", "again", "reworded"
-"""The forms of a probed question besides the probes."""
-EXAM, QUESTIONS, TRUTH, KIND = "exam", "questions", "truth", "kind"
-FOLDED, WANTED = "folded", "wanted"
+from data.draw import canonical, content_id
+from data.records import Item
 
-JUDGE = "{judge}"
-"""Placeholder in a question for the judge's own name."""
-FAMILIES = {"entails": "exam_entailment", "split": "exam_splitting"}
-"""The exam's families that are not named after the step they examine."""
-ORDER = "/"
-"""Separates the form of a probed question from the order of its two responses."""
+Step = Literal["split", "entails", "support", "correctness", "groundedness", "rubric", "preference"]
+STEPS: tuple[Step, ...] = get_args(Step)
+"""The judged steps, by the names of their exams."""
+EXAM, QUESTIONS, TRUTH, KIND, FOLDED, TWICE = "exam", "questions", "truth", "kind", "folded", "twice"
 
-
-def family_of(exam: str) -> str:
-    """Return the name of the family that examines a step."""
-    return FAMILIES.get(exam, f"exam_{exam}")
-
+FILE = Path(__file__).parent / "samples" / "judges_exam.parquet"
+VERSION = 1
+"""Of the questions in the file: a change of the file raises it."""
+MOST = 40
+"""Questions of each truth in the file, for each step, language and level."""
 
 _LETTER = "0-9A-Za-zА-яЁё"
 
 
-def matches(text: str, surface: str) -> bool:
-    """Return whether a value occurs in a text as a whole, not within a longer number or word."""
-    return bool(re.search(rf"(?<![{_LETTER}]){re.escape(surface)}(?![{_LETTER}])", text, re.IGNORECASE))
+@cache
+def edition() -> str:
+    """Return version and digest of the questions; passports are kept by it."""
+    return f"{VERSION} {hashlib.sha256(FILE.read_bytes()).hexdigest()[:16]}"
 
 
-def mark_split(facts: Sequence[Mapping[str, Any]], claims: Sequence[str]) -> dict[str, int]:
-    """Count how a split treated a text's atomic facts.
+def exam_item(
+    step: str,
+    language: str,
+    kind: str,
+    truth: Any,
+    questions: Sequence[Mapping[str, Any]],
+    *,
+    source: str = "",
+    folded: Mapping[str, str] | None = None,
+    twice: bool = False,
+) -> Item:
+    """Return an item that asks a judged step one or more questions.
 
-    `alone`: in a separate claim; `joined`: in a claim with other facts; `missing`; `repeated`: claims that repeat a
-    fact; `extra`: claims without a fact, among all `claims`.
+    Its prompt, for people, is the questions' texts; its family is the labelled set `source`, or else the step.
     """
-    held = [
-        [place for place, fact in enumerate(facts) if any(matches(claim, one) for one in fact["surfaces"])]
-        for claim in claims
-    ]
-    alone = {found[0] for found in held if len(found) == 1}
-    joined = {place for found in held if len(found) > 1 for place in found} - alone
+    # A pair of responses is asked about in both orders.
+    keys = ("ab", "ba") if step == "preference" else [str(n) for n in range(1, len(questions) + 1)]
+    keyed = [{"key": key, "values": dict(values)} for key, values in zip(keys, questions, strict=True)]
+    texts: dict[str, None] = {}
+    for values in questions:
+        texts.update(dict.fromkeys(_texts(values)))
+    labels = truth.values() if isinstance(truth, Mapping) else [truth]
+    return Item(
+        prompt="\n\n".join(texts),
+        answer=", ".join(map(str, labels)),
+        facts={
+            EXAM: step,
+            QUESTIONS: keyed,
+            TRUTH: truth,
+            KIND: kind,
+            FOLDED: dict(folded or {}),
+            TWICE: twice,
+            "response": "",
+        },
+        # The same question in a short exam, which asks nothing twice.
+        item_id=content_id(step, canonical(keyed)),
+        family=source or step,
+        language=language,
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts within a question's values, without the ids of claims."""
+    if isinstance(value, str):
+        if len(value) > 1:
+            yield value
+        return
+    if isinstance(value, Mapping):
+        value = value.values()
+    if isinstance(value, Iterable):
+        for part in value:
+            yield from _texts(part)
+
+
+def matches(text: str, spelling: str) -> bool:
+    """Return whether a value occurs in a text as a whole, not within a longer number or word."""
+    # '25' is in 'in 25 days', and not in 'in 1925'.
+    return bool(re.search(rf"(?<![{_LETTER}]){re.escape(spelling)}(?![{_LETTER}])", text, re.IGNORECASE))
+
+
+def _find_facts(facts: Sequence[Sequence[str]], claim: str) -> list[int]:
+    """Return the numbers of the facts that a claim holds."""
+    return [n for n, spellings in enumerate(facts) if any(matches(claim, spelling) for spelling in spellings)]
+
+
+def mark_split(facts: Sequence[Sequence[str]], claims: Sequence[str]) -> dict[str, int]:
+    """Count how a split treated a text's facts, each given by the spellings of its value.
+
+    `alone`: in a claim of its own; `joined`: only in claims with other facts; `missing`; `extra`: claims without a
+    fact, among all `claims`.
+    """
+    alone: set[int] = set()
+    anywhere: set[int] = set()
+    n_extra = 0
+    for claim in claims:
+        numbers = _find_facts(facts, claim)
+        anywhere.update(numbers)
+        if len(numbers) == 1:
+            alone.update(numbers)
+        n_extra += not numbers
     return {
         "facts": len(facts),
         "alone": len(alone),
-        "joined": len(joined),
-        "missing": len(facts) - len(alone) - len(joined),
-        "repeated": sum(len(found) == 1 for found in held) - len(alone),
-        "extra": sum(not found for found in held),
+        "joined": len(anywhere - alone),
+        "missing": len(facts) - len(anywhere),
+        "extra": n_extra,
         "claims": len(claims),
     }

@@ -17,7 +17,7 @@ from typing import Any
 from data.characters import storable
 from data.commands import typed
 from data.errors import InputError
-from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH
+from data.exam import exam_item
 from data.files import Row, plain_tsv, rows
 from data.records import Item
 from data.sources import GROUPS, local_path
@@ -34,7 +34,7 @@ _NOT_ENTAILED = {"1": _NOT}
 class LabelledSet:
     """A set: `domain` in words, the judged step by its exam's name, the labels it distinguishes, best first.
 
-    `folded` maps verdicts to their common label; `keys` name the questions of an item, in order.
+    `folded` maps verdicts to their common label.
     """
 
     domain: str
@@ -43,7 +43,6 @@ class LabelledSet:
     labels: tuple[str, ...]
     read: Callable[[Path], Iterator[Question]]
     folded: Mapping[str, str] = field(default_factory=dict)
-    keys: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -122,7 +121,7 @@ SETS: Mapping[str, LabelledSet] = {
     ),
     "llmbar": LabelledSet(
         "instructions with two answers, most made to mislead a judge",
-        "preference", "en", ("better", "tie", "worse"), read_llmbar, keys=("ab", "ba"),
+        "preference", "en", ("better", "tie", "worse"), read_llmbar,
     ),
     "lidirus": _of_claims("pairs of Russian sentences by linguistic phenomena", "ru", read_lidirus),
 }  # fmt: skip
@@ -140,29 +139,12 @@ def read_set(name: str) -> list[Item]:
     Raises:
         InputError: it was not fetched, or a row is malformed.
     """
-    told = SETS[name]
-    found = []
+    labelled = SETS[name]
+    items = []
     for path in files_of(name):
         if not path.is_file():
             raise InputError(f"data set {name!r} has not been fetched to {path}. Run: {typed(f'fetch {name}')}")
-        found += [_item(name, told, *question) for question in told.read(path)]
-    return found
-
-
-def _item(name: str, told: LabelledSet, kind: str, truth: Any, listed: Sequence[Mapping[str, Any]]) -> Item:
-    """Make an item; its prompt, for people, is the questions' texts."""
-    keys = told.keys or map(str, range(1, len(listed) + 1))
-    questions = [{"key": key, "values": dict(values)} for key, values in zip(keys, listed, strict=True)]
-    facts = {EXAM: told.exam, QUESTIONS: questions, TRUTH: truth, KIND: kind, "response": ""}
-    facts[FOLDED] = dict(told.folded)
-    texts = [text for values in listed for text in _texts(values)]
-    answer = truth if isinstance(truth, str) else truth["1"]
-    return Item("\n\n".join(dict.fromkeys(texts)), answer, facts, kind, family=name, language=told.language)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if not isinstance(value, str):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(one)
-    elif len(value) > 1:
-        yield value
+        for kind, truth, questions in labelled.read(path):
+            step, language = labelled.exam, labelled.language
+            items.append(exam_item(step, language, kind, truth, questions, source=name, folded=labelled.folded))
+    return items

@@ -100,10 +100,6 @@ class Outcome:
     classes: tuple[str, ...] = ()
 
 
-def _unmarked(_item: Item, _reply: str) -> Verdict:
-    return Verdict(None, "a judge's reply: the exam's metric marks it")
-
-
 @dataclass(frozen=True, slots=True)
 class Family:
     """A category of generated tasks: its generator and its verifier.
@@ -114,16 +110,14 @@ class Family:
     nothing to run), and then `verify(item, reply, outcomes)` receives one outcome for each call (None without a
     program). `reference(item)` is a reply that must be accepted, `near_misses(item)` replies that must be refused:
     every family is tested on them. `version` is that of the drawn items; `verifier_version` rises when a reply may
-    be judged differently. `balanced(level parameters, n)`, for families of the judges' exam: arguments of
-    `generate` for each item such that each truth occurs n times. Such a family verifies nothing: the exam's metrics
-    mark the judges' replies.
+    be judged differently.
     """
 
     name: str
     version: int
     levels: Mapping[str, Mapping[str, Any]]
     generate: Callable[..., Item]
-    verify: Callable[..., Verdict] = _unmarked
+    verify: Callable[..., Verdict]
     languages: tuple[str, ...] = ("en",)
     seed_id: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -132,7 +126,6 @@ class Family:
     reference: Callable[[Item], str] = lambda item: f"ANSWER: {item.answer}"
     near_misses: Callable[[Item], Sequence[str]] | None = None
     verifier_version: int = 1
-    balanced: Callable[[Mapping[str, Any], int], Sequence[Mapping[str, Any]]] | None = None
 
 
 def _sampled(options: Mapping[str, Any], most: int) -> Mapping[str, Any]:
@@ -281,7 +274,8 @@ class Step:
     `rows(sample, found, options)` returns the questions (none: the step is skipped); `prompt` names the template
     `prompts/<language>/<prompt>.j2`, or is a function of the options that returns a template's name or a user's own
     text; `parse(question, text)` parses a reply or raises `Unparsable`; `schema`, a JSON schema or a function of
-    the question, constrains the reply if the client supports it.
+    the question, constrains the reply if the client supports it. `temperature` is the step's, if it has one of its
+    own; else the metric's.
     """
 
     name: str
@@ -289,6 +283,7 @@ class Step:
     prompt: str | Callable[[Mapping[str, Any]], str]
     parse: Callable[[Question, str], Any]
     schema: Mapping[str, Any] | Callable[[Question], Mapping[str, Any]] | None = None
+    temperature: float | None = None
 
 
 Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]

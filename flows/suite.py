@@ -8,6 +8,8 @@ from typing import cast
 from prefect import Flow
 from prefect.context import FlowRunContext
 
+from config.exam import SUITE as EXAM
+from config.exam import plan_short_exams
 from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from data.files import release
 from data.loading import digests_of, makers_of, offered, verifiers_of
@@ -15,8 +17,6 @@ from data.plugins import metric
 from data.records import Metric
 from data.tables import ITEMS, SCORES
 from data.units import identity_of, named_in
-from flows.judges_exam import SUITE as EXAM
-from flows.judges_exam import short_forms
 from flows.runners import run_part, running
 from metrics.analysis.judged import LeftOut, left_out
 from prompts import digests
@@ -214,8 +214,9 @@ def examine(
     status = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
-    for form in short_forms(plan, lacking(plan.suite, status)):
-        (exam,) = resolve(form).suites
+    missing = lacking(plan.suite, status)
+    for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
+        (exam,) = resolve(settings).suites
         part = run_part(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)
         judged += part.judged
         if any(one.submitted for one in part.judged):  # the next run takes it to its end

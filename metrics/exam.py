@@ -1,19 +1,15 @@
-"""The exam: one metric for each judged step, which asks judges questions of known truth and marks their replies.
+"""The exam: asks judges questions of known truth, by the very steps of the judged metrics, and marks their replies.
 
-A question uses the same prompt, schema, parser and temperature as the step that it examines. An item of another
-step is not applicable.
+A question uses the same prompt, schema, parser and temperature as the step that it examines.
 
 Source: ours; Zheng et al. 2023 (both orders of a preference).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pydantic import Field
-
-from data.exam import AGAIN, EXAM, FOLDED, JUDGE, ORDER, PLAIN, QUESTIONS, TRUTH, WANTED, mark_split
-from data.options import Frozen
+from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH, TWICE, mark_split
 from data.records import Found, Metric, Question, Sample, Score, Step
 from metrics.citation.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
@@ -45,103 +41,92 @@ LABELS: Mapping[str, tuple[str, ...]] = {
     "split": ("alone", "joined", "missing"),
 }
 """The possible labels at each step, best first; a split's facts are alone, joined or missing."""
+AGAIN = "/again"
+"""Ends the key of a question that is asked once more, word for word."""
+
+Pairs = list[tuple[str, str]]
+"""Truth and verdict of each claim, fact or response."""
 
 
-class Options(Frozen):
-    """What a question needs besides its values."""
+def step_of(exam: str) -> tuple[Metric, Step]:
+    """Return the metric whose step an exam examines, and the step."""
+    metric, name = EXAMINED[exam]
+    return metric, next(step for step in metric.steps if step.name == name)
 
-    prompt: str = Field("", description="the user's own rubric prompt")
-    judge: str = Field("the grader", description="the judge's own name, used by the probe for self-preference")
+
+def prompt_of(step: Step, text: str = "") -> str:
+    """Return a step's prompt: its template's name, or the text of a user's own."""
+    return step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": text})
 
 
-def _rows(exam: str) -> Any:
+def _ask(exam: str) -> Callable[[Sample, Found, Mapping[str, Any]], Iterable[Question]]:
     def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
         if sample.get(EXAM) != exam:
             return
         for asked in sample[QUESTIONS]:
-            values = {
-                name: value.replace(JUDGE, options["judge"]) if isinstance(value, str) else value
-                for name, value in asked["values"].items()
-            }
-            # Repeats the same question word for word.
-            yield Question(asked["key"], values, repeat=int(asked["key"].partition(ORDER)[0] == AGAIN))
+            yield Question(asked["key"], asked["values"])
+            if sample.get(TWICE):
+                yield Question(asked["key"] + AGAIN, asked["values"], repeat=1)
 
     return rows
 
 
-def _pairs(exam: str, sample: Sample, said: Mapping[str, Any]) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """Return (truth, said) of each verdict, and other details to keep."""
+def _pair(exam: str, sample: Sample, replies: Mapping[str, Any]) -> Pairs:
+    """Return the truth and the verdict of each claim, fact or response."""
     truth = sample[TRUTH]
     folded = sample.get(FOLDED, {})
     if exam == "entails":
         # A claim compared with several texts needs only one that supports it.
-        best = LABELS["entails"].index
-        found = {one: min([verdicts[one]["verdict"] for verdicts in said.values()], key=best) for one in truth}
-        pairs = [(truth[one], folded.get(verdict, verdict)) for one, verdict in found.items()]
-        return pairs, {"kinds": sample.get("kinds", {})}
+        rank = LABELS["entails"].index
+        labels = {id_: min((verdicts[id_]["verdict"] for verdicts in replies.values()), key=rank) for id_ in truth}
+        return [(truth[id_], folded.get(label, label)) for id_, label in labels.items()]
     if exam == "split":
-        marks = mark_split(truth, next(iter(said.values())))
-        return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])], {"marks": marks}
+        marks = mark_split(truth, next(iter(replies.values())))
+        return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])]
     if exam == "preference":
-        both = said["ab"].value if said["ab"].value == said["ba"].value else TIE
-        return [(truth, SAID[both])], {"winners": {key: reply.label for key, reply in said.items()}}
-    reply: Judgement = next(iter(said.values()))
+        both = replies["ab"].value if replies["ab"].value == replies["ba"].value else TIE
+        return [(truth, SAID[both])]
+    reply: Judgement = next(iter(replies.values()))
     label = str(int(reply.value)) if reply.label in RATINGS.values() else reply.label
-    return [(truth, folded.get(label, label))], {}
+    return [(truth, folded.get(label, label))]
 
 
-def _forms(exam: str, sample: Sample, said: Mapping[str, Any]) -> dict[str, str]:
-    """Return the verdict on each form of a probed question, as one text."""
-    forms: dict[str, dict[str, Any]] = {}
-    for key, reply in said.items():
-        form, _, order = key.partition(ORDER)
-        forms.setdefault(form, {})[order] = reply
-    return {
-        form: " ".join(label for _, label in _pairs(exam, sample, replies)[0]) for form, replies in forms.items()
-    }
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+    """Return the share of right verdicts; the details have each truth with its verdict.
+
+    `changed` in the details: the verdicts on the question differ when it is asked again.
+    """
+    exam = str(sample[EXAM])
+    first: dict[str, Any] = {}
+    again: dict[str, Any] = {}
+    for key, reply in found[exam].items():
+        (again if key.endswith(AGAIN) else first)[key.removesuffix(AGAIN)] = reply
+    pairs = _pair(exam, sample, first)
+    details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [list(pair) for pair in pairs]}
+    if exam == "split":
+        details["marks"] = mark_split(sample[TRUTH], next(iter(first.values())))
+    if again:
+        details["changed"] = _pair(exam, sample, again) != pairs
+    n_right = sum(truth == verdict for truth, verdict in pairs)
+    return Score(n_right / len(pairs) if pairs else 1.0, details=details)
 
 
-def _score(exam: str, step: str) -> Any:
-    def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
-        if sample.get(EXAM) != exam:
-            return Score(None, "not_applicable", "another step is examined")
-        said = found[step]
-        shared = {"exam": exam, "kind": sample.get("kind", "")}
-        if WANTED in sample:
-            keys = {key: key.partition(ORDER) for key in said}
-            own = {order: said[key] for key, (form, _, order) in keys.items() if form == PLAIN}
-            pairs, _ = _pairs(exam, sample, own)
-            details = {**shared, "forms": _forms(exam, sample, said), WANTED: dict(sample[WANTED])}
-        else:
-            pairs, more = _pairs(exam, sample, said)
-            details = {**shared, "pairs": [list(pair) for pair in pairs], **more}
-        right = sum(truth == label for truth, label in pairs)
-        return Score(right / len(pairs) if pairs else 1.0, details=details)
-
-    return score
-
-
-def _step(exam: str, home: Metric, name: str) -> Step:
-    own = next(step for step in home.steps if step.name == name)
+def _examine(exam: str) -> Step:
+    metric, step = step_of(exam)
 
     def parse(asked: Question, text: str) -> Any:
-        """Parse as the step does; for a probed pair of responses the key gives the order after its form."""
-        return own.parse(replace(asked, key=asked.key.rpartition(ORDER)[2]), text)
+        # The step reads the order of two responses from the key.
+        return step.parse(replace(asked, key=asked.key.removesuffix(AGAIN)), text)
 
-    return Step(own.name, _rows(exam), own.prompt, parse, own.schema)
+    return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature)
 
 
-UNITS = tuple(
-    Metric(
-        name=f"exam_{exam}",
-        version=2,
-        bounds=(0.0, 1.0),
-        internal=True,
-        score=_score(exam, name),
-        steps=(_step(exam, home, name),),
-        options=Options,
-        temperature=home.temperature,
-        title={"en": f"Exam: {exam}", "ru": f"Экзамен: {exam}"},
-    )
-    for exam, (home, name) in EXAMINED.items()
+UNIT = Metric(
+    name="exam",
+    version=1,
+    bounds=(0.0, 1.0),
+    internal=True,
+    score=score,
+    steps=tuple(_examine(exam) for exam in EXAMINED),
+    title={"en": "Exam", "ru": "Экзамен"},
 )

@@ -51,12 +51,16 @@ class UnansweredRequest:
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One request to a judge; `repair` marks the second and last attempt at a question."""
+    """One request to a judge; `repair` marks the second and last attempt at a question.
+
+    `temperature` is the step's own; None: the metric's.
+    """
 
     step: str
     question: Question
     messages: tuple[Message, ...]
     schema: Mapping[str, Any] | None = None
+    temperature: float | None = None
     repair: bool = False
 
 
@@ -119,7 +123,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
     values = {**question.values, "mark": fence_code(question.values)}
     user = Message("user", fill(_prompt(step, options), language, values))
     schema = step.schema(question) if callable(step.schema) else step.schema
-    return JudgeRequest(step.name, question, (_system(language), user), schema)
+    return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
 
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:

@@ -74,11 +74,11 @@ def decode(text: Any) -> Any:
 def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeRequest) -> dict[str, Any]:
     """Return a question to a judge as a row of the requests table.
 
-    A judge's own temperature overrides the metric's. The judge's system prompt is placed before the metric's, in
-    the same message: of two, many servers accept only one.
+    A judge's own temperature overrides the step's, and that the metric's. The judge's system prompt is placed
+    before the metric's, in the same message: of two, many servers accept only one.
     """
-    own = judge.temperature
-    temperature = own if own is not None else panel.temperature or 0.0
+    temperatures = (judge.temperature, ask.temperature, panel.temperature)
+    temperature = next((value for value in temperatures if value is not None), 0.0)
     first, *rest = ask.messages
     if judge.system:
         first = replace(first, content=f"{judge.system}\n\n{first.content}")

@@ -1,46 +1,43 @@
-"""Questions to judges with known truths: drawn by `generators/exam_*`, or from human-labelled sets.
+"""Questions to judges whose truth is known: those that ship with the product, and sets that people labelled.
 
 No model is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.draw import choose, draw
-from data.errors import InputError
+from data.draw import choose, source
+from data.exam import FILE, MOST, STEPS, VERSION, Step, exam_item
 from data.labelled_sets import SETS, files_of, read_set
-from data.loaders.families import Wrong, lacking
+from data.loaders.families import Wrong
 from data.options import Frozen, Seed
-from data.plugins import family
-from data.records import Family, Item, Loader
+from data.records import Item, Loader
 
-FAMILIES = (
-    "entailment",
-    "support",
-    "splitting",
-    "correctness",
-    "groundedness",
-    "rubric",
-    "preference",
-    "bias",
-)
-NAMES = tuple(f"exam_{one}" for one in FAMILIES)
+Row = Mapping[str, Any]
+ABOUT = frozenset({"step", "language", "level", "truth", "subject", "way"})
+"""Columns about a question; the others hold the values of its prompt."""
+RESULT = {"first": "better", "tie": "tie", "second": "worse"}
+"""The winner of two responses as the result of the first."""
 
 
 class Options(Frozen):
-    """Families, number of questions of each, and difficulty."""
+    """Judged steps, number of questions of each truth, and difficulty."""
 
-    families: tuple[str, ...] = Field(NAMES, min_length=1, description="names of families of the exam")
+    steps: tuple[Step, ...] = Field(STEPS, min_length=1, description="judged steps that are examined")
     n_items: int = Field(
-        20, ge=1, le=100_000, description="questions of each truth, for each family and language, over its levels"
+        20, ge=1, description="questions of each truth, for each step and language, over the levels"
     )
-    levels: tuple[str, ...] = Field(("easy", "medium", "hard"), min_length=1, description="of each family")
-    languages: tuple[str, ...] = Field(("en",), min_length=1, description="of the questions")
-    seed: Seed = Field(42, description="random seed for the questions")
+    levels: tuple[Literal["easy", "medium", "hard"], ...] = Field(
+        ("easy", "medium", "hard"), min_length=1, description="of the questions"
+    )
+    languages: tuple[Literal["en", "ru", "zh"], ...] = Field(("en",), min_length=1, description="of the questions")
+    seed: Seed = Field(42, description="random seed for the choice of questions")
+    twice: bool = Field(default=True, description="ask every second question again: does the verdict change?")
     data: tuple[str, ...] = Field((), description=f"human-labelled sets, already fetched: {', '.join(SETS)}")
     n_data: int = Field(
         100, ge=1, le=100_000, description="questions from each labelled set; all if there are fewer"
@@ -48,71 +45,102 @@ class Options(Frozen):
 
     @field_validator("data", mode="before")
     @classmethod
-    def _listed(cls, value: object) -> object:
+    def _split_names(cls, value: object) -> object:
         """Accept comma-separated names."""
-        return [one.strip() for one in value.split(",") if one.strip()] if isinstance(value, str) else value
-
-
-def units(options: Mapping[str, Any]) -> dict[str, Family]:
-    """Return the families by name."""
-    return {name: family(name) for name in options["families"]}
+        return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
-    """Yield errors: unknown families, levels, languages and labelled sets, and families that are no exam."""
+    """Yield errors: unknown labelled sets, and more questions than there are."""
     for index, name in enumerate(options["data"]):
         if name not in SETS:
             yield ("data", index), f"unknown labelled set {name!r}; expected some of {', '.join(SETS)}"
-    for index, name in enumerate(options["families"]):
-        try:
-            unit = family(name)
-        except InputError as error:
-            yield ("families", index), str(error).rstrip(".")
-            return
-        if unit.balanced is None:
-            yield ("families", index), f"{name} is not an exam family; expected some of {', '.join(NAMES)}"
-            return
-        if wrong := lacking(unit, options):
-            yield wrong
-            return
+    n, limit = options["n_items"], MOST * len(options["levels"])
+    if n > limit:
+        reason = f"the exam has {MOST} questions of each truth at each level; n_data alone may be larger"
+        yield ("n_items",), f"found {n}, expected at most {limit}: {reason}"
 
 
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield the questions; their responses are empty, since only the judge is asked."""
     sets = [read_set(name) for name in options["data"]]  # first of all, to report missing sets at once
     seed = options["seed"]
-    for unit in units(options).values():
-        seen: set[str] = set()
-        for language, (level, given) in product(options["languages"], plan(unit, options)):
-            yield from draw(unit, level=level, language=language, seed=seed, given=given, seen=seen)
-    for every in sets:
-        for place in choose(len(every), method="random", n=options["n_data"], seed=seed):
-            yield replace(every[place], index=place, seed=seed)
+    for step, language in product(options["steps"], options["languages"]):
+        for level, n in _shares(options):
+            for index, (rows, again) in enumerate(_draw(step, language, level, n, seed)):
+                item = _item(step, rows, twice=again and options["twice"])
+                yield replace(item, level=level, index=index, seed=seed)
+    for items in sets:
+        for index in choose(len(items), method="random", n=options["n_data"], seed=seed):
+            yield replace(items[index], index=index, seed=seed)
 
 
-def plan(unit: Family, options: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
-    """Yield each level with the draw arguments of its questions: `n_items` of each truth, equally over levels."""
-    balanced: Any = unit.balanced  # `check` made sure that there is one
-    whole, rest = divmod(options["n_items"], len(options["levels"]))
-    for place, level in enumerate(options["levels"]):
-        if n := whole + (place < rest):
-            yield level, balanced(unit.levels[level], n)
+def _shares(options: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """Yield each level with its equal share of the questions of each truth."""
+    levels = options["levels"]
+    whole, remainder = divmod(options["n_items"], len(levels))
+    for position, level in enumerate(levels):
+        yield level, whole + (position < remainder)
+
+
+def _draw(step: str, language: str, level: str, n: int, seed: int) -> Iterator[tuple[list[Row], bool]]:
+    """Yield `n` questions of each truth, and for each whether it is one of every second.
+
+    The rows of a question are about one subject: several claims about a text are asked at once, one of each truth.
+    A larger `n` begins with the same questions.
+    """
+    subjects: dict[str, list[Row]] = {}
+    for row in _read_rows(step, language, level):
+        subjects.setdefault(row["subject"], []).append(row)
+    strata: dict[tuple[str, ...], list[list[Row]]] = {}
+    for rows in subjects.values():
+        truths = tuple(sorted(row["truth"] for row in rows))
+        strata.setdefault(truths, []).append(rows)
+    rng = source("exam", VERSION, step, language, level, seed)
+    for questions in strata.values():
+        order = rng.sample(questions, len(questions))
+        for position, rows in enumerate(order[:n]):
+            yield rows, position % 2 == 0
+
+
+@cache
+def _read_rows(step: str, language: str, level: str) -> list[Row]:
+    """Return the rows of a step, language and level."""
+    import polars as pl  # slow, and only a run needs it
+
+    return [*pl.read_parquet(FILE).filter(step=step, language=language, level=level).iter_rows(named=True)]
+
+
+def _item(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
+    """Return the item of a question."""
+    row = rows[0]
+    values = {name: value for name, value in row.items() if value is not None and name not in ABOUT}
+    questions, truth = [values], row["truth"]
+    if step == "entails":
+        claims = [{"id": str(n), "text": row["claim"]} for n, row in enumerate(rows, 1)]
+        truth = {claim["id"]: row["truth"] for claim, row in zip(claims, rows, strict=True)}
+        questions = [{"claims": claims, "source": row["source"]}]
+    elif step == "split":
+        truth = values.pop("facts")
+    elif step == "preference":
+        questions = [values, {**values, "first": values["second"], "second": values["first"]}]
+        truth = RESULT[truth]
+    kinds = dict.fromkeys(row["way"] for row in rows)
+    return exam_item(step, row["language"], ", ".join(kinds), truth, questions, twice=twice)
 
 
 def count(options: Mapping[str, Any]) -> int:
     """Return the number of questions."""
-    drawn = sum(len(given) for unit in units(options).values() for _, given in plan(unit, options))
-    languages: Sequence[str] = options["languages"]
-    return drawn * len(languages) + sum(min(int(options["n_data"]), len(read_set(one))) for one in options["data"])
+    own = sum(1 for _ in load({**options, "data": ()}, ()))
+    return own + sum(min(int(options["n_data"]), len(read_set(name))) for name in options["data"])
 
 
 UNIT = Loader(
     name="exam",
-    version=2,
+    version=3,
     load=load,
     options=Options,
-    files=lambda options: [path for name in options["data"] for path in files_of(name)],
-    units=units,
+    files=lambda options: [FILE, *(path for name in options["data"] for path in files_of(name))],
     check=check,
     count=count,
 )

@@ -50,8 +50,6 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
         except InputError as error:
             yield ("families", index), str(error).rstrip(".")
             return
-        if unit.balanced is not None:
-            yield ("families", index), f"{unit.name} belongs to the judges' exam; run it with `basic-control exam`"
         if unit.name in found:
             yield ("families", index), f"{unit.name} is listed twice, once as {unit.seed_id}"
         found[unit.name] = unit

@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
+from config.exam import plan_short_exams
 from config.prices import Prices
 from config.settings import Judge, Model
 from data import stop_tokens
-from data.exam import family_of
 from data.loading import RESPONSE, judged_by, needs_of
-from data.plugins import family, metric
+from data.plugins import metric
 from data.suites import Suite
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
@@ -25,7 +25,7 @@ from tasks.estimate.memory import ENOUGH, CallMeans, Memory
 from tasks.generate import items_of
 from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
-from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target
+from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
 from tasks.runtime.storage import open_store
 from tasks.store.samples import SampleRow, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
@@ -37,8 +37,6 @@ FRAME = 10
 REHEARSED = 200
 """Stand-in responses for rehearsing judges' questions; more are counted in proportion."""
 RETRIEVED = "What an application may find, in a passage of its own."
-EXAM_SIGNS, EXAM_REPLY_SIGNS = 1_800, 120
-"""Characters of a short exam's call and its reply: typical values of the whole exam's dry run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,29 +300,22 @@ def _reply_means(
 
 def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Memory) -> Iterator[CallEstimate]:
     """Yield the short exams that a suite's judges take first: in each step and language without a passport."""
-    judges = {judge.name: judge for judge in own.judges if judge.exam}
-    if not judges:
+    if not any(judge.exam for judge in own.judges):
         return
     identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
     found = PassportFinder(plan.suites, identities, open_store(plan.store))
-    for name, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
-        for step in sorted({step for step, _ in steps} if name in judges else ()):
-            tally = JudgeCalls()
-            exam = judges[name].exam
-            unit = family(family_of(step))
-            for language in sorted(language for one, language in steps if one == step):
-                new = (name, step, language) not in memory.examined  # shared with an earlier suite
-                memory.examined.add((name, step, language))
-                # n questions of each truth; of preference, in both orders
-                given = (
-                    unit.balanced(unit.levels["easy"], exam) if unit.balanced and language in unit.languages else ()
-                )
-                calls = len(given) * (2 if step == "preference" else 1) * new
-                tally.calls += calls
-                tally.signs[language] = calls * EXAM_SIGNS
-            tally.reply_signs = tally.calls * EXAM_REPLY_SIGNS
-            if tally.calls:
-                yield _portion(own.name, judges[name], tally, memory, metric=f"exam_{step}", exact=False)
+    missing: dict[str, set[tuple[str, str]]] = {}
+    for judge, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
+        # An exam that an earlier suite takes is shared with it.
+        missing[judge] = {
+            (exam, language) for exam, language in steps if (judge, exam, language) not in memory.examined
+        }
+        memory.examined.update((judge, *step) for step in steps)
+    for settings in plan_short_exams(own.judges, missing, store=own.store, batch_size=own.batch_size):
+        (exam,) = resolve(settings).suites
+        items = ITEMS.frame(items_of(exam.suite, exam.required))
+        answered = [(_sample(item, exam.responses_of, 0, ""), True) for item in items.iter_rows(named=True)]
+        yield from (replace(portion, suite=own.name) for portion in judged(exam, answered, memory))
 
 
 def _notes(plan: Plan) -> Iterator[str]:

@@ -27,6 +27,7 @@ from data.suites import Suite
 from metrics.analysis.judged import Labels
 from metrics.analysis.scores import MIN_COVERAGE
 from metrics.analysis.values import placed, unit_codes
+from metrics.exam import UNIT as EXAM
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
 from metrics.stats.labelled import Powered, prediction_powered
@@ -104,7 +105,7 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     The mean is used even if no judge counts: human labels correct it.
     """
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
-    rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
+    rows = scores.filter(by_judges & (pl.col("metric") != EXAM.name))
     values = [
         _together(details) if value is None else value
         for value, details in rows.select("value", "details").iter_rows()

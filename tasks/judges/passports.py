@@ -4,29 +4,33 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from config.settings import Judge
 from data.draw import canonical
+from data.exam import edition
 from data.labelled_sets import SETS
-from data.records import Metric, Step
 from data.suites import Suite
 from metrics.analysis.judged import JudgeStatus, judge_statuses
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
-from metrics.exam import EXAMINED
+from metrics.exam import EXAMINED, UNIT, prompt_of, step_of
 from metrics.judging import NO_CALL, WAITS
 from prompts import digest, languages
 from tasks.models.requests import parameters
-from tasks.plan import SuitePlan
+from tasks.plan import Plan, SuitePlan
+from tasks.runtime.storage import open_store
 from tasks.store.manifest import lasting
+from tasks.store.runs import load, opened
 from tasks.store.tables import Store
 
-EXAM = "exam_"
+FIRST_EDITION = ""
+"""Of passports of the exam whose questions were drawn anew for each; they count until the judge takes this one."""
 
 
-def _examined(
+def _identify(
     judge: Judge,
     identity: Mapping[str, str],
     exam: str,
@@ -34,15 +38,16 @@ def _examined(
     temperature: float | None,
     *,
     prompt: str = "",
+    questions: str,
 ) -> dict[str, Any]:
-    """Return what identifies a judge at a step for an exam: model, sampling, prompts, language.
+    """Return what identifies a judge at a step for an exam: model, sampling, prompts, language, questions.
 
     `temperature`: the step's, if the judge has none of its own; `prompt`: the user's own.
     """
-    metric, step = _step(exam)
-    own = step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": prompt})
+    metric, step = step_of(exam)
     warm = judge.temperature if judge.temperature is not None else temperature or 0.0
-    return {
+    prompts = (prompt_of(step, prompt), "judging/system", "judging/repair")
+    told = {
         "identity": lasting(identity),
         "parameters": parameters(judge, temperature=warm),
         "system": judge.system,
@@ -50,41 +55,29 @@ def _examined(
         "step": f"{metric.name}.{step.name}",
         "version": metric.version,
         "language": language,
-        "prompts": [digest(one, language) for one in (own, "judging/system", "judging/repair")],
+        "prompts": [digest(name, language) for name in prompts],
     }
+    return {**told, "questions": questions} if questions != FIRST_EDITION else told
 
 
-def _step(exam: str) -> tuple[Metric, Step]:
-    """Return the metric's step that an exam measures."""
-    metric, name = EXAMINED[exam]
-    return metric, next(step for step in metric.steps if step.name == name)
-
-
-def _place(identity: Mapping[str, Any]) -> str:
+def _path(identity: Mapping[str, Any]) -> str:
     """Return a passport's path in the store."""
     return f"passports/{hashlib.sha256(canonical(identity).encode()).hexdigest()[:32]}.json"
 
 
 def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResult]:
     """Yield each judge's result on each exam item that it answered, from a run's scores."""
-    rows = scores.filter(pl.col("metric").str.starts_with(EXAM), pl.col("status") != "not_applicable").join(
+    rows = scores.filter(metric=UNIT.name).join(
         items.select("item_id", "language", "family").unique("item_id"), on="item_id"
     )
-    columns = rows.select("item_id", "metric", "language", "family", "details").sort("item_id")
-    for item_id, metric, language, family, details in columns.iter_rows():
-        for judge, found in json.loads(details).get("judges", {}).items():
-            if found["reason"].endswith((WAITS, NO_CALL)):
-                continue
-            yield ExamResult(
-                judge,
-                metric.removeprefix(EXAM),
-                language,
-                item_id,
-                found["status"],
-                found["details"],
-                found["n_repairs"],
-                family if family in SETS else "",
-            )
+    columns = rows.select("item_id", "language", "family", "details").sort("item_id")
+    for item_id, language, family, details in columns.iter_rows():
+        # The family of a question of the exam is its step, that of others their labelled set.
+        domain = family if family in SETS else ""
+        exam = SETS[family].exam if domain else family
+        for judge, result in json.loads(details).get("judges", {}).items():
+            if not result["reason"].endswith((WAITS, NO_CALL)):
+                yield ExamResult(judge, exam, language, item_id, result["status"], result["details"], domain)
 
 
 def keep_passports(
@@ -98,15 +91,31 @@ def keep_passports(
 ) -> list[Passport]:
     """Store the passports of a completed exam, and return them; `about` identifies the run."""
     judges = {judge.name: judge for judge in listed}
-    found = passports(exam_results(scores, items))
-    for one in found:
-        temperature = EXAMINED[one.exam][0].temperature
-        identity = _examined(judges[one.judge], identities[one.judge], one.exam, one.language, temperature)
-        if one.domain:  # separate: means are corrected by the exam's own
-            identity["domain"] = one.domain
-        document = {**one.as_dict(), "of": identity, **about}
-        store.put_document(_place(identity), json.dumps(document, ensure_ascii=False, indent=1).encode())
-    return found
+    earned = passports(exam_results(scores, items))
+    for passport in earned:
+        name, exam = passport.judge, passport.exam
+        temperature = EXAMINED[exam][0].temperature
+        identity = _identify(
+            judges[name], identities[name], exam, passport.language, temperature, questions=edition()
+        )
+        if passport.domain:  # separate: means are corrected by the exam's own
+            identity["domain"] = passport.domain
+        document = {**passport.as_dict(), "of": identity, **about}
+        store.put_document(_path(identity), json.dumps(document, ensure_ascii=False, indent=1).encode())
+    return earned
+
+
+def record_passports(plan: Plan, folder: str) -> list[Passport]:
+    """Store the passports that the judges earned in the exam run of a folder, and return them."""
+    run = opened(Path(folder))
+    return keep_passports(
+        plan.judges,
+        run.manifest["judge_identities"],
+        load(run, "scores"),
+        load(run, "items"),
+        open_store(plan.store),
+        about={"run": run.name, "started": run.manifest["started"]},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,19 +127,36 @@ class PassportFinder:
     store: Store
 
     def passport(self, suite: Suite, metric: str, judge: str, exam: str, language: str) -> Passport | None:
-        """Return a judge's passport at a step; None if it has not taken this exam in this configuration."""
-        _, step = _step(exam)
+        """Return a judge's passport at a step; None if it has not taken this exam in this configuration.
+
+        One of the first edition counts until the judge takes this one: what it showed of the judge holds.
+        """
+        _, step = step_of(exam)
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
-        own = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
-        one = next((each for each in own.judges if each.name == judge), None)
-        if one is None:
+        plan = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
+        examined = next((panelist for panelist in plan.judges if panelist.name == judge), None)
+        if examined is None:
             return None
-        prompt = str(own.options.get("prompt", ""))
-        identity = _examined(one, self.identities[judge], exam, language, own.temperature, prompt=prompt)
-        content = self.store.document(_place(identity))
+        prompt = str(plan.options.get("prompt", ""))
+        for questions in (edition(), FIRST_EDITION):
+            identity = _identify(
+                examined,
+                self.identities[judge],
+                exam,
+                language,
+                plan.temperature,
+                prompt=prompt,
+                questions=questions,
+            )
+            if passport := self._read(_path(identity)):
+                return passport
+        return None
+
+    def _read(self, path: str) -> Passport | None:
+        """Return the passport at a path of the store; None if there is none that can be read."""
         try:
-            document = json.loads(content or b"null")
+            document = json.loads(self.store.document(path) or b"null")
         except ValueError:
             return None
         return read_passport(document) if isinstance(document, dict) else None

@@ -1,7 +1,6 @@
-"""Passports for people: a row for each step and language, and a judge's biases, each with its n."""
+"""Passports for people: a row for each step and language, each figure with its n."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -13,8 +12,6 @@ from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import around, estimated, listed, percent, share, shortened, written
 from tasks.report.words import shared, suites_in
 
-_LEANINGS = {"lenient": "lenient", "strict": "lenient", "prefers the first": "first", "prefers the second": "first"}
-"""The share that shows each bias."""
 _EACH = 2
 """Maximum number of judges that get a line each."""
 Results = Mapping[str, Any]
@@ -36,23 +33,11 @@ def _columns(language: str, *, labelled: bool) -> list[Column]:
         column("specificity", lambda one: share(one.specificity)),
         column("kappa", kappa),
         column("unreadable", lambda one: share(one.failed)),
+        column("changed", lambda one: share(one.repeated)),
     ]
     if labelled:
         return [column("data", lambda one: f"{one.domain}: {translated(SETS[one.domain].domain, language)}"), *own]
     return [*own, column("verdict", lambda one: translated(one.usable or "usable", language))]
-
-
-def leanings_of(one: Passport, language: str) -> Iterator[str]:
-    """Yield a judge's biases at a step, and each probe's figures."""
-    say = partial(phrase, where=f"{one.domain or one.exam} ({one.language})")
-    for name in one.leanings:
-        if name in _LEANINGS:
-            yield say(f"exam.{name.rpartition(' ')[2]}", language, share=share(getattr(one, _LEANINGS[name])))
-    if one.repeated.n:
-        yield say("exam.repeated", language, share=share(one.repeated), reworded=share(one.reworded))
-    for probe in one.probes:
-        name = "swayed" if f"swayed by {probe.probe}" in one.leanings else "probe"
-        yield say(f"exam.{name}", language, probe=probe.probe, share=share(probe.flipped))
 
 
 def passport_tables(results: Results, language: str) -> Iterator[Table]:

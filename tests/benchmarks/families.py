@@ -57,7 +57,7 @@ def main(names: Sequence[str]) -> None:
                 items = draw(family, level=level, language=language, seed=99, count=100 * ROUNDS)
                 made = generation(family, language, level)
                 line = f"{name:16} {language:2} {level:7} {made:9.0f} {made / GENERATION:7.2f}"
-                if family.program is None and family.balanced is None:
+                if family.program is None:
                     judged = verification(family, items)
                     line += f" {judged:11.0f} {judged / VERIFICATION.get(name, 50_000):7.2f}"
                 print(line)

@@ -1,8 +1,6 @@
-"""Measure what SPEC 16 promises of judges: how often a coin counts, noise is called a leaning, a gate errs.
+"""Measure what SPEC 16 promises of judges: how often a coin counts, and a gate errs.
 
-`python -m tests.benchmarks.judged [leanings|coins|gates]` prints each. Exams are drawn by the exam's families,
-put by the metrics' own steps, read by their parsers and summed up by the functions of a run; judges are
-scripted.
+`python -m tests.benchmarks.judged [coins|gates]` prints each.
 """
 
 import sys
@@ -14,24 +12,10 @@ import numpy as np
 from metrics.analysis.judged import outcome_as_judged
 from metrics.stats.calibration import MeanRate, contrast, corrected_share
 from metrics.stats.intervals import MeanEstimate, Share, wilson
-from tests.helpers.exam import exam_items
-from tests.metrics.judges import exams
 
-EXAMS = 300
 COINS = 2000
 GATES = 20_000
 THRESHOLD = 0.8
-
-
-def leanings() -> None:
-    """Print how many exams call a judge leaning that errs at random in so many of all its replies."""
-    drawn = exam_items("en", 20)
-    for rate, fixed in product((0.05, 0.1, 0.15), (False, True)):
-        made = exams(drawn, rate, EXAMS, fixed=fixed, seed=1)
-        named = [[name for one in passports for name in one.leanings] for passports in made]
-        share = sum(map(bool, named)) / EXAMS
-        how = "by the words" if fixed else "each time"
-        print(f"errs in {rate:.0%} {how:12}: called leaning in {share:.1%} of {EXAMS} exams", flush=True)
 
 
 def counting(rows: Sequence[Sequence[float]], n: int, times: int, rng: np.random.Generator, *, two: bool) -> float:
@@ -98,7 +82,7 @@ def gates() -> None:
 
 def main() -> None:
     """Print the measurements that are named, all unless one is."""
-    every = {"leanings": leanings, "coins": coins, "gates": gates}
+    every = {"coins": coins, "gates": gates}
     for name in sys.argv[1:] or every:
         every[name]()
 

@@ -265,13 +265,6 @@ def test_one_family_under_two_names_is_refused() -> None:
         read(None, [options])
 
 
-def test_a_family_of_the_judges_exam_is_no_question_to_a_model() -> None:
-    with pytest.raises(
-        InputError, match=r"exam_rubric belongs to the judges' exam; run it with `basic-control exam`"
-    ):
-        read(None, ["basic_control.families=[code_gen, exam_rubric]"])
-
-
 def test_options_under_a_seed_id_are_the_familys() -> None:
     kotlin = {"languages": ["kotlin"]}
     drawn = {

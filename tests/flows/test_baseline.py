@@ -202,8 +202,8 @@ def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run,
     replies = (
         {"question": f"Who {n}?", "response": f"Anna {n}.", "retrieved_contexts": [f"Text {n}."]} for n in range(20)
     )
-    drawn = exam_items("en", 6, levels=["easy"], families=["exam_groundedness"])
-    known = spoken(drawn, perfect, judge="sound")
+    drawn = exam_items("en", 6, levels=["easy"], steps=["groundedness"])
+    known = spoken(drawn, perfect)
 
     def speak(body: dict[str, Any]) -> str:
         if body["model"] == "always":

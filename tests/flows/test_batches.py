@@ -157,7 +157,7 @@ def test_an_exam_that_waits_is_undecided(run: Run, tmp_path: Path) -> None:
     server = BatchServer(said, ready=False)
     with serve(server.build()) as url:
         judge = {"name": "judge", "provider": "openai", "base_url": f"{url}/v1", "batch": "submit"}
-        words = ("--set", f"judges={json.dumps([judge])}", "--set", "judges_exam.families=[exam_rubric]")
+        words = ("--set", f"judges={json.dumps([judge])}", "--set", "judges_exam.items.steps=[rubric]")
         done = run("--n", "2", *words, command="exam")
     assert done.returncode == 3, done.stderr
     assert not [*(tmp_path / "store").glob("passports/*.json")]

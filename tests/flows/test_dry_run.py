@@ -293,7 +293,7 @@ def test_given_responses_are_said_and_the_short_exam_counts_once(tmp_path: Path)
     found = estimate(Settings(**settings))
     assert {key: part.calls for key, part in by_name(found).items()} == {
         ("a", "judge", "rubric"): 3,
-        ("a", "judge", "exam_rubric"): 50,
+        ("a", "judge", "exam"): 50,
         ("b", "judge", "rubric"): 3,
     }
     assert next(totals(found)) == "About 56 calls: 0 from the cache, 56 to ask."

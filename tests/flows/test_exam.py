@@ -1,6 +1,7 @@
 """The exam from the command line: a passport is earned, kept, and asked for once."""
 
 import csv
+import hashlib
 import json
 import subprocess
 import sys
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from config.exam import examine, plan_short_exams
 from config.reading import read
+from data.draw import canonical
+from data.exam import STEPS, edition
 from data.labelled_sets import read_set
-from flows.judges_exam import examination, short_forms
 from tasks.generate import items_of
 from tasks.plan import resolve
 from tests.conftest import TOP, Run
@@ -33,14 +36,14 @@ def arguments(server: Server, tmp_path: Path, **changes: Any) -> list[str]:
         f"store.root={tmp_path}/store",
         f"store.runs={tmp_path}/runs",
     ]
-    return [word for one in words for word in ("--set", one)] + ["--set", "judges_exam.levels=[easy]"]
+    return [word for one in words for word in ("--set", one)] + ["--set", "judges_exam.items.levels=[easy]"]
 
 
 def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the exam's own questions it errs nowhere; of two sets that people labelled it believes all, kept apart."""
     monkeypatch.setenv("BASIC_CONTROL_DATA", str(written(tmp_path / "data")))
     replies = {
-        **spoken(exam_items("en", N, levels=["easy"]), perfect, judge="judge"),
+        **spoken(exam_items("en", N, levels=["easy"]), perfect),
         **spoken([item for name in ("wice", "lidirus") for item in read_set(name)], gullible),
     }
 
@@ -59,10 +62,9 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     assert asked == after, "a passport is asked for once"
     assert again.returncode == 0
     kept = [json.loads(path.read_text(encoding="utf-8")) for path in (tmp_path / "store" / "passports").iterdir()]
-    assert {one["exam"]: one["right"]["share"] for one in kept if not one["domain"]} == dict.fromkeys(
-        ("split", "entails", "support", "correctness", "groundedness", "rubric", "preference", "chain"), 1.0
-    )
+    assert {one["exam"]: one["right"]["share"] for one in kept if not one["domain"]} == dict.fromkeys(STEPS, 1.0)
     assert all(one["of"]["prompts"] and one["of"]["language"] == one["language"] for one in kept)
+    assert {one["of"]["questions"] for one in kept} == {edition()}
     apart = {one["domain"]: one for one in kept if one["domain"]}
     assert {name: (one["exam"], one["right"]["k"], one["right"]["n"]) for name, one in apart.items()} == {
         "wice": ("entails", 1, 3),
@@ -70,7 +72,7 @@ def test_a_judge_earns_a_passport_once(run: Run, tmp_path: Path, monkeypatch: py
     }
     assert "judge on human-labelled data" in done.stdout
     shown = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["passports"]
-    assert sorted(one["domain"] for one in shown) == ["", "", "", "", "", "", "", "", "lidirus", "wice"]
+    assert sorted(one["domain"] for one in shown) == [*[""] * 7, "lidirus", "wice"]
 
 
 def test_a_judge_that_there_is_not_is_one_message(run: Run, tmp_path: Path) -> None:
@@ -99,8 +101,8 @@ def answers(tmp_path: Path) -> Path:
 
 def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Run, tmp_path: Path) -> None:
     """The judge calls every third reply fully grounded; on its exam it made no error."""
-    drawn = exam_items("en", 4, levels=["easy"], families=["exam_groundedness"])
-    replies = spoken(drawn, perfect, judge="judge")
+    drawn = exam_items("en", 4, levels=["easy"], steps=["groundedness"])
+    replies = spoken(drawn, perfect)
 
     def speak(body: dict[str, Any]) -> str:
         text = body["messages"][-1]["content"]
@@ -116,7 +118,7 @@ def test_a_run_is_corrected_by_its_judges_passport_and_undecided_without(run: Ru
         rag += ["--set", "threshold=0.2"]
         before = run(*rag, flow="rag")
         found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-        words += ["--set", "judges_exam.families=[exam_groundedness]"]
+        words += ["--set", "judges_exam.items.steps=[groundedness]"]
         exam = run("--n", "4", *words, command="exam")
         after = run(*rag, flow="rag")
         document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
@@ -214,13 +216,13 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_the_short_form_asks_as_many_of_each_truth(language: str) -> None:
-    """Four of each of three truths, at each step that `make eval` judges: claims come two to a question."""
+    """Four of each of three truths, at each step that `make eval` judges: claims come three to a question."""
     settings = read("config/default.yaml")
     steps = {(step, language) for step in ("entails", "support", "correctness", "groundedness")}
     judged = next(suite for suite in resolve(settings).suites if suite.judges)
-    (form,) = short_forms(judged, {settings.judges[0].name: steps})
+    (form,) = plan_short_exams(judged.judges, {settings.judges[0].name: steps}, store=settings.store, batch_size=10)
     items = list(items_of(form.suite("judges_exam"), ()))
-    assert len(items) == 4 * 3 // 2 + 3 * 4 * 3
+    assert len(items) == 4 + 3 * 4 * 3
     truths: dict[str, Counter[str]] = {}
     for item in items:
         truth = item["facts"] if isinstance(item["facts"], dict) else json.loads(item["facts"])
@@ -236,8 +238,8 @@ def test_an_exam_is_configured_without_prefect() -> None:
         "import sys\n"
         "import flows.cli.commands.evaluate\n"
         "from flows.cli.options import RunOptions, choose\n"
-        "from flows.judges_exam import SUITE, examination\n"
-        "examination(choose(SUITE, RunOptions())[0], ())\n"
+        "from config.exam import SUITE, examine\n"
+        "examine(choose(SUITE, RunOptions())[0], ())\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
@@ -245,23 +247,75 @@ def test_an_exam_is_configured_without_prefect() -> None:
 
 def test_an_exam_is_compared_with_no_baseline() -> None:
     given = read("config/default.yaml", ["baseline=main", "fail_on=regression"], "judges_exam")
-    settings = examination(given, ())
+    settings = examine(given, ())
     assert (settings.baseline, settings.fail_on) == ("", "threshold")
 
 
 def test_an_exam_that_no_call_answered_is_an_error(run: Run, tmp_path: Path) -> None:
     refused = Fault("status", status=400, message="not now")
     with serve_openai("x", faults=lambda _number, _body: refused) as server:
-        words = [*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_groundedness]"]
+        words = [*arguments(server, tmp_path), "--set", "judges_exam.items.steps=[groundedness]"]
         done = run("--n", "1", *words, command="exam")
     assert done.returncode == 2, done.stdout
     assert "no call to judge was answered" in done.stderr
     assert not [*(tmp_path / "store").glob("passports/*.json")]
 
 
-def test_a_limit_of_an_exam_is_refused(run: Run, tmp_path: Path) -> None:
+def test_more_questions_than_there_are_are_refused_before_any_is_asked(run: Run, tmp_path: Path) -> None:
     with serve_openai("x") as server:
-        words = [*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_groundedness]"]
-        done = run("--limit", "5", *words, command="exam")
+        done = run("--n", "41", *arguments(server, tmp_path), command="exam")
         assert (done.returncode, len(server.requests)) == (2, 0)
-    assert "expected --n N" in done.stderr
+    assert "judges_exam.items.n_items: found 41, expected at most 40" in done.stderr
+
+
+def test_a_key_of_before_is_told_what_replaces_it(run: Run, tmp_path: Path) -> None:
+    with serve_openai("x") as server:
+        done = run(*arguments(server, tmp_path), "--set", "judges_exam.families=[exam_rubric]", command="exam")
+    assert done.returncode == 2
+    assert "the key 'judges_exam.families' was removed; judges_exam.items.steps names judged steps" in done.stderr
+
+
+def make_first_edition(path: Path) -> None:
+    """Keep a passport as it was kept before: by no edition, and with what it knew of leanings."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["of"]["questions"]
+    name = hashlib.sha256(canonical(document["of"]).encode()).hexdigest()[:32]
+    document |= {"leanings": ["strict"], "probes": [], "marks": {}}
+    path.unlink()
+    path.with_name(f"{name}.json").write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_a_passport_of_the_first_edition_counts_until_the_judge_takes_this_one(run: Run, tmp_path: Path) -> None:
+    """It left the judge out: that holds, and no exam is asked for; the exam of today replaces it."""
+    replies = spoken(exam_items("en", 4, levels=["easy"], steps=["groundedness"]), perfect)
+    strict, learnt = json.dumps({"reason": "", "rating": 0}), list[bool]()
+
+    def speak(body: dict[str, Any]) -> str:
+        return replies.get(body["messages"][-1]["content"], strict) if learnt else strict
+
+    steps = ["--set", "judges_exam.items.steps=[groundedness]"]
+    rag = [
+        "--data",
+        str(answers(tmp_path)),
+        "--set",
+        "rag.factual_correctness.enabled=false",
+        "--set",
+        "gate=point",
+    ]
+    with serve_openai(speak) as server:
+        words = arguments(server, tmp_path, exam=4)
+        run("--n", "4", *words, *steps, command="exam")
+        make_first_edition(*(tmp_path / "store" / "passports").iterdir())
+        asked = len(server.requests)
+        before = run(*words[:-2], *rag, flow="rag")
+        left_out = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+        asked = len(server.requests) - asked
+        learnt.append(True)
+        taken = run("--n", "4", *words, *steps, "--set", "fresh=again", command="exam")
+        after = run(*words[:-2], *rag, flow="rag")
+        results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (suite,) = left_out["final"]["models"][0]["suites"]
+    assert (before.returncode, suite["measured"], asked) == (3, False, 12), "the replies, and no exam"
+    assert taken.returncode == 0, taken.stderr
+    (suite,) = results["final"]["models"][0]["suites"]
+    assert (after.returncode, suite["measured"]) == (1, True), after.stderr

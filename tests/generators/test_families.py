@@ -21,10 +21,8 @@ from tests.helpers.bounds import bounded
 CELLS = [
     (name, language, level) for name, f in families().items() for language in f.languages for level in f.levels
 ]
-TONGUES = [(name, language) for name, f in families().items() if f.balanced is None for language in f.languages]
-VERIFIED = [cell for cell in CELLS if families()[cell[0]].balanced is None]
-"""All but the exam's, whose metrics mark what judges reply (tests/metrics/test_exam.py)."""
-JUDGED_BY_TEXT = [cell for cell in VERIFIED if families()[cell[0]].program is None]
+TONGUES = [(name, language) for name, f in families().items() for language in f.languages]
+JUDGED_BY_TEXT = [cell for cell in CELLS if families()[cell[0]].program is None]
 MANY = 2000  # items of one run
 FIRST_ITEMS = {
     "arithmetic": "14515b1352750b0a",
@@ -37,7 +35,6 @@ FIRST_ITEMS = {
 """Digests of each family's first 25 items of every language and level at seed 42: drawn alike by every release."""
 
 every_cell = pytest.mark.parametrize(("name", "language", "level"), CELLS)
-every_verified_cell = pytest.mark.parametrize(("name", "language", "level"), VERIFIED)
 every_cell_judged_by_text = pytest.mark.parametrize(("name", "language", "level"), JUDGED_BY_TEXT)
 
 
@@ -171,7 +168,7 @@ def test_near_misses_are_refused(name: str, language: str, level: str) -> None:
             assert verdict(family, item, reply).correct is not True, (item.prompt, reply)
 
 
-@every_verified_cell
+@every_cell
 def test_the_prompt_itself_is_no_answer(name: str, language: str, level: str) -> None:
     family = families()[name]
     for item in drawn(name, language, level):
@@ -179,7 +176,7 @@ def test_the_prompt_itself_is_no_answer(name: str, language: str, level: str) ->
             assert verdict(family, item, text).correct is not True, text
 
 
-@every_verified_cell
+@every_cell
 def test_a_thousand_hostile_texts_neither_raise_nor_pass(name: str, language: str, level: str) -> None:
     """A text may pass only if all of the answer occurs in it; and the same text gets the same verdict again.
 

@@ -4,9 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from data.draw import draw
 from data.loaders.exam import UNIT, Options
-from data.plugins import families, metric
+from data.plugins import metric
 from data.records import Item
 from metrics.judging import JudgeRequest, begin
 
@@ -16,20 +15,10 @@ WINNERS = {"better": "first", "tie": "tie", "worse": "second"}
 TURNED = {"first": "second", "tie": "tie", "second": "first"}
 
 
-def sheet(names: Sequence[str], language: str, count: int, levels: Sequence[str], seed: int = 42) -> list[Item]:
-    """Draw items of families of the exam, whatever their truths."""
-    found = []
-    for name in names:
-        seen: set[str] = set()
-        for level in levels:
-            found += draw(families()[name], level=level, language=language, seed=seed, count=count, seen=seen)
-    return found
-
-
 def exam_items(language: str, n: int, **options: Any) -> list[Item]:
-    """Draw an exam as it is asked: n questions of each truth, of all families."""
-    given = Options.model_validate({"n_items": n, "languages": [language], **options}).model_dump()
-    return [*UNIT.load(given, ())]
+    """Draw an exam as it is asked: n questions of each truth, of all steps."""
+    validated = Options.model_validate({"n_items": n, "languages": [language], **options})
+    return [*UNIT.load(validated.model_dump(), ())]
 
 
 def sample(item: Item) -> dict[str, Any]:
@@ -43,25 +32,24 @@ def say(exam: str, label: Any) -> str:
 
 
 def perfect(item: Item, ask: JudgeRequest) -> str:
-    """Say the truth, whatever the clothes."""
+    """Say the truth."""
     truth, exam = item.facts["truth"], str(item.facts["exam"])
     if exam == "entails":
-        listed = [{"id": one, "reason": "", "verdict": verdict} for one, verdict in truth.items()]
-        return json.dumps({"verdicts": listed})
+        verdicts = [{"id": id_, "reason": "", "verdict": label} for id_, label in truth.items()]
+        return json.dumps({"verdicts": verdicts})
     if exam == "split":
-        return json.dumps({"claims": [fact["claim"] for fact in truth]})
+        return json.dumps({"claims": [f"It is {spellings[0]}." for spellings in truth]})
     if exam == "preference":
         winner = WINNERS[truth]
-        return say(exam, winner if ask.question.key.endswith("ab") else TURNED[winner])
+        return say(exam, winner if ask.question.key.startswith("ab") else TURNED[winner])
     return say(exam, truth)
 
 
-def asks(item: Item, **options: Any) -> Iterator[JudgeRequest]:
+def asks(item: Item) -> Iterator[JudgeRequest]:
     """Yield what the exam asks about an item."""
-    unit = metric(f"exam_{item.facts['exam']}")
-    yield from begin(unit, sample(item), language=item.language, options=options).asks
+    yield from begin(metric("exam"), sample(item), language=item.language).asks
 
 
-def spoken(items: Sequence[Item], script: Judge, **options: Any) -> Mapping[str, str]:
+def spoken(items: Sequence[Item], script: Judge) -> Mapping[str, str]:
     """Return a judge's reply to each prompt of the exam."""
-    return {ask.messages[-1].content: script(item, ask) for item in items for ask in asks(item, **options)}
+    return {ask.messages[-1].content: script(item, ask) for item in items for ask in asks(item)}

@@ -41,11 +41,7 @@ def passport(exam: str, table: Sequence[Sequence[int]], judge: str = "judge") ->
         kappa=None,
         right=Share.of(sum(row[n] for n, row in enumerate(table)), sum(map(sum, table))),
         failed=nothing,
-        repaired=nothing,
-        lenient=nothing,
-        first=nothing,
         repeated=nothing,
-        reworded=nothing,
         answers={str(place): pair for place, pair in enumerate(pairs)},
     )
 

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from data.labelled_sets import SETS
-from data.plugins import metric as unit_of
 from data.records import Item, Metric, Sample, Score
 from metrics.analysis.passports import ExamResult, Passport, passports
 from metrics.exam import LABELS
+from metrics.exam import UNIT as EXAM
 from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, outcome
 from tests.helpers.exam import Judge, perfect, sample, say
 
@@ -65,60 +65,50 @@ def earned(items: Iterable[Item], judge: Judge) -> list[Passport]:
 
 def _answered(items: Iterable[Item], judge: Judge) -> Iterator[ExamResult]:
     for item in items:
-        unit = unit_of(f"exam_{item.facts['exam']}")
-        session = converse(unit, sample(item), lambda ask, one=item: judge(one, ask), language=item.language)
+        session = converse(EXAM, sample(item), partial(judge, item), language=item.language)
         yield _result(item, session)
 
 
 def _result(item: Item, session: Session) -> ExamResult:
-    unit = session.metric
-    score = unit.score(session.sample, session.found, session.options) if not session.failure else None
+    score = outcome(session)
     return ExamResult(
         "judge",
         str(item.facts["exam"]),
         item.language,
         item.item_id,
-        score.status if score else "judge_failed",
-        json.loads(json.dumps(dict(score.details))) if score else {},
-        session.n_repairs,
+        score.status,
+        json.loads(json.dumps(dict(score.details))),
         item.family if item.family in SETS else "",
     )
 
 
-def exams(items: Sequence[Item], rate: float, times: int, *, fixed: bool, seed: int = 0) -> list[list[Passport]]:
-    """Have a judge take an exam many times that errs at random in a share of all its replies.
-
-    `fixed`: whether it errs hangs on the words that it is asked, so that it errs alike when asked again.
-    """
-    opened = [
-        (item, begin(unit_of(f"exam_{item.facts['exam']}"), sample(item), language=item.language)) for item in items
-    ]
-    made = []
+def exams(items: Sequence[Item], rate: float, times: int, seed: int = 0) -> Iterator[list[Passport]]:
+    """Have a judge take an exam many times that gives another verdict by chance, in a share of all."""
+    opened = [(item, begin(EXAM, sample(item), language=item.language)) for item in items]
     for time in range(times):
-        erring = partial(_erring, rate=rate, time=f"{seed} {time}", fixed=fixed)
-        ended = [(item, advance(one, [erring(item, ask) for ask in one.asks])) for item, one in opened]
-        made.append(passports(_result(item, session) for item, session in ended))
-    return made
+        rng = Random(f"{seed} {time}")
+        results = []
+        for item, session in opened:
+            replies = [_err(item, ask, rate, rng) for ask in session.asks]
+            results.append(_result(item, advance(session, replies)))
+        yield passports(results)
 
 
-def _erring(item: Item, ask: JudgeRequest, *, rate: float, time: str, fixed: bool) -> str:
+def _err(item: Item, ask: JudgeRequest, rate: float, rng: Random) -> str:
     """Say the truth or, by chance, another verdict; of several claims each by its own chance."""
-    words = ask.messages[-1].content if fixed else ask.question.key
-    rng = Random(f"{time} {item.item_id} {words}")
     exam, right = str(item.facts["exam"]), perfect(item, ask)
     if exam == "entails":
-        listed = json.loads(right)["verdicts"]
-        verdicts = [{**one, "verdict": _other(rng, rate, exam, one["verdict"])} for one in listed]
+        verdicts = json.loads(right)["verdicts"]
+        for verdict in verdicts:
+            verdict["verdict"] = _miss(rng, rate, LABELS[exam], verdict["verdict"])
         return json.dumps({"verdicts": verdicts})
     if exam == "split":
-        claims = [one for one in json.loads(right)["claims"] if rng.random() >= rate]
+        claims = [claim for claim in json.loads(right)["claims"] if rng.random() >= rate]
         return json.dumps({"claims": claims or ["It is a building."]})
     if exam == "preference":
-        winner = json.loads(right)["winner"]
-        others = [one for one in ("first", "tie", "second") if one != winner]
-        return say(exam, rng.choice(others) if rng.random() < rate else winner)
-    return say(exam, _other(rng, rate, exam, str(item.facts["truth"])))
+        return say(exam, _miss(rng, rate, ("first", "tie", "second"), json.loads(right)["winner"]))
+    return say(exam, _miss(rng, rate, LABELS[exam], str(item.facts["truth"])))
 
 
-def _other(rng: Random, rate: float, exam: str, truth: str) -> str:
-    return rng.choice([one for one in LABELS[exam] if one != truth]) if rng.random() < rate else truth
+def _miss(rng: Random, rate: float, labels: Sequence[str], truth: str) -> str:
+    return rng.choice([label for label in labels if label != truth]) if rng.random() < rate else truth

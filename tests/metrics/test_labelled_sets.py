@@ -19,8 +19,8 @@ from data.plugins import loader
 from data.sources import SOURCES
 from data.sources import local_path as kept_at
 from metrics.analysis.passports import read_passport
-from tasks.report.passports import leanings_of, tables_of
-from tests.helpers.exam import perfect, sheet
+from tasks.report.passports import tables_of
+from tests.helpers.exam import exam_items, perfect
 from tests.helpers.labelled import LLMBAR, gullible, honest, written
 from tests.metrics.judges import earned
 
@@ -77,7 +77,7 @@ def test_labels_become_the_verdicts_of_a_step() -> None:
     assert truths["lidirus"] == ["SUPPORTED", "not SUPPORTED"], "the majority, and a draw is none"
     assert [len(item.facts["questions"]) for item in read_set("wice")] == [2, 1, 1], "each evidence set is asked"
     assert {item.language for item in read_set("lidirus")} == {"ru"}
-    assert [item.template for item in read_set("llmbar")] == [f"llmbar_{name}" for name in LLMBAR]
+    assert [item.facts["kind"] for item in read_set("llmbar")] == [f"llmbar_{name}" for name in LLMBAR]
     quoted = read_set("begin")[0].facts["questions"][0]["values"]
     assert quoted["contexts"] == ['"Blue Door" is a cafe.'], "a quotation mark is a character of it"
 
@@ -93,22 +93,21 @@ def test_a_judge_that_says_what_people_said_is_right_and_a_gullible_one_is_found
     assert found["wice"].labels == ("SUPPORTED", "not SUPPORTED")
     fooled = {one.domain: one for one in earned(items, gullible)}
     assert (fooled["wice"].sensitivity.k, fooled["wice"].specificity.k, fooled["wice"].specificity.n) == (1, 0, 2)
-    assert (fooled["begin"].lenient.k, fooled["begin"].lenient.n) == (1, 1)
-    assert (fooled["llmbar"].right.k, fooled["llmbar"].first.k, fooled["llmbar"].first.n) == (0, 5, 5)
+    assert (fooled["begin"].right.k, fooled["begin"].confusion) == (1, ((1, 0), (1, 0)))
+    assert (fooled["llmbar"].right.k, fooled["llmbar"].right.n) == (0, 5)
 
 
 @pytest.mark.usefixtures("fetched")
 def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain() -> None:
-    drawn = sheet(["exam_groundedness"], "en", 4, ("easy",))
-    found = earned([*drawn, *read_set("begin")], lambda item, ask: (honest if item.family else perfect)(item, ask))
-    assert [(one.domain, one.right.n) for one in found] == [("", 4), ("begin", 2)]
+    drawn = exam_items("en", 2, steps=["groundedness"], levels=["easy"])
+    found = earned([*drawn, *read_set("begin")], lambda i, ask: (honest if i.family in SETS else perfect)(i, ask))
+    assert [(one.domain, one.right.n) for one in found] == [("", 6), ("begin", 2)]
     assert read_passport(found[1].as_dict()) == found[1]
     *_, table = tables_of(found[1].judge, found, "en")
     (row,) = table.rows
     assert len(row) == len(table.columns)
     assert row[0] == f"begin: {SETS['begin'].domain}"
     assert row[3] == "2/2 = 100% (34.2% – 100%)"
-    assert all(line.startswith("begin (en)") for line in leanings_of(found[1], "en"))
 
 
 @pytest.mark.usefixtures("fetched")
@@ -118,17 +117,17 @@ def test_the_exam_asks_of_the_sets_that_are_named() -> None:
         {
             "data": "lidirus, llmbar",
             "n_data": 3,
-            "families": ["exam_groundedness"],
+            "steps": ["groundedness"],
             "n_items": 1,
             "levels": ["easy"],
         }
     ).model_dump()
     assert [item.family for item in unit.load(options, ())] == [
-        *["exam_groundedness"] * 3,
+        *["groundedness"] * 3,
         *["lidirus"] * 2,
         *["llmbar"] * 3,
     ]
-    assert len(list(unit.files(options))) == 6
+    assert len(list(unit.files(options))) == 1 + 6
     ((_, said),) = exam.check({**options, "data": ("glue",)})
     assert said == "unknown labelled set 'glue'; expected some of wice, begin, llmbar, lidirus"
 

@@ -1,7 +1,6 @@
 """What asks models: `run` and `exam`; and how to begin: `demo` and `init`."""
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +18,7 @@ from flows.cli.options import (
     Languages,
     Names,
     RunOptions,
+    Sets,
     Words,
     as_yaml,
     choose,
@@ -70,52 +70,57 @@ def exam(
     judge: Names = (),
     n: Annotated[int | None, Parameter(metavar="N")] = None,
     language: Languages = (),
-    options: RunOptions = UNGIVEN,
+    data: Annotated[str, Parameter(metavar="SET,…")] = "",
+    sets: Sets = (),
+    wait: bool = False,
     dry_run: bool = False,
+    config: Annotated[str, Parameter(name=("--config", "-c"), show=False)] = "",
 ) -> int:
     """Have judges take the exam: questions with known answers, asked with the prompts of the judged metrics.
 
-    Each judge earns a passport for each step and language: its error rates with intervals, its biases, and how
-    often it fails. A judge that cannot measure a step is excluded from it. Replies are cached. With --data, judges
-    are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, lidirus,
-    separated by commas; their results are in a separate table.
+    Each judge earns a passport for each step and language: its error rates with intervals, and how often it fails
+    or changes its verdict. A judge that cannot measure a step is excluded from it. Replies are cached. With --data,
+    judges are also asked about sets that people labelled (fetch them first): wice, begin, llmbar, lidirus; their
+    results are in a separate table.
 
     Args:
         judge: a judge of the configuration; may be repeated (default: all)
-        n: questions per true answer, family and language (default: 20), and per data set (default: 100)
+        n: questions per true answer, step and language (default: 20), and per data set (default: 100)
         language: en, ru or zh; may be repeated (default: en)
+        data: labelled sets, separated by commas
+        sets: set one key, such as judges_exam.items.steps=[rubric]; may be repeated
+        wait: wait for the replies of batches (judges with batch: submit)
         dry_run: ask nothing; print what would be asked, and its estimated cost and time
     """
-    from flows.judges_exam import SUITE, examination, record
+    from config.exam import SUITE, examine
 
-    begin(options.log)
-    if options.limit is not None:
-        raise InputError("exam --limit: expected --n N, the questions per true answer, family and language.")
-    sets = [*options.sets, *([f"{SUITE}.n_items={n}", f"{SUITE}.n_data={n}"] if n is not None else [])]
-    sets += [f"{SUITE}.languages=[{', '.join(language)}]"] if language else []
-    _, options = parse_words([file] if file else [], replace(options, sets=tuple(sets)))
-    settings, again = choose(SUITE, options)
-    settings = examination(settings, judge)
+    begin("")
+    values = {"n_items": n, "n_data": n, "languages": [*language] or None, "data": data or None}
+    assignments = [f"{SUITE}.items.{key}={as_yaml(value)}" for key, value in values.items() if value is not None]
+    options = RunOptions(config=config, sets=(*sets, *assignments), wait=wait)
+    settings, again = choose(SUITE, parse_words([file] if file else [], options)[1])
+    settings = examine(settings, judge)
     if dry_run:
         from flows.cli.estimate import show_estimate
 
         return show_estimate(settings, again)
-    outcome, plan = evaluate(settings, again, only_failed=options.only_failed)
+    outcome, plan = evaluate(settings, again, only_failed=False)
     waiting, spoken = outcome.requests["submitted"], settings.report.language
-    found = [] if waiting else record(outcome, plan)
-    from tasks.report.passports import leanings_of, tables_of
+    from tasks.judges.passports import record_passports
+    from tasks.report.passports import tables_of
     from tasks.report.text import numbers_in
 
-    for name in dict.fromkeys(one.judge for one in found):
-        own = [one for one in found if one.judge == name]
+    passports = [] if waiting else record_passports(plan, outcome.folder)
+    examined = dict.fromkeys(passport.judge for passport in passports)
+    for name in examined:
+        earned = [passport for passport in passports if passport.judge == name]
         with numbers_in(spoken):
-            show(*(made.terminal(len(made.rows)) for made in tables_of(name, own, spoken)))
-            show(*(line for one in own for line in leanings_of(one, spoken)))
+            show(*(table.terminal(len(table.rows)) for table in tables_of(name, earned, spoken)))
     show(*outcome.reports[:2])
     if waiting:
         say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")
         return Exit.UNDECIDED
-    if silent := {one.name for one in plan.judges} - {one.judge for one in found}:
+    if silent := [judge.name for judge in plan.judges if judge.name not in examined]:
         complain(f"no call to {', '.join(sorted(silent))} was answered; the report says why.")
         return Exit.ERROR
     return Exit.PASSED

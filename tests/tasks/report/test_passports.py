@@ -84,7 +84,7 @@ def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> N
 
 def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelled(data: ReportData) -> None:
     found = [
-        ExamResult("gpt-judge", "groundedness", "en", "a", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}, 0),
+        ExamResult("gpt-judge", "groundedness", "en", "a", "scored", {"pairs": [["2", "2"]] * 9 + [["0", "2"]]}),
         ExamResult(
             "gpt-judge",
             "entails",
@@ -92,7 +92,6 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
             "b",
             "scored",
             {"pairs": [["SUPPORTED", "not SUPPORTED"]] * 4},
-            0,
             "lidirus",
         ),
     ]

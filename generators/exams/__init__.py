@@ -1,1 +1,0 @@
-"""Questions with a known truth that measure judges."""
