@@ -128,7 +128,7 @@ def test_every_unit_fits_with_its_own_defaults(plain: Draft202012Validator) -> N
         "import json; from data.plugins import discover, metrics; from data.records import Loader;"
         "from data.options import model_of;"
         "told = lambda units: {n: model_of(u.options).model_construct().model_dump(mode='json', by_alias=True)"
-        " for n, u in units.items()};"
+        " for n, u in units.items() if not getattr(u, 'internal', False)};"
         "print(json.dumps([told(metrics()), told(discover(Loader))]))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
@@ -136,7 +136,7 @@ def test_every_unit_fits_with_its_own_defaults(plain: Draft202012Validator) -> N
     suites = [{"name": name, "metrics": {name: options}} for name, options in measured.items()]
     suites += [{"name": name, "metrics": {name: None}} for name in measured]
     suites += [{"name": name, "items": {"loader": name, **options}} for name, options in loaders.items()]
-    assert len(suites) > 40
+    assert len(suites) > 30
     for suite in suites:
         assert not wrong(plain, yaml.safe_dump({"suites": [suite]})), suite
     assert not wrong(plain, "cot: {items: {sample: {n: 3}}, metrics: {cot: {weights: {l1: 1}}}}")
