@@ -172,7 +172,6 @@ class Plan:
     prices: Prices | None
     currency: str
     fresh: str
-    title: str
     configuration: Mapping[str, Any]
 
     @property
@@ -243,7 +242,6 @@ def resolve(settings: Settings) -> Plan:
         prices=settings.prices,
         currency=settings.currency,
         fresh=settings.fresh,
-        title=settings.title,
         configuration=settings.model_dump(mode="json"),
     )
 
