@@ -29,53 +29,41 @@ def count_seconds(process: int) -> float:
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return sum(map(int, fields[11:15])) / TICKS + sum(count_seconds(child) for child in list_children(process))
+    return sum(map(int, fields[11:15])) / TICKS + sum(map(count_seconds, list_children(process)))
 
 
 class CpuTimes:
-    """What the tests of this process took, and, where workers run them, what each of these took in all."""
+    """What each test took: a process that outlives its parent is not counted, one waited for late is another's."""
 
     def __init__(self) -> None:
         self.tests: dict[str, float] = {}
-        self.workers: list[float] = []
+        self.before = 0.0
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        before = count_seconds(os.getpid())
-        item.user_properties.append(("cpu before", before))
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        self.before = count_seconds(os.getpid())
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
+        self, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         if call.when == "teardown":
-            before = dict(item.user_properties)["cpu before"]
-            report.user_properties = [("cpu", count_seconds(os.getpid()) - float(str(before)))]
+            report.user_properties = [("cpu", count_seconds(os.getpid()) - self.before)]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "teardown":
             self.tests[report.nodeid] = float(str(dict(report.user_properties)["cpu"]))
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        output = getattr(session.config, "workeroutput", None)
-        if output is not None:
-            output["cpu"] = count_seconds(os.getpid())
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: object) -> None:
-        self.workers.append(getattr(node, "workeroutput", {}).get("cpu", 0.0))
-
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        whole = sum(self.workers) + count_seconds(os.getpid())
-        terminalreporter.section(f"CPU: {whole:.0f} s, of which {sum(self.tests.values()):.0f} s in tests")
+        terminalreporter.section(f"CPU: {count_seconds(os.getpid()):.0f} s")
         for nodeid, seconds in sorted(self.tests.items(), key=lambda item: -item[1])[:SHOWN]:
             terminalreporter.write_line(f"{seconds:7.2f} s  {nodeid}")
         target = os.environ.get("BASIC_CONTROL_CPU_TIMES")
         if target:
-            rows = (f"{seconds:.3f}\t{nodeid}\n" for nodeid, seconds in self.tests.items())
+            rows = [f"{seconds:.3f}\t{nodeid}\n" for nodeid, seconds in self.tests.items()]
             Path(target).write_text("".join(rows), "utf-8")
 
 
