@@ -67,6 +67,8 @@ def _unfenced(text: str) -> Iterator[str]:
 def find_completion(reply: str, function: str, head: str) -> str | None:
     """Return the program of a response that defines a function, or that continues `head` with its body.
 
+    Failing that, a class whose method has the function's name (`class Solution:`), with a function that calls it.
+
     `head` is code that ends with the function's signature, or its docstring: the code before the function (imports,
     helpers) belongs to the program either way.
     """
@@ -79,10 +81,18 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     bodies = [block.text for block in fenced(text)[0][-2:]] or [text]
     for body in reversed(bodies):
         for whole in _continued(head.rstrip(" \t"), body.strip("\n").rstrip()):
-            tree = parser.parse(whole)
-            if tree and defines(tree.body[-1:], function) == FUNCTION:  # more than a stub
+            continued = parser.parse(whole)
+            if continued and defines(continued.body[-1:], function) == FUNCTION:  # more than a stub
                 return whole
-    return joined(_before(head, function, parser), program) if program else None
+    return joined(_before(head, function, parser), program, _by_method(tree, function)) if program else None
+
+
+def _by_method(tree: ast.Module | None, function: str) -> str:
+    """Return a function that calls the method of that name: `class Solution:`; '' without such a class."""
+    for node in reversed(tree.body if tree else ()):
+        if isinstance(node, ast.ClassDef) and defines(node.body, function) == FUNCTION:
+            return f"def {function}(*args, **kwargs):\n    return {node.name}().{function}(*args, **kwargs)"
+    return ""
 
 
 def _before(head: str, function: str, parser: Parser) -> str:

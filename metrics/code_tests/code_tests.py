@@ -19,7 +19,7 @@ from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, reply
 from metrics.code_tests.checks import Check, as_json
 from metrics.code_tests.runners import CALLED, RUNNER, stdin_program
-from metrics.code_tests.scripts import Test, entry_of, read_tests
+from metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
 KEY = "reply"
 FAILED_SHOWN = 5
@@ -107,7 +107,8 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     if found is None:
         return {}
     setup = "\n".join(_texts(sample, options["setup"]))
-    source = joined(setup, found, RUNNER) if name else stdin_program(joined(setup, found))
+    imports = imports_of(_texts(sample, options["tests"]))
+    source = joined(setup, found, imports, RUNNER) if name else stdin_program(joined(setup, found))
     calls = tuple(
         (test.script, test.setup, f"({''.join(f'{value}, ' for value in test.values)})") for test in listed
     )
@@ -177,7 +178,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="code_tests",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -35,21 +35,9 @@ dictionaries) come back as what they are made of: they are equal to it."""
 
 _MAIN = f"""
 def {CALLED}_main(text):
-    import io, sys, types
+    from tasks.sandbox.stand_ins import run_whole
 
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
-    stdin, stdout = sys.stdin, sys.stdout
-    sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")), "utf-8")
-    sys.stdout = out = io.TextIOWrapper(io.BytesIO(), "utf-8", "replace", "\\n", write_through=True)
-    written = out.buffer
-    try:
-        exec(compile({CALLED}_source, "<program>", "exec", dont_inherit=True), vars(module))
-    except SystemExit as ended:
-        if ended.code not in (None, 0):
-            raise
-    finally:
-        sys.stdin, sys.stdout = stdin, stdout
-    return written.getvalue().decode("utf-8", "replace")
+    return run_whole({CALLED}_source, text)
 """
 
 

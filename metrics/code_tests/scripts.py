@@ -2,7 +2,8 @@
 
 import ast
 import builtins
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -54,19 +55,39 @@ def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
 
 
 def entry_of(scripts: Iterable[str]) -> str:
-    """Return the name of the function that scripts call without defining it; '' if there is none."""
+    """Return the name of the function that scripts call without defining it; '' if there is none.
+
+    A builtin's name is one only if nothing else is called: `assert sum(10, 15) == 6`.
+    """
+    builtin = ""
+    for tree in _parsed(scripts):
+        names = _called(tree)
+        unknown = [name for name in names if name not in _BUILTINS]
+        if unknown:
+            return unknown[0]
+        builtin = builtin or next(iter(names), "")
+    return builtin
+
+
+def _called(tree: ast.Module) -> list[str]:
+    """Return the names that a script calls, or checks, without binding them, in order."""
+    bound = _defined(tree) | {"isclose"}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    checked = [call.args[0] for call in calls if _is_check(call) and call.args]
+    nodes = (*checked, *(call.func for call in calls))
+    return [node.id for node in nodes if isinstance(node, ast.Name) and node.id not in bound]
+
+
+def imports_of(scripts: Iterable[str]) -> str:
+    """Return the import statements of scripts, which a program may rely on: it and its tests share their names."""
+    statements = (node for tree in _parsed(scripts) for node in tree.body)
+    return _source([node for node in statements if isinstance(node, ast.Import | ast.ImportFrom)])
+
+
+def _parsed(scripts: Iterable[str]) -> Iterator[ast.Module]:
     for script in scripts:
-        try:
-            tree = ast.parse(script)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        known = _BUILTINS | _defined(tree) | {"isclose"}
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        checked = [call.args[0] for call in calls if _is_check(call) and call.args]
-        for node in (*checked, *(call.func for call in calls)):
-            if isinstance(node, ast.Name) and node.id not in known:
-                return node.id
-    return ""
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            yield ast.parse(script)
 
 
 def _is_check(node: ast.expr) -> bool:

@@ -23,7 +23,7 @@ from tasks.sandbox import child
 from tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
-_SOURCES = ("component/app.py", "component/world.wit", "values.py", "build.py")
+_SOURCES = ("component/app.py", "component/world.wit", "values.py", "stand_ins.py", "build.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -100,7 +100,7 @@ def _build(work: Path) -> Path:
     (work / "empty").mkdir()  # stands in for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
     package.mkdir(parents=True)
-    for source, target in zip(_SOURCES, (work / "app", work, package), strict=False):
+    for source, target in zip(_SOURCES, (work / "app", work, package, package), strict=False):
         shutil.copy(_HERE / source, target)
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)

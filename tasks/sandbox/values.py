@@ -6,15 +6,18 @@ list, `1.0` not `1`, and a dictionary may have any hashable keys:
 
     ["i", "-1f…"]  a large int, hexadecimal      ["l", …]  list          ["d", key, value, …]  dict
     ["f", "0x1.8p+1"]  float, also nan and inf   ["t", …]  tuple         ["b", "00ff"]  bytes
-                                                 ["s", …]  set           ["z", …]  frozenset
+    ["m", "1.50"]  Decimal                       ["s", …]  set           ["z", …]  frozenset
+    ["q", "1", "3"]  Fraction, hexadecimal       ["c", "0x1p+0", "0x0p+0"]  complex
 
-Both directions are bounded in depth and number of values, integers to what `repr` can still print, and strings
-to what UTF-8 can hold. Reading builds nothing but these types: no name in a text is ever looked up.
+Both directions are bounded in depth and number of values, integers in their bits, and strings to what UTF-8 can
+hold. Reading builds nothing but these types: no name in a text is ever looked up.
 """
 
 import json
 import re
 from collections import Counter, OrderedDict, defaultdict
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NoReturn, cast
 
 DEPTH = 64
@@ -23,8 +26,8 @@ DEPTH = 64
 VALUES = 100_000
 """Values in one value, counting the containers."""
 
-BITS = 14_000
-"""Of an integer: some 4 200 digits, just under the 4 300 at which `repr` of an int refuses."""
+BITS = 400_000
+"""Of an integer: some 120 000 digits."""
 
 CHARACTERS = 1_000_000
 """Characters of text, and bytes, in one value."""
@@ -35,6 +38,7 @@ how integers are hashed: a program could keep its parent busy for minutes."""
 
 _PLAIN = 2**53
 _HEX = re.compile(r"-?[0-9a-f]+")
+_DECIMAL = re.compile(r"-?(?:[0-9]{1,2000}(?:\.[0-9]{1,2000})?(?:E[+-]?[0-9]{1,6})?|Infinity|NaN)")  # -1.50E+3
 _FLOAT = re.compile(r"-?(?:0x[01]\.[0-9a-f]{1,13}p[+-]?\d{1,4}|inf|nan)")
 _MAPPINGS = frozenset({dict, Counter, OrderedDict, defaultdict})
 """The standard library's dictionaries compare equal to plain ones: honest code returns them."""
@@ -80,6 +84,12 @@ class _Packer:
             return value if -_PLAIN < value < _PLAIN else ["i", f"{value:x}"]
         if kind is float:
             return ["f", float.hex(value)]
+        if kind is complex:
+            return ["c", float.hex(value.real), float.hex(value.imag)]
+        if kind is Fraction and type(value.numerator) is type(value.denominator) is int:
+            return ["q", *(f"{part:x}" for part in (value.numerator, value.denominator))]
+        if kind is Decimal and _DECIMAL.fullmatch(written := Decimal.__str__(value)):
+            return ["m", written]
         if kind is not str and kind is not bytes:
             raise UnfitError(f"of type {_name(kind)[:60]}")
         self.characters += len(value)
@@ -139,21 +149,39 @@ def _container(tag: str, held: list[Any]) -> Any:
     raise UnfitError("not a tagged value")
 
 
-_SCALARS = frozenset({"i", "f", "b"})
+_SCALARS = frozenset({"i", "f", "b", "m", "q", "c"})
 
 
-def _scalar(tag: str, text: object = None, *more: object) -> int | float | bytes:
-    if isinstance(text, str) and not more:
-        if tag == "i" and len(text) <= BITS // 4 + 1 and _HEX.fullmatch(text):
-            return int(text, 16)
-        if tag == "f" and _FLOAT.fullmatch(text):
-            try:
-                return float.fromhex(text)
-            except OverflowError:
-                raise UnfitError("not a float") from None
-        if tag == "b" and len(text) % 2 == 0 and (not text or _HEX.fullmatch(text)) and text[:1] != "-":
+def _scalar(tag: str, *texts: object) -> int | float | bytes | Decimal | Fraction | complex:
+    match tag, texts:
+        case "i", (text,):
+            return _integer(text)
+        case "f", (text,):
+            return _float(text)
+        case "c", (real, imaginary):
+            return complex(_float(real), _float(imaginary))
+        case "q", (over, under) if under != "0":
+            return Fraction(_integer(over), _integer(under))
+        case "m", (str(text),) if _DECIMAL.fullmatch(text):
+            return Decimal(text)
+        case "b", (str(text),) if len(text) % 2 == 0 and (not text or _HEX.fullmatch(text)) and text[:1] != "-":
             return bytes.fromhex(text)
     raise UnfitError("not a tagged value")
+
+
+def _integer(text: object) -> int:
+    if isinstance(text, str) and len(text) <= BITS // 4 + 1 and _HEX.fullmatch(text):
+        return int(text, 16)
+    raise UnfitError("not an integer")
+
+
+def _float(text: object) -> float:
+    if not isinstance(text, str) or not _FLOAT.fullmatch(text):
+        raise UnfitError("not a float")
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        raise UnfitError("not a float") from None
 
 
 def _whole(text: str) -> str:

@@ -18,7 +18,7 @@ from itertools import islice, pairwise
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, ClassVar
 
-from tasks.sandbox import values
+from tasks.sandbox import stand_ins, values
 
 MESSAGE = 300
 """Characters kept of an exception's text."""
@@ -28,18 +28,19 @@ CLASSES = 32
 
 MODULES = """
     abc argparse array ast asyncio base64 binascii bisect builtins calendar cmath cmd codecs collections
-    collections.abc colorsys concurrent.futures concurrent.futures.thread configparser contextlib contextvars
-    copy copyreg csv dataclasses datetime decimal difflib dis doctest email.message encodings.ascii
-    encodings.cp1251 encodings.hex_codec encodings.idna encodings.latin_1 encodings.punycode
+    collections.abc colorsys concurrent.futures concurrent.futures.thread configparser contextlib
+    contextvars copy copyreg csv dataclasses datetime decimal difflib dis doctest email.message
+    encodings.ascii encodings.cp1251 encodings.hex_codec encodings.idna encodings.latin_1 encodings.punycode
     encodings.raw_unicode_escape encodings.rot_13 encodings.unicode_escape encodings.utf_16 encodings.utf_32
-    encodings.utf_8_sig enum errno faulthandler fnmatch fractions functools gc getpass gettext glob graphlib
-    gzip hashlib heapq hmac html html.parser http importlib importlib.util inspect io ipaddress itertools json
-    json.decoder keyword linecache locale logging marshal math mimetypes numbers opcode operator optparse os
-    os.path pathlib pickle pkgutil platform pprint queue quopri random re reprlib sched secrets select selectors
-    shelve shlex shutil signal socket stat statistics string stringprep struct subprocess symtable sys tempfile
-    textwrap threading time timeit token tokenize traceback types typing unicodedata unittest unittest.mock
-    urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo _strptime _pydecimal
-    _pydatetime _pylong
+    encodings.utf_8_sig enum errno faulthandler filecmp fileinput fnmatch fractions functools gc getopt
+    getpass gettext glob graphlib gzip hashlib heapq hmac html html.parser http importlib importlib.util
+    inspect io ipaddress itertools json json.decoder keyword linecache locale logging marshal math mimetypes
+    numbers opcode operator optparse os os.path pathlib pickle pickletools pkgutil platform plistlib pprint
+    profile pstats queue quopri random re reprlib runpy sched secrets select selectors shelve shlex shutil
+    signal socket stat statistics string stringprep struct subprocess symtable sys tempfile textwrap
+    threading time timeit token tokenize tomllib trace traceback types typing unicodedata unittest
+    unittest.mock urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo _strptime
+    _pydecimal _pydatetime _pylong
 """
 """The standard library as far as it can be imported without a system: none of it can be loaded later.
 
@@ -237,6 +238,8 @@ def _fill() -> list[bytes]:
 
 
 _import()
+if sys.platform == "wasi":
+    stand_ins.install()
 _rehearse()
 gc.collect()
 _filled = _fill() if sys.platform == "wasi" else []  # elsewhere blocks lie otherwise, and nothing is kept of them
