@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -102,7 +102,11 @@ class Database:
         try:
             yield
         except sa.exc.SQLAlchemyError as error:
-            raise explained(self.url, error, self.if_damaged) from error
+            explanation = explained(self.url, error, self.if_damaged)
+            if isinstance(explanation, DamagedFile) and (file := file_of(self.url)):
+                with suppress(OSError):
+                    mark_of(file).touch()
+            raise explanation from error
 
     def work(self, operation: Callable[[sa.Connection], T], *, writes: bool = True) -> T:
         """Run a repeatable operation in one transaction, retrying while the database is unreachable or busy.
@@ -124,19 +128,6 @@ class Database:
             return sa.select(sa.func.json_each(sa.bindparam(name, type_=sa.JSON())).table_valued("value").c.value)
         given = sa.bindparam(name, type_=self._dialect.ARRAY(sa.Text()))
         return sa.select(sa.func.unnest(given).table_valued("value").render_derived().c.value)
-
-    def faults(self, most: int = 5) -> list[str]:
-        """Return what SQLite's integrity check finds wrong, indexes included; nothing for Postgres.
-
-        Raises:
-            DamagedFile: it cannot be checked.
-        """
-        if not self.is_sqlite:
-            return []
-        check = f"PRAGMA integrity_check({most})"
-        found = self.work(lambda connection: connection.exec_driver_sql(check).scalars().all(), writes=False)
-        said = [" ".join(str(one).split()) for one in found]
-        return [] if said == ["ok"] else said
 
     def close(self) -> None:
         """Close the connections."""
@@ -179,6 +170,11 @@ def file_of(url: str) -> Path | None:
 def log_of(file: Path) -> Path:
     """Return the path of a file's SQLite write-ahead log."""
     return file.with_name(file.name + "-wal")
+
+
+def mark_of(file: Path) -> Path:
+    """Return the path of the mark of a file in which damage was met: it is checked when it is opened next."""
+    return file.with_name(file.name + ".suspected")
 
 
 def _sqlite_engine(url: sa.URL, synchronous: str) -> sa.Engine:
@@ -226,6 +222,11 @@ def shown(url: str) -> str:
         return "(not an SQLAlchemy URL)"
 
 
+def is_damage(message: str) -> bool:
+    """Return whether an error of SQLite is about a damaged file."""
+    return any(word in message for word in DAMAGED)
+
+
 PASSING = ("08", "40", "57P", "53300", "55P03")
 """Prefixes of transient SQLSTATEs: connection, rollback requested (serialization, deadlock), shutdown, locks."""
 
@@ -254,7 +255,7 @@ def explained(url: str, error: sa.exc.SQLAlchemyError, if_damaged: str) -> Input
     """Return a database error as a message for the user."""
     original = getattr(error, "orig", None)
     said = str(original or error).strip()
-    if isinstance(original, sqlite3.Error) and any(word in said for word in DAMAGED):
+    if isinstance(original, sqlite3.Error) and is_damage(said):
         found = said.splitlines()[0]
         return DamagedFile(f"{shown(url)} is damaged ({found}). {if_damaged}", found)
     if "full" in said or "No space left" in said:

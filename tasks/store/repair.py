@@ -1,16 +1,16 @@
-"""Repair: rebuild a damaged SQLite cache in a new file, or restore replies from the store's tables.
+"""Repair: a new file in place of a damaged, emptied or deleted SQLite cache.
 
-Two sources, in order: the rows before the first unreadable one (each verified by its checksum), and the responses
-tables of the store. What is in neither will be asked again. The damaged file is kept beside the new one.
+Its replies come from two sources, in order: the rows before the first unreadable one (each verified by its
+checksum), and the responses tables of the store. What is in neither is asked again. A damaged file is kept.
 """
 
 import fcntl
 import json
 import os
+import shutil
 import sqlite3
-import time
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -19,80 +19,58 @@ from typing import IO, Any
 import polars as pl
 import sqlalchemy as sa
 
-from data.commands import typed
 from data.errors import InputError, plural
 from data.records import Reply
 from data.tables import RESPONSES
-from tasks.store.databases import DamagedFile, file_of
+from tasks.store.databases import PATIENCE_S, DamagedFile, file_of, is_damage, mark_of
 from tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
 from tasks.store.tables import Damaged, Store, explain
 
 TOGETHER = 1000
 """Rows written at once."""
-COMPANIONS = ("", "-wal", "-shm")
-"""Suffixes of the files of one SQLite database."""
 MAGIC = b"SQLite format 3\0"
 
 
-class InUse(Exception):  # noqa: N818 - said of a file
-    """Another process uses the file, so it cannot be replaced now."""
-
-
 class FileLock:
-    """This process's shared lock on a file, held until `close`; replacing the file needs it `exclusive`.
+    """This process's lock on a file, shared until `close`; whoever replaces the file needs it alone.
 
     SQLite must not have a database file moved away while any connection to it is open: closing such a connection
-    would delete the new file's log. So every user of the file holds a shared lock on `<file>.lock` for as long, and
-    whoever replaces it needs an exclusive lock.
+    would delete the new file's log. So every user of the file holds a shared lock on `<file>.lock` for as long.
     """
 
     def __init__(self, path: Path) -> None:
         """Take a shared lock, waiting for a replacement in progress; without a lock if none can be created."""
         self._lock: IO[bytes] | None = None
-        try:
+        # A read-only location has none, and nothing will be replaced there either.
+        with suppress(OSError):
             # A file object, so that a forgotten lock is released with it.
             self._lock = path.with_name(path.name + ".lock").open("ab")
+            self.share()
+
+    def share(self) -> None:
+        """Share the file with others, waiting for a replacement in progress."""
+        if self._lock is not None:
             fcntl.flock(self._lock, fcntl.LOCK_SH)
-        except OSError:
-            # A read-only location, where nothing will be replaced either.
-            self.close()
 
-    @contextmanager
-    def exclusive(self, patience_s: float) -> Iterator[None]:
-        """Hold the exclusive lock, to replace the file; the caller has closed it.
+    def take(self) -> bool:
+        """Try to have the file alone, which the caller has closed; return whether it is so.
 
-        Raises:
-            InUse: others still used it after `patience_s` seconds.
+        If not, nothing is held: two that both want the file alone would wait for each other's shared lock.
         """
         if self._lock is None:
-            yield
-            return
-        until = time.monotonic() + patience_s
+            return True
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
         try:
-            # Release first: two that both want exclusive access would otherwise wait for each other's shared lock.
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            while not _alone(self._lock):
-                if time.monotonic() >= until:
-                    raise InUse
-                time.sleep(0.05)
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_SH)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def close(self) -> None:
         """Release the lock."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
-
-
-def _alone(lock: IO[bytes]) -> bool:
-    """Try to take an exclusive lock; return whether it is held now."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def rows_in(file: Path) -> Iterator[Row]:
@@ -145,100 +123,94 @@ def remembered(row: Mapping[str, Any]) -> Remembered:
     return Remembered(row["request_id"], reply, row["latency_s"])
 
 
-def recall(store: Store, wanted: Collection[str]) -> dict[str, Remembered]:
-    """Return the replies to these requests found in the store's responses tables."""
-    found: dict[str, Remembered] = {}
-    for entries in responses_in(store, wanted):
-        for entry in entries:
-            found.setdefault(entry.request_id, entry)
-    return found
+def _beside(file: Path, ending: str) -> Path:
+    return file.with_name(file.name + ending)
 
 
-def _mended(file: Path) -> Path:
-    return file.with_name(file.name + ".mended")
+def _complete(file: Path) -> Path:
+    """Return where a new file is while the damaged one is moved aside."""
+    return _beside(file, ".mended")
 
 
-def pending(file: Path) -> bool:
-    """Return whether a repair was interrupted after its new file was complete."""
-    return _mended(file).exists()
+def fault_of(file: Path, largest: int | None = None) -> str:
+    """Return what is wrong with a file; '' if it is sound, or cannot be read for another reason than damage.
 
-
-def replace_damaged(file: Path) -> Path:
-    """Replace a damaged file with the repaired one; return where the damaged one is kept.
-
-    The caller holds the exclusive lock. If interrupted anywhere, the next call completes it.
+    It is checked whole if it has at most `largest` bytes (None: of any size), or damage was met in it.
     """
-    stamp = datetime.now(UTC).astimezone().strftime("%Y%m%d_%H%M%S")
-    aside = next(
-        name
-        for n in range(1, 1000)
-        if not (name := file.with_name(f"{file.name}.damaged-{stamp}{f'_{n}' if n > 1 else ''}")).exists()
-    )
+    # Before SQLite opens it, which would delete a log that it cannot read.
+    faults = {
+        "its repair was interrupted": _complete(file).exists(),
+        "the file is missing": not file.exists(),
+        "the file is not a database": not _is_sqlite(file),
+    }
+    if fault := next((fault for fault, is_so in faults.items() if is_so), ""):
+        return fault
+    if largest is not None and file.stat().st_size > largest and not mark_of(file).exists():
+        return ""
     try:
-        for companion in COMPANIONS[1:]:
-            # Before the file itself: a log must never be beside a file that it does not belong to.
-            with suppress(FileNotFoundError):
-                file.with_name(file.name + companion).rename(f"{aside}{companion}")
-        with suppress(FileNotFoundError):
-            file.rename(aside)
-        with suppress(FileNotFoundError):
-            _mended(file).replace(file)
-    except OSError as error:
-        raise explain(error, f"cannot replace {file} with the repaired reply cache") from error
-    return aside
+        with closing(sqlite3.connect(file, timeout=PATIENCE_S)) as opened:
+            (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+    except sqlite3.Error as error:
+        return str(error) if is_damage(str(error)) else ""
+    return "" if found == "ok" else " ".join(str(found).split())
 
 
-def mend(file: Path, tables: Store | None) -> str:
-    """Replace a damaged reply cache with a new one with every reply that can be saved; return in words what it has.
+def replace(file: Path, tables: Store | None) -> str:
+    """Put a file with every reply that can be saved in the place of a reply cache; return in words what it has.
 
-    The caller holds the exclusive lock.
+    The caller has the file alone. An interrupted replacement is completed by the next. '' if there was nothing.
 
     Raises:
-        InputError: the new file cannot be written.
+        InputError: the new file cannot be written, or the file seems never to have been a reply cache.
     """
-    scratch = file.with_name(file.name + ".mending")
-    _clear(scratch)
-    try:
-        from_file, from_tables = _fill(scratch, file, tables)
-        _refuse_foreign(file, from_file)
-        with scratch.open("rb+") as written:
-            os.fsync(written.fileno())
-        scratch.replace(_mended(file))
-    except OSError as error:
-        raise explain(error, f"cannot repair the reply cache {file}") from error
-    finally:
-        _clear(scratch)
-    aside = replace_damaged(file)
-    return (
-        f"{from_file} replies were saved from the file and {from_tables} more from the store's tables; the damaged "
-        f"file is kept as {aside}. What is missing will be asked again."
-    )
-
-
-def is_sqlite(file: Path) -> bool:
-    """Return whether a file begins as an SQLite file does."""
-    with file.open("rb") as opened:
-        return opened.read(len(MAGIC)) == MAGIC
-
-
-def _refuse_foreign(file: Path, found: int) -> None:
-    """Reject a file that seems never to have been a reply cache, by its name, first bytes and rows."""
-    if not found and file.name != "replies.sqlite" and file.exists() and not is_sqlite(file):
+    if file.name != "replies.sqlite" and file.exists() and file.stat().st_size and not _is_sqlite(file):
         raise InputError(
             f"store.cache: {file} is not an SQLite file. It was left unchanged; choose another file for the cache."
         )
-
-
-def _clear(scratch: Path) -> None:
-    for companion in COMPANIONS:
-        with suppress(OSError):
-            scratch.with_name(scratch.name + companion).unlink()
-
-
-def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
-    """Write a new cache; return how many replies came from the file, and how many more from tables."""
-    database = ReplyDatabase(sa.URL.create("sqlite", database=str(scratch)).render_as_string(hide_password=False))
+    workshop = _beside(file, ".mending")
+    from_file = from_tables = 0
+    said = "its repair was completed"
     try:
+        if not _complete(file).exists():
+            shutil.rmtree(workshop, ignore_errors=True)
+            workshop.mkdir()
+            from_file, from_tables = _fill(workshop / file.name, file, tables)
+            said = f"{from_file} replies were saved from the file and {from_tables} more from the store's tables"
+            with (workshop / file.name).open("rb+") as written:
+                os.fsync(written.fileno())
+            (workshop / file.name).replace(_complete(file))
+        aside = _move_aside(file)
+        _complete(file).replace(file)
+    except OSError as error:
+        raise explain(error, f"cannot repair the reply cache {file}") from error
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
+    kept = f"; the damaged file is kept as {aside}" if aside.exists() else ""
+    return f"{said}{kept}" if from_tables or kept else ""
+
+
+def _move_aside(file: Path) -> Path:
+    """Move a damaged file with its log to a name with the time, and return it."""
+    aside = _beside(file, f".damaged-{datetime.now(UTC).astimezone():%Y%m%d_%H%M%S_%f}")
+    # The log first: it must never be beside a file that it does not belong to.
+    for companion in ("-wal", "-shm", ""):
+        with suppress(FileNotFoundError):
+            _beside(file, companion).rename(f"{aside}{companion}")
+    return aside
+
+
+def _is_sqlite(file: Path) -> bool:
+    """Return whether a file begins as an SQLite file does."""
+    with suppress(FileNotFoundError), file.open("rb") as opened:
+        return opened.read(len(MAGIC)) == MAGIC
+    return False
+
+
+def _fill(new: Path, file: Path, tables: Store | None) -> tuple[int, int]:
+    """Write a new cache; return how many replies came from the file, and how many more from tables."""
+    url = sa.URL.create("sqlite", database=str(new)).render_as_string(hide_password=False)
+    # Closing the last connection merges the log into the file.
+    with closing(ReplyDatabase(url)) as database:
         rows = rows_in(file)
         while together := list(islice(rows, TOGETHER)):
             database.insert(together)
@@ -246,12 +218,9 @@ def _fill(scratch: Path, file: Path, tables: Store | None) -> tuple[int, int]:
         for entries in responses_in(tables) if tables else ():
             database.insert([row_of(entry) for entry in entries])
         return from_file, database.count() - from_file
-    finally:
-        # Closing the last connection merges the log into the file.
-        database.close()
 
 
-MEND = f"`{typed('store repair')}` saves what can be read; the next run does so automatically"
+MEND = "the next run keeps what can be read, and takes the rest from the tables"
 
 
 def faults_of_replies(url: str) -> tuple[int, list[str]]:
@@ -261,18 +230,14 @@ def faults_of_replies(url: str) -> tuple[int, list[str]]:
         InputError: the database cannot be reached.
     """
     file = file_of(url)
-    if file is not None and pending(file):
-        return 0, [f"a repair was interrupted; {MEND}"]
-    if file is not None and not file.exists():
+    if file is not None and not file.exists() and not _complete(file).exists():
         return 0, []
     with closing(FileLock(file)) if file else nullcontext():
-        if file and not is_sqlite(file):
-            return 0, [f"the file is not an SQLite database; {MEND}"]
+        if file and (fault := fault_of(file)):
+            return 0, [f"{fault}; {MEND}"]
         number, wrong = 0, 0
         try:
             with closing(ReplyDatabase(url)) as database:
-                if found := database.faults():
-                    return 0, [f"{fault}; {MEND}" for fault in found]
                 for rows in database.walk():
                     number += len(rows)
                     wrong += sum(entry_of(row) is None for row in rows)

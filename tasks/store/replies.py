@@ -3,23 +3,23 @@
 SQLite (in WAL mode) for one machine; Postgres for several. A reply is durable once `remember` returns. Claims keep
 two workers from asking the same request: the holder asks, the others wait for the reply, for the claim to be
 released, or for its lease to expire. A failed call releases its claim too, without a reply: its failure is kept for
-the other askers of the same run, and means nothing to any other run. A damaged SQLite file is repaired when it is
-opened, with a warning.
+the other askers of the same run, and means nothing to any other run. A damaged or deleted SQLite file is replaced
+when it is opened, with a warning.
 """
 
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from data.errors import InputError
 from tasks.store import repair
-from tasks.store.databases import DamagedFile, file_of, log_of, shown
+from tasks.store.databases import file_of, log_of, mark_of, shown
 from tasks.store.owners import described, has_ended, owner
-from tasks.store.repair import FileLock, InUse
+from tasks.store.repair import FileLock
 from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, Row, entry_of, failure_row, row_of
 from tasks.store.tables import Store
 
@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 
 CHECKED = 512_000_000
 """Maximum bytes of an SQLite file that is checked completely at opening: a second or two at most."""
-GLANCE_S = 0.5
-"""How long to wait for others that are creating the file."""
+AGAIN_S = 0.05
+"""How long to wait before others are looked for again."""
 FORGIVEN_S = 30 * 86_400.0
 """How long the failures of a killed run are kept."""
 WAIT_S = 60.0
@@ -49,45 +49,16 @@ def batched(values: Sequence[str], size: int) -> Iterator[list[str]]:
         yield list(values[start : start + size])
 
 
-def _empty(file: Path) -> bool:
-    return file.exists() and file.stat().st_size == 0
-
-
-def _emptied(file: Path, lock: FileLock) -> bool:
-    """Return whether a file has lost its content: if another run uses it, that run is creating it."""
-    with suppress(InUse):
-        if _empty(file):
-            with lock.exclusive(GLANCE_S):
-                return _empty(file)
-    return False
-
-
-def _sound(url: str, file: Path, *, whole: bool, emptied: bool = False) -> ReplyDatabase:
-    """Open a file, checked if that is fast or `whole` is requested; raise DamagedFile if it is damaged."""
-    if emptied:
-        raise DamagedFile("the file is empty")
-    # Before SQLite opens it, which would delete a log that it cannot read.
-    if repair.pending(file) or not (_empty(file) or not file.exists() or repair.is_sqlite(file)):
-        raise DamagedFile("file is not a database")
-    database = ReplyDatabase(url)
-    if (whole or file.stat().st_size <= CHECKED) and (faults := database.faults(1)):
-        database.close()
-        raise DamagedFile(faults[0])
-    return database
-
-
 class ReplyCache:
     """The replies behind one SQLAlchemy URL. Safe to share between threads.
 
-    `tables` is the store whose responses tables restore what a damaged file has lost.
+    `tables` is the store whose responses tables restore what a damaged or deleted file has lost.
     """
 
     _lock: FileLock | None = None
 
-    def __init__(self, url: str, *, tables: Store | None = None, whole: bool = False) -> None:
-        """Open the cache, creating missing tables, and repairing a damaged file.
-
-        `whole`: check a file of any size.
+    def __init__(self, url: str, *, tables: Store | None = None) -> None:
+        """Open the cache, creating missing tables, and a new file in place of a damaged or deleted one.
 
         Raises:
             InputError: the URL cannot be used, or the database cannot be opened.
@@ -96,44 +67,42 @@ class ReplyCache:
         self._tables = tables
         self._file = file_of(url)
         try:
-            self._database = ReplyDatabase(url) if self._file is None else self._open(self._file, whole=whole)
+            if self._file is not None:
+                self._lock = self._ready(self._file)
+            self._database = ReplyDatabase(url)
         except OSError as error:
             raise InputError(
                 f"reply cache {shown(url)}: cannot be opened ({error}). Choose another with --set store.root=… or "
                 "--set store.cache=…."
             ) from error
 
-    def _open(self, file: Path, *, whole: bool) -> ReplyDatabase:
-        """Open a file, replacing a damaged one with one that has every reply that can be saved."""
+    def _ready(self, file: Path) -> FileLock:
+        """Make sure that a file is sound; return a shared lock on it."""
         file.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as failed:
-            lock = self._lock = failed.enter_context(closing(FileLock(file)))
-            try:
-                found = _sound(self.url, file, whole=whole, emptied=_emptied(file, lock))
-            except DamagedFile as error:
-                found = self._mended(file, lock, error)
+            lock = failed.enter_context(closing(FileLock(file)))
+            until = time.monotonic() + WAIT_S
+            while fault := repair.fault_of(file, CHECKED):
+                if lock.take():
+                    self._replace_file(file)
+                    lock.share()
+                    break
+                if time.monotonic() >= until:
+                    raise InputError(
+                        f"reply cache {self.shown}: {fault}, and another process uses it, so it cannot be repaired "
+                        "now. Wait for that run to end, or stop it, and run again; everything answered so far is "
+                        "kept."
+                    )
+                time.sleep(AGAIN_S)
+                lock.share()  # another process may have repaired it
+            mark_of(file).unlink(missing_ok=True)
             failed.pop_all()
-        return found
+        return lock
 
-    def _mended(self, file: Path, lock: FileLock, reason: DamagedFile) -> ReplyDatabase:
-        """Replace a damaged file, unless another process just did, and return its database."""
-        try:
-            with lock.exclusive(WAIT_S):
-                if repair.pending(file):
-                    repair.replace_damaged(file)
-                # Another process may have repaired it already.
-                with suppress(DamagedFile):
-                    if not _empty(file):
-                        return _sound(self.url, file, whole=True)
-                saved = repair.mend(file, self._tables)
-                _log.warning("reply cache %s was damaged (%s): %s", self.shown, reason.found, saved)
-                return ReplyDatabase(self.url)
-        except InUse as error:
-            raise InputError(
-                f"reply cache {self.shown} is damaged ({reason.found}), and another process uses it, so it cannot "
-                "be repaired now. Wait for that run to end, or stop it, and run again; everything answered "
-                "so far is kept."
-            ) from error
+    def _replace_file(self, file: Path) -> None:
+        """Replace a file that is damaged, which no other process uses, unless one has just repaired it."""
+        if (fault := repair.fault_of(file, CHECKED)) and (saved := repair.replace(file, self._tables)):
+            _log.warning("reply cache %s was made anew (%s): %s.", self.shown, fault, saved)
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return the cached replies to these requests.
@@ -151,18 +120,20 @@ class ReplyCache:
 
     def _replace(self, wrong: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
-        back = repair.recall(self._tables, set(wrong)) if self._tables else {}
+        restored: dict[str, Remembered] = {}
+        for entries in repair.responses_in(self._tables, wrong) if self._tables else ():
+            restored = {entry.request_id: entry for entry in entries} | restored
         self.forget(wrong)
-        self.remember(list(back.values()))
+        self.remember(list(restored.values()))
         _log.warning(
             "reply cache %s: %d replies failed their checksums; %d were restored from the store's tables, %d "
             "will be asked again.",
             self.shown,
             len(wrong),
-            len(back),
-            len(wrong) - len(back),
+            len(restored),
+            len(wrong) - len(restored),
         )
-        return back
+        return restored
 
     def remember(self, entries: Sequence[Remembered]) -> None:
         """Store replies durably and release their claims; the first reply to a request is kept."""
@@ -219,18 +190,6 @@ class ReplyCache:
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
         return self._database.run("delete", ids=request_ids)
-
-    def restore(self) -> tuple[int, int]:
-        """Remove rows with wrong checksums and restore all that the store's tables hold.
-
-        Returns how many rows were wrong, and how many replies were added.
-        """
-        wrong = [row[0] for row in self.walk() if entry_of(row) is None]
-        self.forget(wrong)
-        before = self.count()
-        for entries in repair.responses_in(self._tables) if self._tables else ():
-            self.remember(entries)
-        return len(wrong), self.count() - before
 
     def walk(self) -> Iterator[Row]:
         """Yield every row as stored, in the order of request ids; `entry_of` verifies one."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from data.commands import typed
 from data.draw import canonical
 from data.records import Reply
 from tasks.store.databases import Database
@@ -104,7 +103,7 @@ def statements(database: Database) -> dict[str, Any]:
 class ReplyDatabase(Database):
     """The reply cache's tables in a database."""
 
-    if_damaged = f"`{typed('store repair')}` saves what can be read; then run again."
+    if_damaged = "Run again: what can be read is kept, and the tables give the rest."
 
     def __init__(self, url: str) -> None:
         """Open the database, as any other."""

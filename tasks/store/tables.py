@@ -3,7 +3,7 @@
 A table's address is the SHA-256 of its Parquet file, so that equal tables are stored once, a damaged file is
 detected, and a `Ref` identifies a stage's input completely.
 
-`basic-control store list | verify | prune | repair` maintains it.
+`basic-control store list | verify | prune` maintains it.
 """
 
 import errno

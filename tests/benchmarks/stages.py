@@ -143,7 +143,7 @@ def care(opened: StoreSettings) -> None:
     timed("open the reply cache, checked whole", rows, lambda: ReplyCache(url).close())
     content = file.read_bytes()
     file.write_bytes(bytes(100) + content[100:])
-    timed("mend it after a wrecked header", rows, lambda: repair.mend(file, None))
+    timed("mend it after a wrecked header", rows, lambda: repair.replace(file, None))
     entries = list(store.entries())
     timed("list tables", len(entries), lambda: take(store, Path("nowhere")))
     timed("verify tables", len(entries), lambda: [store.bytes(entry.digest) for entry in entries])

@@ -115,29 +115,6 @@ def test_verify_changes_nothing(place: Place) -> None:
     assert {path: path.read_bytes() for path in place.root.iterdir() if path.suffix != ".lock"} == before
 
 
-def test_repair_of_a_wrecked_cache_brings_back_what_tables_hold(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place.run(place.answers("r1", "r2"))
-    place.remember("r3", "r4")
-    file = place.root / "replies.sqlite"
-    file.write_bytes(b"\xff" * 100 + file.read_bytes()[100:])
-    assert place.care("repair") == 0
-    assert "2 replies" in capsys.readouterr().out
-    cache = place.cache()
-    assert set(cache.lookup(["r1", "r2", "r3", "r4"])) == {"r1", "r2"}
-    cache.close()
-    assert place.care("verify") == 0
-
-
-def test_repair_makes_a_cache_that_was_deleted(place: Place) -> None:
-    place.run(place.answers("r1", "r2"))
-    assert place.care("repair") == 0
-    cache = place.cache()
-    assert cache.count() == 2
-    cache.close()
-
-
 def test_prune_deletes_nothing_unasked(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     place.table("a")
     place.run(days=100)

@@ -170,19 +170,4 @@ def prune(
     show(f"Deleted {', '.join(goes)}.{note}")
 
 
-def repair(*, where: Where = USUAL) -> None:
-    """Repair a damaged reply cache, and restore replies from the store's tables."""
-    from tasks.runtime.storage import cache_url
-    from tasks.store.replies import ReplyCache
-
-    at, store, _ = _open(where)
-    opened = ReplyCache(cache_url(at), tables=store, whole=True)
-    mended, brought = opened.restore()
-    show(
-        f"{opened.shown}: {plural(opened.count(), 'reply')}; {plural(mended, 'reply')} with a wrong checksum "
-        f"removed, {plural(brought, 'reply')} restored from the store's tables."
-    )
-    opened.close()
-
-
-VERBS = (list_, verify, prune, repair)
+VERBS = (list_, verify, prune)

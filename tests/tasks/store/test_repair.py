@@ -15,9 +15,9 @@ from data.errors import InputError
 from data.records import Reply
 from data.tables import RESPONSES
 from tasks.runtime import logs
-from tasks.store import repair
+from tasks.store import databases, repair
 from tasks.store.databases import log_of
-from tasks.store.repair import FileLock, InUse
+from tasks.store.repair import FileLock
 from tasks.store.replies import Remembered, ReplyCache, owner
 from tasks.store.statements import entry_of
 from tasks.store.tables import Store
@@ -137,15 +137,13 @@ def test_every_row_of_a_sound_file_and_its_log_is_read(file: Path) -> None:
 
 
 @pytest.mark.parametrize("frame", [0, 3, 20])
-def test_what_a_damaged_log_has_lost_is_asked_again_or_brought_back_by_repair(file: Path, frame: int) -> None:
+def test_what_a_damaged_log_has_lost_is_asked_again(file: Path, frame: int) -> None:
     """SQLite takes a damaged log for a shorter one: nothing wrong is read, and what the file held is there."""
     hit(log_of(file), 32 + frame * (24 + PAGE) + 1000, b"\xaa" * 10)
     cache = opened(file, tables_of(file, IDS))
     known = cache.lookup(IDS)
     assert known == {i: ENTRIES[i] for i in IDS[: len(known)]}
     assert 200 <= len(known) < 300
-    assert cache.restore() == (0, 300 - len(known))
-    assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
     cache.close()
 
 
@@ -190,7 +188,7 @@ def test_text_that_is_no_utf8_fails_its_checksum_and_nothing_else(file: Path) ->
     cache.close()
 
 
-def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended_by_repair(
+def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended_by_the_next_run(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with sqlite3.connect(file) as connection:
@@ -200,24 +198,43 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended
     monkeypatch.setattr("tasks.store.replies.CHECKED", 0)
     store = tables_of(file, IDS)
     cache = opened(file, store)
-    with pytest.raises(InputError, match=r"is damaged .*store repair` saves what can be read"):
+    with pytest.raises(InputError, match=r"is damaged .*Run again: what can be read is kept"):
         cache.lookup(IDS)
     cache.close()
     assert kept(file) == []
-    repaired = ReplyCache(f"sqlite:///{file}", tables=store, whole=True)
+    repaired = opened(file, store)
     assert replies_of(repaired.lookup(IDS)) == replies_of(ENTRIES)
     repaired.close()
     assert len(kept(file)) == 1
+    assert not databases.mark_of(file).exists()
 
 
-def test_an_emptied_file_is_filled_from_the_stores_tables(tmp_path: Path) -> None:
-    store = Store(str(tmp_path))
+@pytest.mark.parametrize("emptied", [False, True])
+def test_an_emptied_or_deleted_file_is_filled_from_the_stores_tables(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, *, emptied: bool
+) -> None:
+    file, store = tmp_path / "replies.sqlite", Store(str(tmp_path))
     row = {"request_id": "a", "text": "four", "reasoning": "", "finish_reason": "", "latency_s": 1.0}
     store.write(RESPONSES, RESPONSES.frame([{**row, "cached": False}]))
-    (tmp_path / "replies.sqlite").touch()
-    cache = opened(tmp_path / "replies.sqlite", store)
+    if emptied:
+        file.touch()
+    cache = opened(file, store)
     assert cache.lookup(["a"])["a"].reply.text == "four"
     cache.close()
+    assert "0 replies were saved from the file and 1 more from the store's tables" in caplog.text
+
+
+def test_a_log_without_its_file_is_moved_aside(file: Path) -> None:
+    file.unlink()
+    cache = opened(file, tables_of(file, IDS[:250]))
+    assert replies_of(cache.lookup(IDS)) == replies_of({i: ENTRIES[i] for i in IDS[:250]})
+    cache.close()
+    assert [*file.parent.glob("replies.sqlite.damaged-*-wal")]
+
+
+def test_a_new_cache_says_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    opened(tmp_path / "replies.sqlite", Store(str(tmp_path))).close()
+    assert not caplog.text
 
 
 def test_the_rows_before_the_damage_are_saved_from_the_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -243,7 +260,7 @@ def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_by_the_next(
     for page in range(1, pages, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
     cache._database.close()  # so that SQLite's page cache does not hide the damage
-    with pytest.raises(InputError, match="then run again"):
+    with pytest.raises(InputError, match="Run again"):
         cache.lookup(IDS)
     cache.close()
     cache = opened(file)
@@ -294,7 +311,23 @@ def test_two_who_find_the_damage_at_once_mend_it_once(file: Path) -> None:
     command = [sys.executable, "-c", script, str(file)]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0].strip() for process in both] == ["300", "300"]
-    assert len(list(file.parent.glob("replies.sqlite.damaged-????????_??????"))) == 1
+    assert len(kept(file)) == 1
+
+
+def test_who_waits_for_a_repair_goes_on_as_soon_as_it_is_done(file: Path) -> None:
+    wreck_index(file)
+    script = (
+        "import sys\nfrom tasks.store.replies import ReplyCache\n"
+        "cache = ReplyCache('sqlite:///' + sys.argv[1])\nprint(cache.count(), flush=True)\nsys.stdin.readline()"
+    )
+    command = [sys.executable, "-c", script, str(file)]
+    both = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:  # each says its number while the other still has the file open
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "300"
+    for process in both:
+        process.communicate("\n")
+    assert len(kept(file)) == 1
 
 
 @pytest.mark.parametrize("step", ["mending", "moved log", "moved file"])
@@ -305,7 +338,8 @@ def test_a_repair_that_was_killed_is_brought_to_its_end(file: Path, tmp_path: Pa
     opened(mended).close()
     wreck_header(file)
     if step == "mending":
-        file.with_name("replies.sqlite.mending").write_bytes(b"half of a file")
+        file.with_name("replies.sqlite.mending").mkdir()
+        (file.with_name("replies.sqlite.mending") / file.name).write_bytes(b"half of a file")
     else:
         shutil.copy(mended, file.with_name("replies.sqlite.mended"))
         file.with_name("replies.sqlite-wal").rename(file.with_name("replies.sqlite.damaged-1-wal"))
@@ -314,17 +348,14 @@ def test_a_repair_that_was_killed_is_brought_to_its_end(file: Path, tmp_path: Pa
     cache = opened(file, tables_of(file, IDS))
     assert replies_of(cache.lookup(IDS)) == replies_of(ENTRIES)
     cache.close()
-    assert not repair.pending(file)
-    assert not file.with_name("replies.sqlite.mending").exists()
+    assert not [*file.parent.glob("replies.sqlite.mend*")]
 
 
 def test_who_replaces_a_file_is_its_only_user(tmp_path: Path) -> None:
     lock, other = FileLock(tmp_path / "x"), FileLock(tmp_path / "x")
-    with pytest.raises(InUse), lock.exclusive(0.0):
-        pass
+    assert not lock.take()
     other.close()
-    with lock.exclusive(0.0):
-        pass
+    assert lock.take()
     lock.close()
 
 
@@ -356,7 +387,7 @@ def test_a_run_whose_cache_is_damaged_says_so_and_asks_nothing_again(run: Run, t
         cache.write_bytes(bytes(PAGE) + random.Random(3).randbytes(len(content) // 2) + content[-2 * PAGE :])
         again = run(*arguments)
     assert "No model call was made" in again.stdout, again.stderr
-    assert "was damaged" in again.stderr
+    assert "was made anew" in again.stderr
     assert "the damaged file is kept" in again.stderr
     assert len(server.requests) == 40
     first, second = (results(folder) for folder in sorted((tmp_path / "runs").iterdir()))
