@@ -50,6 +50,7 @@ REPLACED = {
     "estimate": "use `run --dry-run`.",
     "leaderboard": "`view` lists all runs, sorts them by score, and filters those of the same questions.",
     "level": "set `levels: [easy, medium, hard]` of generated families, and read the score at each in the report.",
+    "store repair": "the next run makes a damaged or deleted reply cache anew, also from the tables.",
     "runs tag": "set a note with `runs note RUN TEXT`, and search it in `view`.",
     "power": "`compare` says of each difference how small a one these questions can detect.",
 }
