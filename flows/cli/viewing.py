@@ -5,46 +5,32 @@ by checking Host, Origin and Sec-Fetch-Site, scripts by content-security policie
 """
 
 import base64
-import mmap
-import re
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from email.message import EmailMessage
-from email.parser import BytesParser
 from functools import partial
-from itertools import chain, count
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile, mkdtemp
 from threading import Lock
-from typing import BinaryIO
 from urllib.parse import quote, urlencode
 
 # Both come with Prefect, which serves its own pages with them.
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from data.errors import InputError
 from prompts.phrases import ENGLISH, languages, phrase
-from tasks.exchange.source import FORMS, LARGEST
 from tasks.report import runs as pages
 from tasks.store.history import HistoryEntry, history
 from tasks.store.runs import find, folders
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
-FILES = "/files"
-MOST = 20
-"""Files of other tools that are kept."""
-BOTH = 2
-_CHUNK = 1 << 20
 
 _HEADERS = {
     # Pages have narrower policies; this one applies to all of them, even to a report that was changed.
@@ -59,7 +45,7 @@ _HEADERS = {
 
 
 class HostGuard:
-    """Lets in a local browser's requests to our own address, to read, and forms sent from our own pages.
+    """Lets in a local browser's requests to our own address, to read.
 
     Any site may point its own name here, or send a browser here.
     """
@@ -80,9 +66,7 @@ class HostGuard:
             await send(message)
 
         headers = Headers(scope=scope)
-        # Browsers send a form's origin; requests without one may not post anything.
-        sends = (scope["method"], scope["path"]) == ("POST", FILES) and "origin" in headers
-        refused = self._refused("GET" if sends else scope["method"], headers)
+        refused = self._refused(scope["method"], headers)
         await (refused or self.app)(scope, receive, send_with_headers)
 
     def _refused(self, method: str, headers: Headers) -> Response | None:
@@ -119,7 +103,6 @@ class Pages:
         self.shared = shared
         self.language = language
         self.files = dict(files or {})
-        self._received = TemporaryDirectory()
         self._lock = Lock()
 
     def index(self, request: Request) -> Response:
@@ -145,34 +128,6 @@ class Pages:
         both = [str(there[name]) for name in named]
         with self._lock:  # one at a time: two large ones together would need the memory of both
             return HTMLResponse(comparison.html(compare_runs(both, runs=self.runs, language=self.language)))
-
-    async def receive(self, request: Request) -> Response:
-        """Keep the files that a browser sends until the server ends; compare two, list others."""
-        if len(self.files) >= MOST:
-            raise InputError(
-                f"found {MOST} files of other tools already, the maximum. Restart `view` to remove them."
-            )
-        sent = await _received(request, Path(self._received.name))
-        names = await run_in_threadpool(self._listed, sent)
-        return RedirectResponse(comparison_address(*names) if len(names) == BOTH else "/", 303)
-
-    def _listed(self, sent: Sequence[Path]) -> list[str]:
-        """List the files that can be read, and return their names."""
-        from tasks.compare.sides import sides
-
-        for path in sent:
-            try:
-                sides([str(path)], runs=self.runs)
-            except InputError as error:
-                raise InputError(str(error).replace(f"{path.parent}/", "")) from error
-        names = []
-        for path in sent:
-            stem, _, ending = path.name.partition(".")
-            turns = chain([path.name], (f"{stem} ({n}).{ending}" for n in count(2)))
-            names.append(next(name for name in turns if name not in {*self.files, *folders(self.runs)}))
-            # Of two files of one name a comparison would tell the paths.
-            self.files[names[-1]] = path.rename(path.with_name(names[-1]))
-        return names
 
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""
@@ -207,49 +162,10 @@ class Pages:
             routes=[
                 Route("/", self.index),
                 Route("/compare", self.compare),
-                Route(FILES, self.receive, methods=["POST"]),
                 Route("/runs/{run}/{file:path}", self.report),
             ],
             exception_handlers={InputError: refused, 404: missing, Exception: broken},
         )
-
-
-async def _received(request: Request, folder: Path) -> list[Path]:
-    """Write a form's files, each into its own folder in `folder`, with only safe characters in their names."""
-    told = EmailMessage()
-    told["content-type"] = request.headers.get("content-type", "")
-    boundary = told.get_boundary() or ""
-    with TemporaryFile() as body:
-        async for part in request.stream():
-            body.write(part)
-            if body.tell() > LARGEST:
-                raise InputError(f"the files exceed {LARGEST >> 20} MB together.")
-        found = [*_files(body, boundary.encode(), folder)] if boundary and body.tell() else []
-    if not found:
-        raise InputError(f"found no file, expected one or two of another tool's results ({', '.join(FORMS)}).")
-    return found
-
-
-def _files(body: BinaryIO, boundary: bytes, folder: Path) -> Iterator[Path]:
-    body.flush()
-    mark = b"--" + boundary
-    with mmap.mmap(body.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-        at = whole.find(mark)
-        while at >= 0:
-            start, end = whole.find(b"\r\n\r\n", at), whole.find(b"\r\n" + mark, at)
-            if not at < start < end:
-                return
-            head = BytesParser().parsebytes(whole[at + len(mark) + 2 : start])
-            if given := head.get_filename():
-                name = re.sub(r"[^A-Za-z0-9_.-]+", "_", given)[-80:].lstrip(".")  # no special meaning left
-                if not name.lower().removesuffix(".gz").endswith(FORMS):
-                    raise InputError(f"{name}: unsupported file type, expected one of {', '.join(FORMS)}.")
-                path = Path(mkdtemp(dir=folder)) / name
-                with path.open("wb") as out:
-                    for first in range(start + 4, end, _CHUNK):
-                        out.write(whole[first : min(first + _CHUNK, end)])
-                yield path
-            at = end + 2
 
 
 def entries(runs: Path) -> list[HistoryEntry]:

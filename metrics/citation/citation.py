@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 from data.options import Frozen, Share
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.shown import read_shown
-from metrics.citation import alce as _alce
 from metrics.citation import passages as _passages
 from metrics.citation.answers import Citation, CitedAnswer, parse_answer
 from metrics.citation.urls import Finding
@@ -19,7 +18,7 @@ from metrics.judging import Judgement, read_verdict, reasoned_schema
 SUPPORT = {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0}
 VERIFICATION = {"VERIFIED": 1.0, "UNCERTAIN": 0.5, "LIKELY_FABRICATED": 0.0}
 CORRECTNESS = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
-PARTS = ("interpretability", "correctness", "coverage", "support", "verification", "alce_recall", "alce_precision")
+PARTS = ("interpretability", "correctness", "coverage", "support", "verification")
 
 NOT_LISTED = Finding("LIKELY_FABRICATED", "no source of that number")
 _CONTEXT = 2000
@@ -61,7 +60,7 @@ def content(sample: Sample, citation: Citation, options: Mapping[str, Any]) -> t
         passages = _passages.listed(sample)
         if not 1 <= citation.number <= len(passages):
             return "", ""
-        return "passage", _alce.shown(passages[citation.number - 1])
+        return "passage", _shown(passages[citation.number - 1])
     checked = verify(sample, citation, options)
     if checked.span:
         return "fetched", checked.span
@@ -168,8 +167,6 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     judged: Judgement | None = found.get("correctness", {}).get("answer")
     if short or long:
         parts["correctness"] = judged.value if judged else 0.0
-    if options["alce"] and options["mode"] == "passages":
-        parts["alce_recall"], parts["alce_precision"] = _alce.values(answer, _passages.listed(sample), found)
     details: dict[str, Any] = {
         "mode": options["mode"],
         "citations": rows[:_LISTED],
@@ -190,19 +187,15 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(total / sum(weight for _, weight in weighed), "scored", reason, details, parts)
 
 
+def _shown(passage: Mapping[str, str]) -> str:
+    """Return a passage as shown to a judge: its title, if any, above its text."""
+    return f"{passage['title']}\n{passage['text']}" if passage["title"] else passage["text"]
+
+
 def _step(
     name: str, rows: Callable[..., Iterable[Question]], worth: Mapping[str, float], prompt: str = "citation/support"
 ) -> Step:
     return Step(name, rows, prompt, lambda _, text: read_verdict(text, worth), reasoned_schema("verdict", worth))
-
-
-def _alce_step(name: str, ask: Callable[..., Iterable[Question]]) -> Step:
-    def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
-        wanted = options["alce"] and options["mode"] == "passages"
-        most = options["max_citations"]
-        return ask(parse(sample), _passages.listed(sample), found, most) if wanted else ()
-
-    return _step(name, rows, SUPPORT)
 
 
 def stand_in(sample: Sample) -> str:
@@ -229,9 +222,6 @@ class Options(Frozen):
     weight_correctness: Share = Field(0.5, description="of the answer against the gold answer")
     quote_match: int = Field(90, ge=0, le=100, description="from this likeness on a quote is found")
     max_citations: int = Field(64, ge=1, description="of an answer; more are not judged")
-    alce: bool = Field(
-        default=False, description="ALCE's citation recall and precision, at the cost of more judge calls"
-    )
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -249,8 +239,6 @@ UNIT = Metric(
     steps=(
         _step("support", support_rows, SUPPORT),
         _step("correctness", correctness_rows, CORRECTNESS, "citation/correctness"),
-        _alce_step("alce", _alce.questions),
-        _alce_step("alce_rest", _alce.rest_questions),
     ),
     options=Options,
     title={"en": "Citations", "ru": "Цитирование"},

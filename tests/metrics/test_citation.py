@@ -253,49 +253,5 @@ def test_majority_over_each_verdict_a_tie_to_the_lower() -> None:
     assert (score.parts["interpretability"], score.parts["correctness"]) == (1.0, 0.0)
 
 
-def _alce(verdicts: Mapping[str, bool]) -> Script:
-    def answer(ask: JudgeRequest) -> str:
-        yes = verdicts.get(ask.question.key, False) if ask.step.startswith("alce") else True
-        if ask.step == "correctness":
-            return scripted()(ask)  # pyrefly: ignore[bad-return] # this script never fails
-        return json.dumps({"reason": "", "verdict": "ENTAILMENT" if yes else "NEUTRAL"})
-
-    return answer
-
-
-def test_alce_recall_and_precision_by_hand() -> None:
-    """Four sentences.
-
-    0 cites 1 and 2, union and 1 alone entail it, 2 is superfluous (1 without it still entails); 1 cites 3, which
-    does not entail it; 2 cites nothing; 3 cites 1 and 3, neither enough alone but both together. Recall 2/4;
-    precise are 1 in sentence 0 and both in sentence 3: 3 of 5.
-    """
-    text = (
-        "It sank on 15 April 1912 [1][2]. The iceberg was very small [3]. It was a cold night. "
-        "The ship sank near an iceberg [1][3]."
-    )
-    verdicts = {
-        "0": True,
-        "0.1": True,
-        "0.2": False,
-        "0-2": True,
-        "1": False,
-        "3": True,
-        "3-1": False,
-        "3-3": False,
-    }
-    score = judged(UNIT, {**PASSAGES, "response": text}, _alce(verdicts), alce=True)
-    assert (score.parts["alce_recall"], score.parts["alce_precision"]) == (0.5, 0.6)
-
-
-def test_alce_counts_a_sentence_that_cites_a_missing_passage_as_not_recalled_and_is_off_unless_asked_for() -> None:
-    sample = {**PASSAGES, "response": "It sank on 15 April 1912 [1][9]."}
-    on = judged(UNIT, sample, _alce({"0": True}), alce=True)
-    assert (on.parts["alce_recall"], on.parts["alce_precision"]) == (0.0, 0.0)
-    off = converse(UNIT, sample, scripted())
-    assert off.n_calls == 2
-    assert combine({"j": off}).parts["alce_recall"] is None
-
-
 def test_the_parsed_answer_is_at_hand_for_whoever_fetches_sources() -> None:
     assert parse({**TITANIC, "response": CLOSED}).sources[1].url == "https://a.org/t"

@@ -302,7 +302,7 @@ def test_any_cited_answer_is_scored_by_a_judge_that_replies_well(response: str) 
         return json.dumps({"reason": "", "verdict": "CORRECT" if ask.step == "correctness" else "ENTAILMENT"})
 
     sample = {**SAMPLE, "passages": ["one", "two"], "response": response}
-    alternatives: list[dict[str, Any]] = [{"alce": True}, {"mode": "closed_book"}]
+    alternatives: list[dict[str, Any]] = [{}, {"mode": "closed_book"}]
     for options in alternatives:
         score = combine({"judge": converse(citation.UNIT, sample, script, **options)})
         assert score.status == "scored"

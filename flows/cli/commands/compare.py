@@ -274,7 +274,7 @@ def view(
     if language:
         catalogue(language)
     folder, page, files = at.runs, "/", viewing.files_of(named)
-    if len(files) == viewing.BOTH:
+    if len(files) == len(("before", "after")):
         page = viewing.comparison_address(*files)
     elif named and not files:
         folder, page = viewing.report_path(folder, named[0])
