@@ -245,8 +245,10 @@ def _share(value: float | None) -> float | None:
 
 
 Sample = Mapping[str, Any]
-"""An item's columns with `facts` decoded, `response`, and `response_cut`, whether it is truncated;
-data sets add their columns (`question`, `reference`, `retrieved_contexts`, ...)."""
+"""An item's columns, `response`, `response_cut`, whether it is truncated, and the row's own columns (`question`,
+`reference`, `retrieved_contexts`, ...), which hold where both have a name, such as `prompt`."""
+RENDERED = "\0prompt"
+"""Key of a sample for the prompt as it was sent; no file has a column of that name."""
 Found = Mapping[str, Mapping[str, Any]]
 """Results of earlier steps: step name -> question key -> parsed reply."""
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
-from data.records import Sample, Score
+from data.records import RENDERED, Sample, Score
 from data.thinking import split
 from data.truncation import CUT
 
@@ -89,7 +89,7 @@ def unemphasised(text: str) -> str:
 
 def question(sample: Sample) -> str:
     """Return the row's question, else the whole prompt."""
-    return str(sample.get("question") or sample.get("prompt") or "").strip()
+    return str(sample.get("question") or sample.get(RENDERED) or sample.get("prompt") or "").strip()
 
 
 def reference(sample: Sample) -> str:

@@ -27,7 +27,7 @@ from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
 from tasks.runtime.storage import open_store
-from tasks.store.samples import SampleRow, returned
+from tasks.store.samples import SampleRow, named_columns, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
@@ -218,7 +218,7 @@ def supposed(suite: Suite, item: Mapping[str, Any]) -> str:
     """Return a response for counting judges' calls: a metric's own stand-in, or the expected answer if any."""
     own = [metric(name).stand_in for name in judged_by(suite)]
     making = next((one for one in own if one), None)
-    return making({**item, **_facts(item)}) if making else str(item["answer"]) or SENTENCE
+    return making(named_columns(item, _facts(item))) if making else str(item["answer"]) or SENTENCE
 
 
 def _facts(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -230,7 +230,8 @@ def _sample(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
 ) -> SampleRow:
     facts = _facts(item)
-    sample = {**item, **facts, "response": stop_tokens.split(text)[0], **returned(extra or {}, facts)}
+    response = stop_tokens.split(text)[0]
+    sample = {**named_columns(item, facts), "response": response, **returned(extra or {}, facts)}
     return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 
 

@@ -49,7 +49,7 @@ def _sample(row: Recorded) -> Sample | None:
     return {
         **row.facts,
         "question": row.question,
-        "prompt": row.question,
+        "prompt": row.facts.get("prompt", row.question),
         "answer": row.answer,
         "reference": row.facts.get("reference", text),
         "options": [*row.choices],

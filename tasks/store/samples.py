@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from data.batches import Batch, Opponent, QueryResult, Ref
-from data.records import HIDDEN_KEYS, Sample
+from data.records import HIDDEN_KEYS, RENDERED, Sample
 from data.tables import REQUESTS, RESPONSES
 from data.truncation import CUT, is_cut
 from tasks.store.tables import Store
@@ -58,6 +58,16 @@ def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, An
     return {name: value for name, value in extra.items() if name not in _OURS and not facts.get(name)}
 
 
+_OURS_ALONE = frozenset({"item_id", "language", "facts", "question_id", "text_digest", "answer_digest"})
+"""Columns of the items table that say which item it is, whatever the row's own columns of these names hold."""
+
+
+def named_columns(item: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an item's columns and its row's own, by name: of equal names (`prompt`, `level`) the row's holds."""
+    row = {name: value for name, value in facts.items() if name not in _OURS_ALONE}
+    return {**item, **row, RENDERED: item["prompt"]}
+
+
 def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str, int], dict[str, Any]]:
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
@@ -88,9 +98,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
             language=item["language"],
             sample={
                 **theirs,
-                **own,
-                **item,
-                **{name: value for name, value in own.items() if name == "answer"},
+                **named_columns(item, own),
                 "response": reply["text"],
                 CUT: is_cut(reply),
                 **returned(json.loads(reply["extra"] or "{}"), own),

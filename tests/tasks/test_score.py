@@ -14,7 +14,7 @@ from data.draw import canonical
 from data.errors import InputError
 from data.options import options_of
 from data.plugins import metrics
-from data.records import Metric, Score
+from data.records import RENDERED, Metric, Score
 from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from data.units import UnitIdentity, identity_of
 from metrics.judging import Judgement
@@ -175,6 +175,51 @@ def test_without_the_reply_that_it_is_compared_with_a_reply_is_not_scored_and_no
         assert rows[0].sample["old"] == facts.get("old", "old 0")
 
 
+OWN = {
+    "prompt": "def f(x):\n",
+    "level": "college",
+    "family": "cats",
+    "seed": "pumpkin",
+    "template": "t",
+    "suite": "s",
+}
+
+
+def test_of_equal_names_the_rows_own_column_holds(tmp_path: Path) -> None:
+    """The items table has a prompt, a level and more, too; who was asked, what, and what came of it stay ours."""
+    store = StoreSettings(root=str(tmp_path))
+    theirs = {"item_id": "theirs", "response": "theirs", "language": "la", "question_id": "theirs"}
+    (row,) = sample_rows(open_store(store), batch_of(store, ["ours"], **OWN, **theirs))
+    assert {name: row.sample[name] for name in OWN} == OWN
+    assert [row.sample[name] for name in ("item_id", "response", "language", RENDERED)] == [
+        "0",
+        "ours",
+        "en",
+        "Who?",
+    ]
+    assert row.sample["question_id"] != "theirs"
+    (plain,) = sample_rows(open_store(store), batch_of(store, ["ours"]))
+    assert (plain.sample["prompt"], plain.sample["family"]) == ("Who?", "mine")
+
+
+def test_a_judge_sees_the_prompt_as_it_was_sent(tmp_path: Path) -> None:
+    store = StoreSettings(root=str(tmp_path))
+    (row,) = sample_rows(open_store(store), batch_of(store, ["ours"], prompt="a column"))
+    unit = metrics()["rubric"]
+    asked = unit.steps[0].rows(row.sample, {}, options_of(unit, {"criteria": "polite"}))
+    assert [question.values["question"] for question in asked] == ["Who?"]
+
+
+@pytest.mark.parametrize("reply", ["    return x + 1", "def f(x):\n    return x + 1"])
+def test_a_body_continues_the_column_prompt_as_humaneval_names_it(tmp_path: Path, reply: str) -> None:
+    store = StoreSettings(root=str(tmp_path))
+    row = {"prompt": "def f(x):\n", "entry_point": "f", "test": "def check(g):\n    assert g(1) == 2"}
+    options = {"tests": "test", "entry": "entry_point", "prompt_code": "prompt"}
+    batch = batch_of(store, [reply], **row)
+    ref = measure.function(store, batch, metric=identity_of(Metric, "code_tests"), options=options)
+    assert scored_in(store, ref, "metric", "value") == [("code_tests", 1.0), ("code_tests.all", 1.0)]
+
+
 def judged(item: str, judge: str, rating: int | None) -> dict[str, Any]:
     label = ("NOT_GROUNDED", "PARTLY_GROUNDED", "FULLY_GROUNDED")[rating or 0]
     found = {} if rating is None else {"rate": {"rating": Judgement(label, float(rating), "so it is")}}
@@ -212,7 +257,7 @@ def test_a_value_has_no_rounding_error_at_its_ends() -> None:
 
 
 BROKEN = """\
-from data.records import Metric, Score
+from data.records import RENDERED, Metric, Score
 
 def score(sample, found, options):
     return {result}
