@@ -21,7 +21,7 @@ from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
-from tasks.estimate.memory import ENOUGH, CallMeans, Memory
+from tasks.estimate.memory import Memory
 from tasks.generate import items_of
 from tasks.judges.passports import PassportFinder, lacking, statuses_in
 from tasks.models.requests import for_items
@@ -34,6 +34,8 @@ CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Characters per token, by language; our rough values: tokenisers differ by a third either way."""
 FRAME = 10
 """Tokens that the chat format adds to a call."""
+ENOUGH = 5
+"""Minimum cached replies of a suite for using their means."""
 REHEARSED = 200
 """Stand-in responses for rehearsing judges' questions; more are counted in proportion."""
 RETRIEVED = "What an application may find, in a passage of its own."
@@ -190,9 +192,7 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
             exact = not others and tally.cached == tally.calls
             if some:
                 more = rehearse(own, some, panel)
-                known = memory.calls_per_reply(plan.name, judge.name, own.name)
-                each = more.calls / len(some) if known is None else known
-                tally.add(more, each * len(others) / more.calls if more.calls else 0.0)
+                tally.add(more, len(others) / len(some))
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
 
 
@@ -249,13 +249,10 @@ def _portion(
     role = "judge" if metric else "model"
     calls, cached = round(tally.calls), round(tally.cached)
     fresh = max(0, calls - cached)
-    means = memory.call_means(role, name or model.name, suite)
     english = CHARACTERS_PER_TOKEN[ENGLISH]
     asked = sum(signs / CHARACTERS_PER_TOKEN.get(language, english) for language, signs in tally.signs.items())
     tokens_in = FRAME * fresh + asked
-    if means and means.characters:
-        tokens_in = sum(tally.signs.values()) / means.characters
-    written, basis, latency = _reply_means(model, tally, means, memory, fresh)
+    written, basis, latency = _reply_means(model, tally, memory.language, fresh)
     tokens_out = min(written, model.token_limit) * fresh
     allowed = 60 * fresh / model.requests_per_minute if fresh and model.requests_per_minute else 0.0
     side_by_side = max(1, min(model.concurrency, fresh))
@@ -276,26 +273,17 @@ def _portion(
     )
 
 
-def _reply_means(
-    model: Model, tally: JudgeCalls, means: CallMeans | None, memory: Memory, fresh: int
-) -> tuple[float, str, float | None]:
+def _reply_means(model: Model, tally: JudgeCalls, language: str, fresh: int) -> tuple[float, str, float | None]:
     """Return the tokens of a reply, what they are estimated from, and the seconds of a call if known."""
     if not fresh:
         return 0.0, "", 0.0
-    language = memory.language
     lengths = [entry.reply.tokens_out for entry in tally.known if entry.reply.tokens_out is not None]
-    if len(tally.known) >= ENOUGH and lengths:
+    if len(lengths) >= ENOUGH:
         latency = sum(entry.latency_s for entry in tally.known) / len(tally.known)
         return sum(lengths) / len(lengths), phrase("estimate.basis_here", language, n=len(lengths)), latency
-    if means is not None:
-        return means.tokens_out, phrase("estimate.basis_suite", language, n=means.n), means.latency_s
-    known = memory.call_means("judge" if isinstance(model, Judge) else "model", model.name)
-    if known is not None:
-        basis = phrase("estimate.basis_model", language, n=known.n, model=model.name)
-        return known.tokens_out, basis, known.latency_s
     if isinstance(model, Judge):
-        signs = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]
-        return signs, phrase("estimate.basis_stand_in", language), None
+        written = tally.reply_signs / fresh / CHARACTERS_PER_TOKEN[ENGLISH]
+        return written, phrase("estimate.basis_stand_in", language), None
     return float(model.token_limit), phrase("estimate.basis_most", language), None
 
 

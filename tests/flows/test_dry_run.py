@@ -135,41 +135,6 @@ def told_apart(body: dict[str, Any]) -> str | Answer:
     return Answer(text, tokens_in=len(question) // 3, tokens_out=len(text))
 
 
-def test_earlier_runs_tell_tokens_and_judges_calls_of_questions_that_are_new(run: Run, tmp_path: Path) -> None:
-    for name, numbers in (("first", range(20)), ("second", range(20, 60))):
-        rows = (
-            {
-                "question": f"Who wrote book {n}?",
-                "reference": f"Anna, in {n}.",
-                "retrieved_contexts": [f"Book {n}."],
-            }
-            for n in numbers
-        )
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    with serve_openai(told_apart) as server:
-        words = [at(server), judged_by(server), "suites=[rag]", "report.html=false", "rag.sample_method=all"]
-        store = [f"store.root={tmp_path}/store", f"store.runs={tmp_path}/runs"]
-        before = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/first.jsonl"]))
-        part = ("rag.response_groundedness.enabled=false", f"rag.data={tmp_path}/first.jsonl")
-        assert run(*sets(*words, *part)).returncode in {0, 1}  # replies that one metric's judge was not asked about
-        assert run(*sets(*words, f"rag.data={tmp_path}/first.jsonl")).returncode in {0, 1}
-        supposed = estimate(read(None, [*words, *store, f"rag.data={tmp_path}/second.jsonl"]))
-        first = len(server.requests)
-        assert run(*sets(*words, f"rag.data={tmp_path}/second.jsonl")).returncode in {0, 1}
-        asked = list(server.requests)[first:]
-    assert {p.tokens_basis for p in before.portions if p.role == "model"} == {"max_tokens as an upper bound"}
-    told_of = by_name(supposed)
-    model = told_of["rag", "model", ""]
-    assert model.tokens_basis == "40 calls of this suite in earlier runs"
-    answers = [told_apart(r.body) for r in asked if "response_format" not in r.body]
-    written = sum(one.tokens_out for one in answers if isinstance(one, Answer))
-    assert model.tokens_out == pytest.approx(written, rel=0.25), "max_tokens would be 12 times as many"
-    read_in = sum(one.tokens_in for one in answers if isinstance(one, Answer))
-    assert model.tokens_in == pytest.approx(read_in, rel=0.05)
-    judged = sum("response_format" in r.body for r in asked)
-    assert sum(p.calls for p in supposed.portions if p.role == "judge") == pytest.approx(judged, rel=0.1)
-
-
 def test_what_a_run_would_end_by_is_an_error_and_tables_fit_eighty_columns(run: Run) -> None:
     with serve_openai("ANSWER: 12") as server:
         price = {"price_in": 150.0, "price_out": 600.0}
