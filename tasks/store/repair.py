@@ -6,9 +6,11 @@ checksum), and the responses tables of the store. What is in neither is asked ag
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime
@@ -26,6 +28,14 @@ from tasks.store.databases import PATIENCE_S, DamagedFile, file_of, is_damage, m
 from tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
 from tasks.store.tables import Damaged, Store, explain
 
+_log = logging.getLogger(__name__)
+
+CHECKED = 512_000_000
+"""Maximum bytes of a file that is checked completely at opening: a second or two at most."""
+WAIT_S = 60.0
+"""How long a run waits for others to release a damaged file."""
+AGAIN_S = 0.05
+"""How long to wait before the others are looked for again."""
 TOGETHER = 1000
 """Rows written at once."""
 MAGIC = b"SQLite format 3\0"
@@ -121,6 +131,33 @@ def remembered(row: Mapping[str, Any]) -> Remembered:
         json.loads(row["extra"]) if row["extra"] else {},
     )
     return Remembered(row["request_id"], reply, row["latency_s"])
+
+
+def make_ready(file: Path, tables: Store | None) -> FileLock:
+    """Replace a reply cache that is damaged, emptied or missing, with a warning; return a shared lock on it.
+
+    Raises:
+        InputError: another process uses a damaged file, or it cannot be replaced.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(file)
+    until = time.monotonic() + WAIT_S
+    while fault := fault_of(file, CHECKED):
+        if lock.take():
+            # Another process may just have repaired it.
+            if (fault := fault_of(file, CHECKED)) and (saved := replace(file, tables)):
+                _log.warning("reply cache %s was made anew (%s): %s.", file, fault, saved)
+            lock.share()
+            break
+        if time.monotonic() >= until:
+            raise InputError(
+                f"reply cache {file}: {fault}, and another process uses it, so it cannot be repaired now. Wait for "
+                "that run to end, or stop it, and run again; everything answered so far is kept."
+            )
+        time.sleep(AGAIN_S)
+        lock.share()
+    mark_of(file).unlink(missing_ok=True)
+    return lock
 
 
 def _beside(file: Path, ending: str) -> Path:

@@ -10,31 +10,23 @@ when it is opened, with a warning.
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from data.errors import InputError
 from tasks.store import repair
-from tasks.store.databases import file_of, log_of, mark_of, shown
+from tasks.store.databases import file_of, log_of, shown
 from tasks.store.owners import described, has_ended, owner
-from tasks.store.repair import FileLock
-from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, Row, entry_of, failure_row, row_of
+from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, entry_of, failure_row, row_of
 from tasks.store.tables import Store
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
 _log = logging.getLogger(__name__)
 
-CHECKED = 512_000_000
-"""Maximum bytes of an SQLite file that is checked completely at opening: a second or two at most."""
-AGAIN_S = 0.05
-"""How long to wait before others are looked for again."""
 FORGIVEN_S = 30 * 86_400.0
 """How long the failures of a killed run are kept."""
-WAIT_S = 60.0
-"""How long a run waits for others to release a damaged file."""
 
 
 def url_in(store: Store) -> str:
@@ -49,13 +41,11 @@ def batched(values: Sequence[str], size: int) -> Iterator[list[str]]:
         yield list(values[start : start + size])
 
 
-class ReplyCache:
+class ReplyCache(ReplyDatabase):
     """The replies behind one SQLAlchemy URL. Safe to share between threads.
 
     `tables` is the store whose responses tables restore what a damaged or deleted file has lost.
     """
-
-    _lock: FileLock | None = None
 
     def __init__(self, url: str, *, tables: Store | None = None) -> None:
         """Open the cache, creating missing tables, and a new file in place of a damaged or deleted one.
@@ -63,46 +53,16 @@ class ReplyCache:
         Raises:
             InputError: the URL cannot be used, or the database cannot be opened.
         """
-        self.url = url
-        self._tables = tables
+        self._responses = tables
         self._file = file_of(url)
         try:
-            if self._file is not None:
-                self._lock = self._ready(self._file)
-            self._database = ReplyDatabase(url)
+            self._lock = repair.make_ready(self._file, tables) if self._file else None
+            super().__init__(url)
         except OSError as error:
             raise InputError(
                 f"reply cache {shown(url)}: cannot be opened ({error}). Choose another with --set store.root=… or "
                 "--set store.cache=…."
             ) from error
-
-    def _ready(self, file: Path) -> FileLock:
-        """Make sure that a file is sound; return a shared lock on it."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as failed:
-            lock = failed.enter_context(closing(FileLock(file)))
-            until = time.monotonic() + WAIT_S
-            while fault := repair.fault_of(file, CHECKED):
-                if lock.take():
-                    self._replace_file(file)
-                    lock.share()
-                    break
-                if time.monotonic() >= until:
-                    raise InputError(
-                        f"reply cache {self.shown}: {fault}, and another process uses it, so it cannot be repaired "
-                        "now. Wait for that run to end, or stop it, and run again; everything answered so far is "
-                        "kept."
-                    )
-                time.sleep(AGAIN_S)
-                lock.share()  # another process may have repaired it
-            mark_of(file).unlink(missing_ok=True)
-            failed.pop_all()
-        return lock
-
-    def _replace_file(self, file: Path) -> None:
-        """Replace a file that is damaged, which no other process uses, unless one has just repaired it."""
-        if (fault := repair.fault_of(file, CHECKED)) and (saved := repair.replace(file, self._tables)):
-            _log.warning("reply cache %s was made anew (%s): %s.", self.shown, fault, saved)
 
     def lookup(self, request_ids: Sequence[str]) -> dict[str, Remembered]:
         """Return the cached replies to these requests.
@@ -111,7 +71,7 @@ class ReplyCache:
         """
         found: dict[str, Remembered] = {}
         wrong: list[str] = []
-        for row in self._database.rows("lookup", ids=request_ids):
+        for row in self.rows("lookup", ids=request_ids):
             if entry := entry_of(row):
                 found[entry.request_id] = entry
             else:
@@ -121,7 +81,7 @@ class ReplyCache:
     def _replace(self, wrong: list[str]) -> dict[str, Remembered]:
         """Remove damaged rows; return those restored from the store's tables."""
         restored: dict[str, Remembered] = {}
-        for entries in repair.responses_in(self._tables, wrong) if self._tables else ():
+        for entries in repair.responses_in(self._responses, wrong) if self._responses else ():
             restored = {entry.request_id: entry for entry in entries} | restored
         self.forget(wrong)
         self.remember(list(restored.values()))
@@ -137,21 +97,20 @@ class ReplyCache:
 
     def remember(self, entries: Sequence[Remembered]) -> None:
         """Store replies durably and release their claims; the first reply to a request is kept."""
-        self._database.insert([row_of(entry) for entry in entries])
+        self.insert([row_of(entry) for entry in entries])
 
     def fail(self, failures: Sequence[FailedCall], *, holder: str, run: str, way: str) -> None:
         """Store failures for those asking in the same way in the same run, and release the holder's claims."""
-        self._database.fail([failure_row(one, run, way) for one in failures], holder=holder)
+        rows = [failure_row(failure, run, way) for failure in failures]
+        self.insert_rows("insert failures", rows, "release", {"holder": holder})
 
     def failures(self, request_ids: Sequence[str], *, run: str, way: str) -> dict[str, FailedCall]:
         """Return these requests' failures in a run when asked in this way."""
-        return {
-            row[0]: FailedCall(*row) for row in self._database.rows("failures", ids=request_ids, run=run, way=way)
-        }
+        return {row[0]: FailedCall(*row) for row in self.rows("failures", ids=request_ids, run=run, way=way)}
 
     def forgive(self, run: str) -> None:
         """Delete the failures of a run that has ended, and those of killed ones."""
-        self._database.run("forgive", run=run, before=time.time() - FORGIVEN_S)
+        self.run("forgive", run=run, before=time.time() - FORGIVEN_S)
 
     def claim(self, request_ids: Sequence[str], *, holder: str, lease_s: float) -> set[str]:
         """Claim requests for a holder for a time; return those that were free, or whose holder is gone.
@@ -169,11 +128,11 @@ class ReplyCache:
 
         One statement, so that only one of several that find a claim expired gets it.
         """
-        claimed = self._database.rows("claim", ids=ids, holder=holder, lease_s=lease_s, gone=gone)
+        claimed = self.rows("claim", ids=ids, holder=holder, lease_s=lease_s, gone=gone)
         return {row[0] for row in claimed}
 
     def _owners(self, ids: Sequence[str]) -> list[str]:
-        return [row[0] for row in self._database.rows("owners", ids=ids)]
+        return [row[0] for row in self.rows("owners", ids=ids)]
 
     def holders(self, request_ids: Sequence[str]) -> list[str]:
         """Return the holders of claims on these requests, in words for people."""
@@ -181,20 +140,15 @@ class ReplyCache:
 
     def renew(self, *, holder: str, lease_s: float) -> None:
         """Extend all claims of a holder."""
-        self._database.run("renew", holder=holder, lease_s=lease_s)
+        self.run("renew", holder=holder, lease_s=lease_s)
 
     def release(self, request_ids: Sequence[str], *, holder: str) -> None:
         """Release claims without an answer."""
-        self._database.run("release", ids=request_ids, holder=holder)
+        self.run("release", ids=request_ids, holder=holder)
 
     def forget(self, request_ids: Sequence[str]) -> int:
         """Delete replies; return how many there were."""
-        return self._database.run("delete", ids=request_ids)
-
-    def walk(self) -> Iterator[Row]:
-        """Yield every row as stored, in the order of request ids; `entry_of` verifies one."""
-        for rows in self._database.walk():
-            yield from rows
+        return self.run("delete", ids=request_ids)
 
     def bytes(self) -> int:
         """Return the bytes of the cache's files; 0 if it is on a server."""
@@ -207,12 +161,8 @@ class ReplyCache:
         """The cache's URL without its password."""
         return shown(self.url)
 
-    def count(self) -> int:
-        """Return the number of replies."""
-        return self._database.count()
-
     def close(self) -> None:
         """Close the connections."""
-        self._database.close()
+        super().close()
         if self._lock is not None:
             self._lock.close()

@@ -125,13 +125,12 @@ class ReplyDatabase(Database):
 
     def insert(self, rows: Sequence[Row]) -> None:
         """Insert rows of `COLUMNS`, keeping the first of each id, and delete the claims on their ids."""
-        self._insert("insert", [dict(zip(COLUMNS, row, strict=True)) for row in rows], "end", {})
+        self.insert_rows("insert", [dict(zip(COLUMNS, row, strict=True)) for row in rows], "end", {})
 
-    def fail(self, rows: Sequence[Mapping[str, Any]], *, holder: str) -> None:
-        """Insert rows of `failures`, and delete the holder's claims on their ids."""
-        self._insert("insert failures", rows, "release", {"holder": holder})
-
-    def _insert(self, insert: str, rows: Sequence[Mapping[str, Any]], end: str, whose: Mapping[str, str]) -> None:
+    def insert_rows(
+        self, insert: str, rows: Sequence[Mapping[str, Any]], end: str, holder: Mapping[str, str]
+    ) -> None:
+        """Insert rows by one statement, and by another delete the claims on their ids."""
         if not rows:
             return
         # In order, so that concurrent writers of the same rows wait for one another without a deadlock.
@@ -140,7 +139,7 @@ class ReplyDatabase(Database):
 
         def write(connection: sa.Connection) -> None:
             connection.execute(self._statements[insert], ordered)
-            connection.execute(self._statements[end], {"ids": ids, **whose})
+            connection.execute(self._statements[end], {"ids": ids, **holder})
 
         self.work(write)
 

@@ -195,7 +195,7 @@ def test_damage_in_a_file_too_large_to_check_at_once_is_told_when_met_and_mended
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for page in range(8, file.stat().st_size // PAGE, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
-    monkeypatch.setattr("tasks.store.replies.CHECKED", 0)
+    monkeypatch.setattr("tasks.store.repair.CHECKED", 0)
     store = tables_of(file, IDS)
     cache = opened(file, store)
     with pytest.raises(InputError, match=r"is damaged .*Run again: what can be read is kept"):
@@ -259,7 +259,7 @@ def test_damage_that_comes_while_a_run_has_the_cache_open_is_mended_by_the_next(
     pages = file.stat().st_size // PAGE
     for page in range(1, pages, 3):
         hit(file, page * PAGE, b"\xaa" * PAGE)
-    cache._database.close()  # so that SQLite's page cache does not hide the damage
+    cache.engine.dispose()  # so that SQLite's page cache does not hide the damage
     with pytest.raises(InputError, match="Run again"):
         cache.lookup(IDS)
     cache.close()
@@ -289,7 +289,7 @@ def test_a_reply_that_fails_its_checksum_comes_back_from_the_stores_tables(
 
 
 def test_a_file_that_another_process_uses_is_not_replaced(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tasks.store.replies.WAIT_S", 0.1)
+    monkeypatch.setattr("tasks.store.repair.WAIT_S", 0.1)
     other = FileLock(file)
     wreck_index(file)
     damaged = file.read_bytes()
