@@ -27,6 +27,8 @@ VAGUE = re.compile(
     "one|own|found|told|said|given|there|known|shown|others?|each|these|whose|made|wanted|kept|here|named|listed|asked|"
     "heard|both|same|rest|more|most|put|taken|seen|held|left|beside|came|alike|place"
 )
+# Keys of the configuration, which keep their names.
+KEYS = frozenset({("data/suites.py", "most")})
 # The first word of a function's name may not be a participle (`scored`, `drawn`, `missing`) …
 PARTICIPLE = re.compile(
     "[a-z]+(?:ed|ing)|told|said|given|shown|written|known|found|held|kept|made|taken|seen|left|drawn|chosen|begun|sent|"
@@ -139,7 +141,7 @@ class Check(ast.NodeVisitor):
         if name is None:
             return
         self.counts.names += 1
-        if VAGUE.fullmatch(name):
+        if VAGUE.fullmatch(name) and (self.name, name) not in KEYS:
             self.counts.vague += 1
             self.note(line, "name", f"{name}: name a variable by the noun that it holds")
 
