@@ -244,5 +244,5 @@ def test_recorded_replies_have_one_score_wherever_it_is_listed(
     assert main(["baseline", "show", pinned]) == 0
     said = capsys.readouterr().out
     assert "app 45%" in said
-    assert "  app: 45%" in said
+    assert "\n  app 45%\n" in said
     assert "own app: 45%, 100 / 100 scored" in said

@@ -30,6 +30,7 @@ def questions() -> Mapping[str, Question]:
     return {
         "entails": Question("response", {"claims": claims, "source": "A text."}),
         "rate": Question("polite", {"lo": 1, "hi": 5}),
+        "rubric": Question("polite", {"lo": 1, "hi": 5}),
         "find": Question("1", {"steps": ["2 + 2 = 4"]}),
     }
 
