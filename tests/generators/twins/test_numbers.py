@@ -36,6 +36,7 @@ def test_a_second_implementation_agrees_on_every_twin(made: list[tuple[str, str,
         assert replay(question, solution, twin.facts["question"]) == value(twin.answer), question
 
 
+@pytest.mark.slow
 def test_every_calculation_of_a_twins_reference_is_right(made: list[tuple[str, str, Renewed]]) -> None:
     for _, _, twin in made:
         *lines, last = twin.facts["reference"].splitlines()
@@ -242,6 +243,7 @@ READ_OTHERWISE = {119, 515, 988}
 not a pack; shoes counted in pairs."""
 
 
+@pytest.mark.slow
 def test_a_plain_reference_gives_the_twin_of_the_annotated_one_or_none(shared: Path) -> None:
     path = shared / "gsm8k_test.parquet"
     found = Counter[str]()

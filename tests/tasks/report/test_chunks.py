@@ -127,6 +127,7 @@ def settled(page: "Page", act: Callable[[], object]) -> None:
     page.wait_for_function("n => document.getElementById('browser').dataset.ready !== n", arg=before)
 
 
+@pytest.mark.slow
 def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: ReportData) -> None:
     """Filter, sort, search, step, link, matrix and export go over all chunks."""
     page = visit(pages["page"])
@@ -195,6 +196,7 @@ def test_an_address_that_is_asked_for_right_after_a_click_is_shown(visit: Open, 
     assert page.evaluate("location.hash") == last
 
 
+@pytest.mark.slow
 def test_every_disagreement_is_reached_over_all_chunks(
     visit: Open, pages: dict[str, Path], run: ReportData
 ) -> None:

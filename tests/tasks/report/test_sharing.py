@@ -128,6 +128,7 @@ def by_model(data: ReportData) -> pl.DataFrame:
     return ours.pivot("model", index="item_id", values=["outcome", "value"])
 
 
+@pytest.mark.slow
 def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
     visit: Open, page_file: Path, data: ReportData
 ) -> None:
@@ -207,6 +208,7 @@ def test_headline_columns_come_first_and_are_never_hidden(visit: Open, page_file
         assert cell.evaluate(on_top), "in sight however far the table is scrolled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "rules"), [("light", "{}"), ("dark", "{ runOnly: ['color-contrast', 'link-in-text-block'] }")]
 )
