@@ -90,15 +90,11 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
 
 
-def matches(text: str, spelling: str) -> bool:
+def has_value(text: str, spellings: Sequence[str]) -> bool:
     """Return whether a value occurs in a text as a whole, not within a longer number or word."""
     # '25' is in 'in 25 days', and not in 'in 1925'.
-    return bool(re.search(rf"(?<![{_LETTER}]){re.escape(spelling)}(?![{_LETTER}])", text, re.IGNORECASE))
-
-
-def _find_facts(facts: Sequence[Sequence[str]], claim: str) -> list[int]:
-    """Return the numbers of the facts that a claim holds."""
-    return [n for n, spellings in enumerate(facts) if any(matches(claim, spelling) for spelling in spellings)]
+    value = "|".join(map(re.escape, spellings))
+    return bool(re.search(rf"(?<![{_LETTER}])(?:{value})(?![{_LETTER}])", text, re.IGNORECASE))
 
 
 def mark_split(facts: Sequence[Sequence[str]], claims: Sequence[str]) -> dict[str, int]:
@@ -111,7 +107,7 @@ def mark_split(facts: Sequence[Sequence[str]], claims: Sequence[str]) -> dict[st
     anywhere: set[int] = set()
     n_extra = 0
     for claim in claims:
-        numbers = _find_facts(facts, claim)
+        numbers = [n for n, spellings in enumerate(facts) if has_value(claim, spellings)]
         anywhere.update(numbers)
         if len(numbers) == 1:
             alone.update(numbers)

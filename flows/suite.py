@@ -25,7 +25,7 @@ from tasks.decide import decide, monitored_suites
 from tasks.gate import interim
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
-from tasks.judges.passports import PassportFinder, keep_passports, lacking, statuses_in
+from tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
 from tasks.models.protocol import told_by_server
 from tasks.plan import Identities, MetricPlan, Plan, SuitePlan, resolve
 from tasks.query import prepare, query
@@ -214,7 +214,7 @@ def examine(
     status = statuses_in(plan, spoken, found)
     judged: list[QueryResult] = []
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
-    missing = lacking(plan.suite, status)
+    missing = find_missing_exams(plan.suite, status)
     for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
         (exam,) = resolve(settings).suites
         part = run_part(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)

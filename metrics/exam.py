@@ -56,67 +56,79 @@ def step_of(exam: str) -> tuple[Metric, Step]:
 
 def prompt_of(step: Step, text: str = "") -> str:
     """Return a step's prompt: its template's name, or the text of a user's own."""
-    return step.prompt if isinstance(step.prompt, str) else step.prompt({"prompt": text})
+    if isinstance(step.prompt, str):
+        return step.prompt
+    return step.prompt({"prompt": text})
 
 
 def _ask(exam: str) -> Callable[[Sample, Found, Mapping[str, Any]], Iterable[Question]]:
-    def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
+    def rows(sample: Sample, _replies: Found, _options: Mapping[str, Any]) -> Iterable[Question]:
         if sample.get(EXAM) != exam:
             return
-        for asked in sample[QUESTIONS]:
-            yield Question(asked["key"], asked["values"])
+        for question in sample[QUESTIONS]:
+            yield Question(question["key"], question["values"])
             if sample.get(TWICE):
-                yield Question(asked["key"] + AGAIN, asked["values"], repeat=1)
+                yield Question(question["key"] + AGAIN, question["values"], repeat=1)
 
     return rows
 
 
 def _pair(exam: str, sample: Sample, replies: Mapping[str, Any]) -> Pairs:
     """Return the truth and the verdict of each claim, fact or response."""
-    truth = sample[TRUTH]
-    folded = sample.get(FOLDED, {})
+    truth, folded = sample[TRUTH], sample.get(FOLDED, {})
+    first = next(iter(replies.values()))
+    pairs: Pairs = []
     if exam == "entails":
-        # A claim compared with several texts needs only one that supports it.
-        rank = LABELS["entails"].index
-        labels = {id_: min((verdicts[id_]["verdict"] for verdicts in replies.values()), key=rank) for id_ in truth}
-        return [(truth[id_], folded.get(label, label)) for id_, label in labels.items()]
+        for claim, label in truth.items():
+            verdicts = [reply[claim]["verdict"] for reply in replies.values()]
+            # A claim compared with several texts needs only one that supports it.
+            best = min(verdicts, key=LABELS[exam].index)
+            pairs.append((label, folded.get(best, best)))
+        return pairs
     if exam == "split":
-        marks = mark_split(truth, next(iter(replies.values())))
-        return [("alone", label) for label in LABELS["split"] for _ in range(marks[label])]
+        marks = mark_split(truth, first)
+        for label in LABELS[exam]:
+            pairs += [("alone", label)] * marks[label]
+        return pairs
     if exam == "preference":
-        both = replies["ab"].value if replies["ab"].value == replies["ba"].value else TIE
-        return [(truth, SAID[both])]
-    reply: Judgement = next(iter(replies.values()))
-    label = str(int(reply.value)) if reply.label in RATINGS.values() else reply.label
+        # Orders that disagree tell nothing apart.
+        values = {reply.value for reply in replies.values()}
+        winner = values.pop() if len(values) == 1 else TIE
+        return [(truth, SAID[winner])]
+    judgement: Judgement = first
+    label = judgement.label
+    if label in RATINGS.values():
+        label = str(int(judgement.value))
     return [(truth, folded.get(label, label))]
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def score(sample: Sample, found_by_step: Found, _options: Mapping[str, Any]) -> Score:
     """Return the share of right verdicts; the details have each truth with its verdict.
 
     `changed` in the details: the verdicts on the question differ when it is asked again.
     """
     exam = str(sample[EXAM])
-    first: dict[str, Any] = {}
-    again: dict[str, Any] = {}
-    for key, reply in found[exam].items():
-        (again if key.endswith(AGAIN) else first)[key.removesuffix(AGAIN)] = reply
-    pairs = _pair(exam, sample, first)
-    details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [list(pair) for pair in pairs]}
+    replies: dict[str, Any] = {}
+    repeats: dict[str, Any] = {}
+    for key, reply in found_by_step[exam].items():
+        group = repeats if key.endswith(AGAIN) else replies
+        group[key] = reply
+    pairs = _pair(exam, sample, replies)
+    details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [*map(list, pairs)]}
     if exam == "split":
-        details["marks"] = mark_split(sample[TRUTH], next(iter(first.values())))
-    if again:
-        details["changed"] = _pair(exam, sample, again) != pairs
+        details["marks"] = mark_split(sample[TRUTH], next(iter(replies.values())))
+    if repeats:
+        details["changed"] = _pair(exam, sample, repeats) != pairs
     n_right = sum(truth == verdict for truth, verdict in pairs)
-    return Score(n_right / len(pairs) if pairs else 1.0, details=details)
+    return Score(n_right / len(pairs), details=details)
 
 
 def _examine(exam: str) -> Step:
     metric, step = step_of(exam)
 
-    def parse(asked: Question, text: str) -> Any:
+    def parse(question: Question, text: str) -> Any:
         # The step reads the order of two responses from the key.
-        return step.parse(replace(asked, key=asked.key.removesuffix(AGAIN)), text)
+        return step.parse(replace(question, key=question.key.removesuffix(AGAIN)), text)
 
     return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature)
 

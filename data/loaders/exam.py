@@ -63,19 +63,20 @@ def check(options: Mapping[str, Any]) -> Iterator[Wrong]:
 
 def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
     """Yield the questions; their responses are empty, since only the judge is asked."""
-    sets = [read_set(name) for name in options["data"]]  # first of all, to report missing sets at once
+    # First of all, to report missing sets at once.
+    labelled = [read_set(name) for name in options["data"]]
     seed = options["seed"]
     for step, language in product(options["steps"], options["languages"]):
-        for level, n in _shares(options):
-            for index, (rows, again) in enumerate(_draw(step, language, level, n, seed)):
-                item = _item(step, rows, twice=again and options["twice"])
+        for level, n in _share(options):
+            for index, (rows, twice) in enumerate(_draw(step, language, level, n, seed)):
+                item = _compose(step, rows, twice=twice and options["twice"])
                 yield replace(item, level=level, index=index, seed=seed)
-    for items in sets:
+    for items in labelled:
         for index in choose(len(items), method="random", n=options["n_data"], seed=seed):
             yield replace(items[index], index=index, seed=seed)
 
 
-def _shares(options: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+def _share(options: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Yield each level with its equal share of the questions of each truth."""
     levels = options["levels"]
     whole, remainder = divmod(options["n_items"], len(levels))
@@ -98,6 +99,7 @@ def _draw(step: str, language: str, level: str, n: int, seed: int) -> Iterator[t
         strata.setdefault(truths, []).append(rows)
     rng = source("exam", VERSION, step, language, level, seed)
     for questions in strata.values():
+        # A whole shuffle, of which a larger exam takes more.
         order = rng.sample(questions, len(questions))
         for position, rows in enumerate(order[:n]):
             yield rows, position % 2 == 0
@@ -111,14 +113,14 @@ def _read_rows(step: str, language: str, level: str) -> list[Row]:
     return [*pl.read_parquet(FILE).filter(step=step, language=language, level=level).iter_rows(named=True)]
 
 
-def _item(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
+def _compose(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
     """Return the item of a question."""
     row = rows[0]
     values = {name: value for name, value in row.items() if value is not None and name not in ABOUT}
     questions, truth = [values], row["truth"]
     if step == "entails":
         claims = [{"id": str(n), "text": row["claim"]} for n, row in enumerate(rows, 1)]
-        truth = {claim["id"]: row["truth"] for claim, row in zip(claims, rows, strict=True)}
+        truth = {str(n): row["truth"] for n, row in enumerate(rows, 1)}
         questions = [{"claims": claims, "source": row["source"]}]
     elif step == "split":
         truth = values.pop("facts")
@@ -131,8 +133,10 @@ def _item(step: str, rows: Sequence[Row], *, twice: bool) -> Item:
 
 def count(options: Mapping[str, Any]) -> int:
     """Return the number of questions."""
-    own = sum(1 for _ in load({**options, "data": ()}, ()))
-    return own + sum(min(int(options["n_data"]), len(read_set(name))) for name in options["data"])
+    total = len([*load({**options, "data": ()}, ())])
+    for name in options["data"]:
+        total += min(int(options["n_data"]), len(read_set(name)))
+    return total
 
 
 UNIT = Loader(

@@ -95,7 +95,7 @@ def judge_statuses(
         if passport := find(suite, name, judge, exam, language):
             rates = {"sensitivity": passport.sensitivity, "specificity": passport.specificity}
             shown = (f"{rate} {percent(k.share)} of {k.n}" for rate, k in rates.items() if k.share is not None)
-            why = f"{passport.usable}: {', '.join((f'{exam} ({language})', *shown))}"
+            why = f"{passport.exclusion}: {', '.join((f'{exam} ({language})', *shown))}"
             one = replace(
                 one,
                 measured=True,

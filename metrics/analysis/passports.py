@@ -6,7 +6,7 @@ Source: SPEC 11; Cohen 1960 (κ), Wilson 1927.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -66,8 +66,8 @@ class Passport:
         return self.contrast.shown
 
     @property
-    def usable(self) -> str:
-        """'' if the judge counts, else the reason why not."""
+    def exclusion(self) -> str:
+        """The reason why the judge does not count; '' if it does."""
         if self.counts:
             return ""
         if self.contrast.value is None:
@@ -117,16 +117,17 @@ def passports(results: Iterable[ExamResult]) -> list[Passport]:
 def _passport(judge: str, domain: str, exam: str, language: str, results: Sequence[ExamResult]) -> Passport:
     labels = SETS[domain].labels if domain else LABELS[exam]
     scored = [result for result in results if result.status == "scored"]
-    answers: dict[str, tuple[str, str]] = {}
-    for result in scored:
-        for number, (truth, verdict) in enumerate(result.details["pairs"]):
-            if {truth, verdict} <= {*labels}:
-                answers[f"{result.item_id}.{number}"] = (truth, verdict)
+    answers = _answers(scored, labels)
     pairs = [*answers.values()]
-    counts = Counter(pairs)
-    confusion = tuple(tuple(counts[truth, verdict] for verdict in labels) for truth in labels)
-    split = exam == "split"
-    sensitivity, specificity = _split_rates(scored) if split else _rates(pairs, labels[0])
+    confusion = _count_pairs(pairs, labels)
+    if exam == "split":
+        # Facts are found or not, and claims hold one or not: there is no table of both.
+        sensitivity, specificity, agreement, interval = *_split_rates(scored), None, Interval()
+    else:
+        sensitivity, specificity = _rates(pairs, labels[0])
+        agreement, interval = kappa(confusion), kappa_limits(confusion)
+    # Two rates tell more than the table of all labels, where only the best label is worth anything.
+    of_two = exam == "split" or exam in YES_NO or domain != ""
     changes = [result.details["changed"] for result in scored if "changed" in result.details]
     return Passport(
         judge,
@@ -136,15 +137,33 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         confusion,
         sensitivity,
         specificity,
-        contrast=contrast(confusion, sensitivity, specificity, of_two=split or exam in YES_NO or bool(domain)),
-        kappa=None if split else kappa(confusion),
-        kappa_interval=Interval() if split else kappa_limits(confusion),
+        contrast(confusion, sensitivity, specificity, of_two=of_two),
+        kappa=agreement,
+        kappa_interval=interval,
         right=Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
         failed=Share.of(len(results) - len(scored), len(results)),
         repeated=Share.of(sum(changes), len(changes)),
         answers=answers,
         domain=domain,
     )
+
+
+def _answers(results: Iterable[ExamResult], labels: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Return truth and verdict of each claim, fact or response, by question."""
+    answers: dict[str, tuple[str, str]] = {}
+    for result in results:
+        for number, (truth, verdict) in enumerate(result.details["pairs"]):
+            if truth in labels and verdict in labels:
+                answers[f"{result.item_id}.{number}"] = (truth, verdict)
+    return answers
+
+
+def _count_pairs(pairs: Iterable[tuple[str, str]], labels: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """Return how often each label was given, a column, to each truth, a row."""
+    table = {truth: [0] * len(labels) for truth in labels}
+    for truth, verdict in pairs:
+        table[truth][labels.index(verdict)] += 1
+    return tuple(map(tuple, table.values()))
 
 
 def _split_rates(results: Sequence[ExamResult]) -> tuple[Share, Share]:

@@ -23,7 +23,7 @@ from prompts.phrases import ENGLISH, phrase
 from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from tasks.estimate.memory import Memory
 from tasks.generate import items_of
-from tasks.judges.passports import PassportFinder, lacking, statuses_in
+from tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
 from tasks.models.requests import for_items
 from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
 from tasks.runtime.storage import open_store
@@ -294,7 +294,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
     identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
     found = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
-    for judge, steps in lacking(own.suite, statuses_in(own, languages, found)).items():
+    for judge, steps in find_missing_exams(own.suite, statuses_in(own, languages, found)).items():
         # An exam that an earlier suite takes is shared with it.
         missing[judge] = {
             (exam, language) for exam, language in steps if (judge, exam, language) not in memory.examined

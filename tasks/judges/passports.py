@@ -45,11 +45,13 @@ def _identify(
     `temperature`: the step's, if the judge has none of its own; `prompt`: the user's own.
     """
     metric, step = step_of(exam)
-    warm = judge.temperature if judge.temperature is not None else temperature or 0.0
+    # The judge's own setting overrides the step's, as when it is asked.
+    if judge.temperature is not None:
+        temperature = judge.temperature
     prompts = (prompt_of(step, prompt), "judging/system", "judging/repair")
-    told = {
+    parts = {
         "identity": lasting(identity),
-        "parameters": parameters(judge, temperature=warm),
+        "parameters": parameters(judge, temperature=temperature or 0.0),
         "system": judge.system,
         "structured": judge.structured,
         "step": f"{metric.name}.{step.name}",
@@ -57,7 +59,9 @@ def _identify(
         "language": language,
         "prompts": [digest(name, language) for name in prompts],
     }
-    return {**told, "questions": questions} if questions != FIRST_EDITION else told
+    if questions != FIRST_EDITION:
+        parts["questions"] = questions
+    return parts
 
 
 def _path(identity: Mapping[str, Any]) -> str:
@@ -81,7 +85,7 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
 
 
 def keep_passports(
-    listed: Iterable[Judge],
+    examined: Iterable[Judge],
     identities: Mapping[str, Mapping[str, str]],
     scores: pl.DataFrame,
     items: pl.DataFrame,
@@ -90,7 +94,7 @@ def keep_passports(
     about: Mapping[str, Any],
 ) -> list[Passport]:
     """Store the passports of a completed exam, and return them; `about` identifies the run."""
-    judges = {judge.name: judge for judge in listed}
+    judges = {judge.name: judge for judge in examined}
     earned = passports(exam_results(scores, items))
     for passport in earned:
         name, exam = passport.judge, passport.exam
@@ -162,34 +166,32 @@ class PassportFinder:
         return read_passport(document) if isinstance(document, dict) else None
 
 
-def statuses_of(items: pl.DataFrame, found: PassportFinder) -> list[JudgeStatus]:
+def statuses_of(items: pl.DataFrame, finder: PassportFinder) -> list[JudgeStatus]:
     """Return the status of the judges of all judged metrics, in the languages of each suite's items."""
-    plans = {plan.name: plan for plan in found.suites}
-    spoken = items.group_by("suite").agg(pl.col("language").unique()).rows()
-    return [
-        one
-        for name, languages in sorted(spoken)
-        if name in plans
-        for one in statuses_in(plans[name], languages, found)
-    ]
+    plans = {plan.name: plan for plan in finder.suites}
+    statuses: list[JudgeStatus] = []
+    spoken = items.group_by("suite").agg(pl.col("language").unique())
+    for name, in_suite in sorted(spoken.iter_rows()):
+        if name in plans:
+            statuses += statuses_in(plans[name], in_suite, finder)
+    return statuses
 
 
-def statuses_in(plan: SuitePlan, languages: Iterable[str], found: PassportFinder) -> list[JudgeStatus]:
-    """Return the status of the judges of a suite's metrics, in some languages."""
-    return [
-        one
-        for own in plan.judged
-        for one in judge_statuses(
-            plan.suite, own.name, [judge.name for judge in own.judges], {*languages}, found.passport
-        )
-    ]
+def statuses_in(plan: SuitePlan, spoken: Iterable[str], finder: PassportFinder) -> list[JudgeStatus]:
+    """Return the status of the judges of a suite's metrics, in the languages of its items."""
+    spoken = {*spoken}
+    statuses: list[JudgeStatus] = []
+    for metric in plan.judged:
+        judges = [judge.name for judge in metric.judges]
+        statuses += judge_statuses(plan.suite, metric.name, judges, spoken, finder.passport)
+    return statuses
 
 
-def lacking(suite: Suite, found: Iterable[JudgeStatus]) -> dict[str, set[tuple[str, str]]]:
+def find_missing_exams(suite: Suite, statuses: Iterable[JudgeStatus]) -> dict[str, set[tuple[str, str]]]:
     """Return the steps, by their exams' names, and languages in which judges of a suite lack a passport."""
-    missed: dict[str, set[tuple[str, str]]] = {}
-    for one in found:
+    missing: dict[str, set[tuple[str, str]]] = {}
+    for status in statuses:
         # With a user's own prompt it is another step than the short form examines.
-        if not one.measured and not suite.options(one.metric).get("prompt"):
-            missed.setdefault(one.judge, set()).add((one.exam, one.language))
-    return missed
+        if not status.measured and not suite.options(status.metric).get("prompt"):
+            missing.setdefault(status.judge, set()).add((status.exam, status.language))
+    return missing

@@ -37,7 +37,7 @@ def _columns(language: str, *, labelled: bool) -> list[Column]:
     ]
     if labelled:
         return [column("data", lambda one: f"{one.domain}: {translated(SETS[one.domain].domain, language)}"), *own]
-    return [*own, column("verdict", lambda one: translated(one.usable or "usable", language))]
+    return [*own, column("verdict", lambda one: translated(one.exclusion or "usable", language))]
 
 
 def passport_tables(results: Results, language: str) -> Iterator[Table]:

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from data.records import Item
 from metrics.analysis.passports import Passport, read_passport
-from metrics.exam import AGAIN, EXAMINED, UNIT, step_of
+from metrics.exam import AGAIN, EXAMINED, LABELS, UNIT, step_of
 from metrics.judging import JudgeRequest
 from tests.helpers.exam import Judge, asks, exam_items, perfect, say
 from tests.metrics.judges import earned, exams
@@ -29,7 +30,7 @@ def test_a_perfect_judge_is_right_everywhere(language: str) -> None:
         assert (one.failed.k, one.repeated.k) == (0, 0)
         assert one.repeated.n > 0
         assert one.counts
-        assert not one.usable, one.usable
+        assert not one.exclusion, one.exclusion
         assert one.kappa in {1.0, None}
 
 
@@ -55,7 +56,7 @@ def test_a_judge_that_says_the_same_to_all_counts_nowhere() -> None:
         assert not passport.counts, exam
         if exam != "split":
             assert (passport.sensitivity.share, passport.specificity.share) == (1.0, 0.0)
-            assert passport.usable == "this judge cannot measure this"
+            assert passport.exclusion == "this judge cannot measure this"
 
 
 def test_the_shares_are_of_as_many_questions_of_each_truth() -> None:
@@ -75,6 +76,28 @@ def test_a_judge_of_nine_right_in_ten_counts_and_its_errors_are_found() -> None:
     # Of a preference both orders must be right.
     expected = dict.fromkeys(EXAMINED, 0.9) | {"preference": 0.83}
     assert shares == pytest.approx(expected, abs=0.03)
+
+
+def test_a_coin_hardly_ever_counts() -> None:
+    """Of ten exams of seven steps, a coin passes three or four in a hundred of those of two rates."""
+    counting = 0
+    for seed in range(10):
+        rng = Random(seed)
+
+        def toss(item: Item, ask: JudgeRequest, rng: Random = rng) -> str:
+            exam = str(item.facts["exam"])
+            if exam == "entails":
+                labels = {claim: rng.choice(LABELS[exam]) for claim in item.facts["truth"]}
+                verdicts = [{"id": claim, "reason": "", "verdict": label} for claim, label in labels.items()]
+                return json.dumps({"verdicts": verdicts})
+            if exam == "split":
+                claims = [claim for claim in json.loads(perfect(item, ask))["claims"] if rng.random() < 0.5]
+                claims += ["It is a building."] * rng.choice((1, 2, 3, 4))
+                return json.dumps({"claims": claims})
+            return say(exam, rng.choice(("first", "tie", "second") if exam == "preference" else LABELS[exam]))
+
+        counting += sum(passport.counts for passport in earned(DRAWN, toss))
+    assert counting <= 3
 
 
 def test_what_cannot_be_read_is_counted_as_failed() -> None:
