@@ -223,6 +223,11 @@ class Suite(Frozen):
         return tuple(name for name in self.score or self.metrics if name in self.used)
 
     @property
+    def headline(self) -> str:
+        """The metric that is the score; '' if several make it."""
+        return self.scored_by[0] if len(self.scored_by) == 1 else ""
+
+    @property
     def of_k(self) -> bool:
         """Whether the score is of k answers to each question, not a mean."""
         return self.gate_on != "mean"

@@ -14,7 +14,7 @@ from data.exits import Exit
 from flows.preflight import check_rerun
 from flows.runs import RunResult, describe, identify_all, open_run, provenance
 from flows.suite import run_suites
-from tasks.aggregate import results
+from tasks.aggregate import aggregate
 from tasks.compare.baseline import check as check_baseline
 from tasks.decide import monitored_suites
 from tasks.gate import gate
@@ -23,9 +23,9 @@ from tasks.plan import Plan
 from tasks.report.raw import write_results
 from tasks.report.screen import screen
 from tasks.report.writing import report
+from tasks.results import results
 from tasks.runtime.logs import event
 from tasks.runtime.storage import open_cache
-from tasks.summary import aggregate
 
 
 def evaluate(plan: Plan, again: Rerun) -> RunResult:
@@ -39,14 +39,13 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     run = open_run(plan, again, clock)  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
     with run.recorded(plan) as ended:
-        tables, waiting = run_suites(plan, identities)
+        finished = run_suites(plan, identities)
+        tables = finished.tables
         summary = aggregate(Cell(), plan.store, tables.items, tables.scores, monitored_suites(plan.suites))
         described = describe(plan, known, tables, summary, identities)
         manifest: dict[str, Any] = {**run.head, "rerun": again.model_dump(), **described}
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
-        found = results(
-            Cell(), plan, tables, summary, identities=identities, run=named, provenance=known, waiting=waiting
-        )
+        found = results(Cell(), plan, tables, summary, finished.findings, run=named, provenance=known)
         verdict = gate(Cell(), found, plan.policy)
         document = write_results(found, verdict, run.folder)
         manifest |= run.taken()

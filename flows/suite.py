@@ -1,7 +1,7 @@
 """Run one suite: items → query → sources → verify, score or judge, for every target and batch."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -19,10 +19,12 @@ from data.tables import ITEMS, SCORES
 from data.units import identity_of, named_in
 from flows.runners import run_part, running
 from metrics.analysis.judged import LeftOut, left_out
+from metrics.analysis.results import SuiteFindings
+from metrics.analysis.verdict import decided
 from prompts import digests
 from tasks.arrange import arrange
 from tasks.decide import decide, monitored_suites
-from tasks.gate import interim
+from tasks.findings import event_fields, find_suite
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
 from tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
@@ -261,18 +263,28 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     return tables.join(counts)
 
 
-def run_suites(plan: Plan, identities: Identities) -> tuple[Tables, dict[str, int]]:
-    """Run the suites in turn; return their tables, and how many calls of each wait in batches at a server."""
-    tables, waiting, ledger = Tables(), dict[str, int](), current_ledger()
+@dataclass(frozen=True, slots=True)
+class FinishedSuites:
+    """The tables of a run's suites, and what each showed at its end."""
+
+    tables: Tables
+    findings: tuple[SuiteFindings, ...]
+
+
+def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
+    """Run the suites in turn."""
+    tables, findings, ledger = Tables(), list[SuiteFindings](), current_ledger()
     with running(plan.runner) as runner:
         ledger.distributed = runner is not None
         for suite in plan.suites:
             part = run_part(partial(run_suite, suite, identities), suite.name, runner=runner)
-            waiting[suite.name] = sum(one.submitted for one in (*part.asked, *part.judged))
+            waiting = sum(one.submitted for one in (*part.asked, *part.judged))
             tables = tables.join(part)
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
-            models = interim(plan.only(suite.name), part, identities, waiting)
-            event("suite_ended", run=ledger.run, suite=suite.name, models=models)
+            finding = find_suite(plan, suite, part, identities, waiting)
+            headlines = [decided(headline, plan.policy) for headline in finding.headlines]
+            event("suite_ended", run=ledger.run, suite=suite.name, models=event_fields(headlines))
+            findings.append(finding)
         ledger.distributed = False
-    return tables, waiting
+    return FinishedSuites(tables, tuple(findings))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from config.prices import Prices
 from config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
@@ -193,11 +193,6 @@ class Plan:
         """Return a suite by its name."""
         return next(suite for suite in self.suites if suite.name == name)
 
-    def only(self, name: str) -> Self:
-        """Return the same plan with one of its suites."""
-        members = {member: (name,) for member, suites in self.members.items() if name in suites}
-        return replace(self, suites=(self.suite(name),), members=members)
-
 
 def resolve(settings: Settings) -> Plan:
     """Resolve a configuration's defaults; reads its data.
@@ -227,7 +222,7 @@ def resolve(settings: Settings) -> Plan:
         policy=Policy(
             gate=settings.gate,
             threshold=settings.threshold,
-            thresholds={suite.name: suite.threshold for suite in settings.suites},
+            thresholds={(suite.name, suite.headline): suite.threshold for suite in settings.suites},
             undecided=settings.undecided,
             regressions=settings.fail_on == "regression",
         ),

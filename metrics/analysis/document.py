@@ -1,54 +1,222 @@
 """`results.json`: a run's results and verdict in one versioned document (see docs/results.md).
 
+Here alone records become its JSON, and its JSON records. A record whose parts are records has their keys beside its
+own, and a mean has its interval beside it.
+
 `python -m metrics.analysis.document` prints its JSON schema.
 """
 
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from data.documents import RESULTS_VERSION
+from metrics.analysis.explainability import ExplainabilityResult, read_published
+from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
+from metrics.analysis.pairs import Comparison
+from metrics.analysis.passports import Passport, read_passport
 from metrics.analysis.results import Results
+from metrics.analysis.summary import COLUMNS, Counts, SummaryRow
 from metrics.analysis.verdict import RunVerdict
+from metrics.stats.intervals import MeanEstimate
 
-_COMPUTED = (
-    ("Comparison", "significant", "boolean"),
-    ("ModelResult", "verdict", "string"),
-    ("RunVerdict", "exit_code", "integer"),
-)
-_ELSEWHERE = ("models", "spending", "waiting")
-"""Result fields already held by the verdict or the run's own facts."""
+_PARTS: Mapping[type, Mapping[str, type]] = {
+    Headline: {"measured": Measurement, "missing": Shortfall, "decided": Decision},
+    SummaryRow: {"counts": Counts},
+}
+"""Fields whose own fields stand beside the others."""
+_MEANS: dict[type, dict[str, tuple[str, ...]]] = {
+    Measurement: {
+        "score": ("score", "interval"),
+        "mean": ("mean", "mean_interval"),
+        "corrected": ("corrected", "corrected_interval"),
+    },
+    Shortfall: {end: (end, f"{end}_interval") for end in ("lower", "upper")},
+    SummaryRow: {**COLUMNS},
+}
+"""The keys of a mean: its own, and that of its interval, or those of the interval's ends."""
+_RENAMED = {"is_measured": "measured"}
+_OF_OVERALL = (
+    "score", "interval", "lower", "lower_interval", "upper", "upper_interval", "measured", "corrected",
+    "corrected_interval", "threshold", "outcome", "reason", "n_deciding",
+)  # fmt: skip
+"""What a model's entry has of its overall score."""
+_PATHS = {
+    "totals": "totals",
+    "cells": "cells",
+    "comparisons": "compared.pairs",
+    "races": "compared.races",
+    "groups": "compared.groups",
+    "repeats": "repeats",
+    "judges": "judged.agreement",
+    "explainability": "explainability",
+    "stated": "stated",
+    "corrected": "judged.corrected",
+    "baseline": "baseline",
+    "doubled": "doubled",
+    "few_templates": "few_templates",
+    "judge_statuses": "judged.statuses",
+    "self_judged": "judged.self_judged",
+    "passports": "judged.passports",
+    "twins": "twins.results",
+    "twin_counts": "twins.counts",
+}
+"""The keys of the document after `run` and `final`, and where in the results their values are."""
 
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
     """Return the document as JSON; NaN and missing numbers are null."""
-    own = asdict(replace(results, models=(), comparisons=(), explainability=(), passports=()))
-    # These have computed fields, or a form of their own.
-    own["comparisons"] = [one.as_dict() for one in results.comparisons]
-    own["explainability"] = [dict(one.published) for one in results.explainability]
-    own["passports"] = [one.as_dict() for one in results.passports]
-    run = own["run"] | ({"spending": own["spending"]} if results.spending else {})
-    known = {name: value for name, value in own.items() if name not in (*_ELSEWHERE, "run")}
-    return {"schema_version": RESULTS_VERSION, "run": run, "final": verdict.as_dict(), **known}
+    spending = {"spending": _json(results.spending)} if results.spending else {}
+    final = {**_json(verdict), "exit_code": int(verdict.exit_code)}
+    found = {key: _json(attrgetter(path)(results)) for key, path in _PATHS.items()}
+    return {"schema_version": RESULTS_VERSION, "run": {**results.run, **spending}, "final": final, **found}
+
+
+def _json(value: Any) -> Any:
+    """Return a value as JSON, records by the keys of the document."""
+    match value:
+        case Passport():
+            return value.as_dict()
+        case ExplainabilityResult():
+            return dict(value.published)
+        case Mapping():
+            return {str(key): _json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_json(item) for item in value]
+    return record_json(value) if is_dataclass(value) else value
+
+
+def record_json(record: Any) -> dict[str, Any]:
+    """Return a record by the keys of the document."""
+    if isinstance(record, ModelResult):
+        return _model_json(record)
+    kind = type(record)
+    parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
+    found: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.name in parts:
+            found |= record_json(value)
+        elif field.name in means:
+            found |= _mean_json(value, means[field.name])
+        else:
+            found[_RENAMED.get(field.name, field.name)] = _json(value)
+    if isinstance(record, Comparison):
+        found["significant"] = record.significant
+    if isinstance(record, Headline):
+        del found["model"]
+    return found
+
+
+def _mean_json(mean: MeanEstimate, keys: Sequence[str]) -> dict[str, Any]:
+    """Return a mean by its keys, with its interval, or with the ends of that."""
+    value, interval, *high = keys
+    if high:
+        return {value: mean.mean, interval: mean.interval.low, high[0]: mean.interval.high}
+    return {value: mean.mean, interval: _json(mean.interval)}
+
+
+def _model_json(model: ModelResult) -> dict[str, Any]:
+    overall = record_json(model.overall)
+    return {
+        "model": model.model,
+        "suites": _json(model.headlines),
+        **{name: overall[name] for name in _OF_OVERALL},
+        "missing": model.missing,
+        "failed": model.failed,
+        "verdict": model.verdict,
+    }
+
+
+def read(document: Mapping[str, Any]) -> tuple[Results, RunVerdict]:
+    """Return the records of a document, as far as it has them: of its beginning, or of an older one.
+
+    Raises:
+        ValueError: it is not such a document.
+        KeyError, TypeError: likewise.
+    """
+    from pydantic import TypeAdapter  # slow import (a third of a second), needed only by who reads
+
+    final, run = document["final"], document["run"]
+    verdict = TypeAdapter(RunVerdict).validate_python({**final, "models": [*map(_model, final["models"])]})
+    known: dict[str, Any] = {}
+    for key, path in _PATHS.items():
+        if key in document:
+            holder, _, name = path.rpartition(".")
+            value = _READ[key](document[key]) if key in _READ else document[key]
+            (known.setdefault(holder, {}) if holder else known)[name] = value
+    results = TypeAdapter(Results).validate_python(
+        {**known, "run": run, "models": (), "spending": run.get("spending")}
+    )
+    return replace(results, models=verdict.models), verdict
+
+
+def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model's entry as the fields of its record."""
+    overall = {"suite": "", "metric": "", **entry}
+    headlines = [{"metric": "", **suite, "model": entry["model"]} for suite in entry["suites"]]
+    return {
+        **entry,
+        "overall": _fields(Headline, overall),
+        "headlines": [_fields(Headline, headline) for headline in headlines],
+    }
+
+
+def _fields(kind: type[Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of the document as the fields of its record."""
+    parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
+    found: dict[str, Any] = {}
+    for field in fields(kind):
+        key = _RENAMED.get(field.name, field.name)
+        if field.name in parts:
+            found[field.name] = _fields(parts[field.name], entry)
+        elif field.name in means and means[field.name][0] in entry:
+            found[field.name] = _mean_fields(entry, means[field.name])
+        elif key in entry:
+            found[field.name] = entry[key]
+    return found
+
+
+def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    value, interval, *high = keys
+    ends = {"low": entry[interval], "high": entry[high[0]], "method": "combined"} if high else entry[interval]
+    return {"mean": entry[value], "interval": ends}
+
+
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    "cells": lambda rows: [_fields(SummaryRow, row) for row in rows],
+    "explainability": lambda rows: [*map(read_published, rows)],
+    "passports": lambda rows: [passport for row in rows if (passport := read_passport(row))],
+}
+"""How those values are read that are written in a form of their own."""
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
-    from pydantic import TypeAdapter  # slow import (a third of a second), needed only for the schema
+    from pydantic import TypeAdapter
 
-    results, final = (TypeAdapter(one).json_schema(mode="serialization") for one in (Results, RunVerdict))
+    results, final = (TypeAdapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
-    kinds["ExplainabilityResult"] = {
-        "type": "object",
-        "properties": {},
-    }  # its published form
-    for noun, name, kind in _COMPUTED:
-        kinds[noun]["properties"][name] = {"type": kind}
-        kinds[noun]["required"] = [*kinds[noun].get("required", ()), name]
-    properties = {
+    flat = {kind.__name__: _flat(kind, kinds) for kind in _PARTS}
+    overall = flat["Headline"]["properties"]
+    of_model = {name: kinds["ModelResult"]["properties"][name] for name in ("model", "missing", "failed")}
+    of_model |= {name: overall[name] for name in _OF_OVERALL}
+    of_model |= {"suites": kinds["ModelResult"]["properties"]["headlines"], "verdict": {"type": "string"}}
+    kinds["ModelResult"] |= {"properties": of_model, "required": [*of_model]}
+    for kind, name, computed in (("Comparison", "significant", "boolean"), ("RunVerdict", "exit_code", "integer")):
+        kinds[kind]["properties"][name] = {"type": computed}
+        kinds[kind]["required"].append(name)
+    kinds |= flat | {"ExplainabilityResult": {"type": "object", "properties": {}}}  # its published form
+    properties: dict[str, Any] = {
         "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
+        "run": results["properties"]["run"],
         "final": {"$ref": "#/$defs/RunVerdict"},
-        **{name: one for name, one in results["properties"].items() if name not in _ELSEWHERE},
     }
+    for key, path in _PATHS.items():
+        holder, _, name = path.rpartition(".")
+        group = kinds[results["properties"][holder]["$ref"].rpartition("/")[2]] if holder else results
+        properties[key] = group["properties"][name]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **results,
@@ -57,6 +225,27 @@ def schema() -> dict[str, Any]:
         "required": [*properties],
         "$defs": kinds,
     }
+
+
+def _flat(kind: type[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a record whose parts' keys stand beside its own."""
+    own, parts, means = kinds[kind.__name__], _PARTS.get(kind, {}), _MEANS.get(kind, {})
+    number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
+    properties: dict[str, Any] = {}
+    for field in fields(kind):
+        if field.name in parts:
+            properties |= _flat(parts[field.name], kinds)["properties"]
+        elif field.name in means:
+            value, interval, *high = means[field.name]
+            properties[value] = number
+            properties |= (
+                dict.fromkeys((interval, *high), number) if high else {interval: {"$ref": "#/$defs/Interval"}}
+            )
+        else:
+            properties[_RENAMED.get(field.name, field.name)] = own["properties"][field.name]
+    if kind is Headline:
+        del properties["model"]
+    return {**own, "properties": properties, "required": [*properties]}
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from metrics.analysis.headlines import Headline, ModelResult
 from metrics.analysis.policy import reaches
-from metrics.analysis.scores import THRESHOLD, ModelResult, SuiteResult
+from metrics.analysis.scores import THRESHOLD
 from metrics.analysis.summary import rounded
 
 EXPLAINED = ("cot", "citation")
@@ -41,13 +42,18 @@ class ExplainabilityResult:
         return self.cot_model if same else f"{self.cot_model}_{self.citation_model}"
 
 
+def read_published(published: Mapping[str, Any]) -> ExplainabilityResult:
+    """Return the result of a published form."""
+    return ExplainabilityResult(published["cot"]["model"], published["citation"]["response_model"], published)
+
+
 def explained(models: Sequence[ModelResult], terms: Terms) -> tuple[ExplainabilityResult, ...]:
     """Return a result for each model that took part in both suites.
 
     If no model did, return one for each pair of a model from the first suite and a model from the second.
     """
     cot, citation = (
-        {model.model: suite for model in models for suite in model.suites if suite.suite == name}
+        {model.model: headline for model in models for headline in model.headlines if headline.suite == name}
         for name in EXPLAINED
     )
     pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]
@@ -58,7 +64,7 @@ def explained(models: Sequence[ModelResult], terms: Terms) -> tuple[Explainabili
 
 
 def explainability(
-    cot: SuiteResult, citation: SuiteResult, terms: Terms, *, cot_model: str, citation_model: str
+    cot: Headline, citation: Headline, terms: Terms, *, cot_model: str, citation_model: str
 ) -> dict[str, Any]:
     """Build an explainability result in its published form, with keys in the published order.
 
@@ -71,14 +77,15 @@ def explainability(
     whole = math.fsum((terms.weight_cot, terms.weight_citation))
     weights = terms.weight_cot / whole, terms.weight_citation / whole
     # The seed's own formula uses the judges' verdicts, even where human labels have corrected them.
-    scores = [one.score if one.as_judged is None else one.as_judged for one in (cot, citation)]
+    measured = cot.measured, citation.measured
+    scores = [one.score.mean if one.as_judged is None else one.as_judged for one in measured]
     known = [score for score in scores if score is not None]
     overall = math.fsum(map(math.prod, zip(weights, known, strict=True))) if len(known) == len(scores) else None
 
-    def published(suite: SuiteResult, score: float | None, threshold: float) -> dict[str, Any]:
+    def published(headline: Headline, score: float | None, threshold: float) -> dict[str, Any]:
         return {
             "avg_score": None if score is None else rounded(score, 4),
-            "count": suite.n_scored,
+            "count": headline.measured.n_scored,
             "pass": None if score is None else reaches(score, threshold),
             "threshold": threshold,
         }

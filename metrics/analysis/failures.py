@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,35 +27,26 @@ class FailureCount:
     n: int
 
 
-def failures(
-    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
-) -> dict[tuple[str, str], tuple[FailureCount, ...]]:
-    """Count the causes of unscored responses, by model and suite.
+def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, tuple[FailureCount, ...]]:
+    """Count the causes of a suite's unscored responses, by model.
 
     A row of `scores` belongs to one metric; a failed call counts once for all metrics of a suite. Messages that
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
-    lost = scores.filter(pl.col("status").is_in(LOST))
-    placed = lost.join(items.select("item_id", "suite").unique("item_id"), on="item_id", maintain_order="left")
-    scored = pl.DataFrame(
-        [(suite.name, name) for suite in suites for name in suite.scored_by],
-        schema={"suite": pl.String, "metric": pl.String},
-        orient="row",
-    )
-    own = placed.join(scored, on=["suite", "metric"], how="semi", maintain_order="left")
-    rows = own.unique(["suite", "model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
-    counted: dict[tuple[str, str], Counter[tuple[Status, str]]] = {}
-    first: dict[str, str] = {}
-    told = rows.select("model", "suite", "status", "reason", "details")
-    for model, suite, status, reason, details in told.iter_rows():
-        said = _message(status, reason, details)
-        key = _OWN.sub("#", said) if status == "model_error" else reason
-        first.setdefault(key, said)
-        counted.setdefault((model, suite), Counter())[status, key] += 1
+    lost = scores.filter(pl.col("status").is_in(LOST), pl.col("metric").is_in(suite.scored_by))
+    own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
+    rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
+    causes: dict[str, Counter[tuple[Status, str]]] = {}
+    messages: dict[str, str] = {}
+    for model, status, reason, details in rows.select("model", "status", "reason", "details").iter_rows():
+        message = _message(status, reason, details)
+        key = _OWN.sub("#", message) if status == "model_error" else reason
+        messages.setdefault(key, message)
+        causes.setdefault(model, Counter())[status, key] += 1
     return {
-        pair: tuple(FailureCount(status, first[key], n) for (status, key), n in causes.most_common())
-        for pair, causes in counted.items()
+        model: tuple(FailureCount(status, messages[key], n) for (status, key), n in counts.most_common())
+        for model, counts in causes.items()
     }
 
 

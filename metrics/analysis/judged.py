@@ -159,24 +159,20 @@ def panel_status(found: Sequence[JudgeStatus]) -> PanelStatus:
 
 
 def withheld_by_judges(
-    members: Mapping[str, Sequence[Suite]], found: Sequence[JudgeStatus], labels: Labels, must: Must
-) -> dict[tuple[str, str], Withheld]:
-    """Return the judged suites without a deciding score and why, by model and suite.
+    suite: Suite, model: str, found: Sequence[JudgeStatus], labels: Labels, must: Must
+) -> Withheld | None:
+    """Return why a judged suite of a model has no deciding score; None if it has one.
 
-    `members` are each model's suites, `must` says what judges are required to have. Human labels that decide
-    replace both requirements.
+    `must` says what judges are required to have. Human labels that decide replace this, and judges that count.
     """
-    held: dict[tuple[str, str], Withheld] = {}
-    for model, suites in members.items():
-        for suite in suites:
-            judged = [name for name in suite.scored_by if metric(name).steps]
-            labelled = {name for name in judged if (one := labels.get((suite.name, model, name))) and one.decides}
-            own = [one for one in found if one.suite == suite.name and one.metric in {*judged} - labelled]
-            if none := panel_status(own).none:
-                held[model, suite.name] = Withheld(none, measured=False)
-            elif why := _lacking(own, must, [name for name in judged if name not in labelled]):
-                held[model, suite.name] = Withheld(why)
-    return held
+    judged = [name for name in suite.scored_by if metric(name).steps]
+    known = {name: labels.get((suite.name, model, name)) for name in judged}
+    unlabelled = [name for name, label in known.items() if not label or not label.decides]
+    own = [one for one in found if one.suite == suite.name and one.metric in unlabelled]
+    if none := panel_status(own).none:
+        return Withheld(none, measured=False)
+    lacking = _lacking(own, must, unlabelled)
+    return Withheld(lacking) if lacking else None
 
 
 def _lacking(found: Sequence[JudgeStatus], must: Must, unlabelled: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 Source: SPEC 9.
 """
 
-from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -35,7 +34,7 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     """
     rows = values.drop_nulls(end)
     if rows.is_empty():
-        return MeanEstimate(None, Interval())
+        return MeanEstimate()
     several = rows["metric"].n_unique() > 1
     yes_no = not several and bool(rows["plain"].all())
     told = "answers" if end == "value" else "asked"
@@ -73,57 +72,48 @@ def _joined(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def suite_intervals(
-    scores: pl.DataFrame, items: pl.DataFrame, members: Mapping[str, Sequence[Suite]]
-) -> dict[tuple[str, str], dict[End, Interval]]:
-    """Return the intervals of scores that combine several means (TOTAL, several metrics), by model and suite.
+def suite_intervals(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, dict[End, Interval]]:
+    """Return the intervals of a score that combines several means (TOTAL, several metrics), by model.
 
-    `members` are each model's suites; those gated on k answers have their `k`.
+    A suite gated on k answers has its `k`. Empty for a score of one mean, whose summary has its interval.
 
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    suites = {suite.name: suite for listed in members.values() for suite in listed}
-    found: dict[tuple[str, str], dict[End, Interval]] = {}
-    for suite in suites.values():
-        if not suite.strata and len(suite.scored_by) == 1:
-            continue
-        own = of_suite(scores, items, suite)
-        for end in ENDS:
-            rows = question_values(k_answers(own, suite, bound=end) if suite.of_k else own, items)
-            for (model,), part in rows.group_by("model"):
-                mean = suite_mean(part, strata=bool(suite.strata), end="value" if suite.of_k else end)
-                found.setdefault((str(model), suite.name), {})[end] = mean.interval
+    found: dict[str, dict[End, Interval]] = {}
+    if not suite.strata and len(suite.scored_by) == 1:
+        return found
+    own = of_suite(scores, items, suite)
+    for end in ENDS:
+        rows = question_values(k_answers(own, suite, bound=end) if suite.of_k else own, items)
+        for (model,), part in rows.group_by("model"):
+            mean = suite_mean(part, strata=bool(suite.strata), end="value" if suite.of_k else end)
+            found.setdefault(str(model), {})[end] = mean.interval
     return found
 
 
-def repeated(
-    scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite], summary: pl.DataFrame
-) -> pl.DataFrame | None:
-    """Return the cells of suites gated on k answers, whose rows are questions; None if there is no such suite.
+def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the cells of a suite gated on k answers, whose rows are questions; None if it is not.
 
     A row of `scores` is an answer; from the table of means, `summary`, only `n_truncated` is kept (the number of
-    truncated responses). `lower` and `upper` are the shares at the bounds of failed and truncated answers. Every
-    suite has its `k`. Intervals are over questions, or over their templates if there are enough
-    (`metrics.stats.intervals`).
+    truncated responses). `lower` and `upper` are the shares at the bounds of failed and truncated answers.
+    Intervals are over questions, or over their templates if there are enough (`metrics.stats.intervals`).
     """
-    found = []
-    for suite in suites:
-        own = of_suite(scores, items, suite)
-        if not suite.of_k or own.is_empty():
-            continue
-        drawn = items.filter(pl.col("suite") == suite.name)
-        cells = summarise(k_answers(own, suite), drawn)
-        lost = pl.col("n_model_error") + pl.col("n_judge_failed")
-        joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
-        bounds = {"n_truncated": pl.col("cut")}
-        for name, open_ in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
-            ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
-            end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
-            joined = joined.join(end, on=SUMMARY.key, how="left")
-            bounds |= {one[1:]: pl.when(open_ & pl.col("mean").is_not_null()).then(one) for one in ends}
-        found.append(SUMMARY.check(joined.with_columns(**bounds).select(cells.columns)))
-    return pl.concat(found) if found else None
+    own = of_suite(scores, items, suite)
+    if not suite.of_k or own.is_empty():
+        return None
+    drawn = items.filter(pl.col("suite") == suite.name)
+    cells = summarise(k_answers(own, suite), drawn)
+    lost = pl.col("n_model_error") + pl.col("n_judge_failed")
+    joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
+    bounds = {"n_truncated": pl.col("cut")}
+    for name, is_open in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
+        ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
+        end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
+        joined = joined.join(end, on=SUMMARY.key, how="left")
+        for column in ends:
+            bounds[column[1:]] = pl.when(is_open & pl.col("mean").is_not_null()).then(column)
+    return SUMMARY.check(joined.with_columns(**bounds).select(cells.columns))
 
 
 def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:

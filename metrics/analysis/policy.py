@@ -21,15 +21,15 @@ class Policy:
 
     With `gate` `point` a score at or above its threshold passes; with `interval` it fails if the interval lies
     wholly below, passes if it lies wholly at or above, and is undecided otherwise. `off` decides like `point`, but
-    the exit code is 0 unless there is an error. `thresholds` are the suites'; a suite without one is measured, not
-    judged. `threshold` is for the weighted overall score of several suites; by default `THRESHOLD` if each of them
-    has a threshold. `undecided` says how an undecided gate counts: as itself, or as a pass. `regressions`: falling
-    below the baseline also fails the run.
+    the exit code is 0 unless there is an error. `thresholds` are the headlines', by suite and metric; a headline
+    without one is measured, not judged. `threshold` is for the weighted overall score of several suites; by default
+    `THRESHOLD` if each of them has a threshold. `undecided` says how an undecided gate counts: as itself, or as a
+    pass. `regressions`: falling below the baseline also fails the run.
     """
 
     gate: Gate = "point"
     threshold: float | None = None
-    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    thresholds: Mapping[tuple[str, str], float | None] = field(default_factory=dict)
     undecided: Undecided = "undecided"
     regressions: bool = False
 

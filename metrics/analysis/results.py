@@ -1,29 +1,63 @@
 """A run's results: every number behind its verdict and reports, computed once from its tables."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import polars as pl
 
 from data.batches import TwinCount
+from data.errors import InputError
 from data.suites import Suite
 from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.explainability import ExplainabilityResult, Terms, explained
-from metrics.analysis.failures import failures
+from metrics.analysis.explainability import ExplainabilityResult
+from metrics.analysis.headlines import Headline, ModelResult
 from metrics.analysis.judged import CorrectedMean, JudgeStatus
 from metrics.analysis.matching import question_sets
-from metrics.analysis.means import repeated, suite_intervals
 from metrics.analysis.other_tools import StatedScore, stated_scores
 from metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from metrics.analysis.passports import Passport
-from metrics.analysis.scores import Circumstances, ModelResult, count_answers, model_scores, totals_of
+from metrics.analysis.scores import Circumstances, model_result, totals_of
 from metrics.analysis.spending import Spending
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import SummaryRow, Total, cells
-from metrics.analysis.twins import RenewedScores, TwinResult, twin_results
+from metrics.analysis.twins import TwinResult
 from metrics.analysis.values import Observations, RepeatedQuestions, few_templates
 from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
+
+
+@dataclass(frozen=True, slots=True)
+class ModelComparisons:
+    """How a run's models compare: every two of them, groups that cannot be told apart, and followed differences."""
+
+    pairs: Sequence[Comparison] = ()
+    groups: Sequence[Grouping] = ()
+    races: Sequence[ConfidenceSequence] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFindings:
+    """What is known of a run's judges.
+
+    `agreement` is theirs on each metric; `statuses` say which count at which steps; `passports` are the exam
+    results of judges examined in this run. `corrected` are judged means and their values if judges err as on their
+    exam's texts. `self_judged` are, by suite and judge, the models under test that are the judge's own.
+    """
+
+    agreement: Mapping[str, JudgeAgreement] = field(default_factory=dict)
+    statuses: Sequence[JudgeStatus] = ()
+    passports: Sequence[Passport] = ()
+    corrected: Sequence[CorrectedMean] = ()
+    self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TwinFindings:
+    """Results on renewed items, and how many originals have a twin of each kind, and why the others have none."""
+
+    results: Sequence[TwinResult] = ()
+    counts: Sequence[TwinCount] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +66,10 @@ class Results:
 
     `run` identifies the run (id, time, configuration, versions, its suites' questions), `models` holds each model's
     scores by suite, `waiting` the number of a suite's requests waiting in batches; `spending` the cost of its
-    calls. `totals` has a TOTAL for each model, `judges` the agreement of judges for each metric, `corrected` judged
-    means and their values if judges err as on their exam's texts, `judge_statuses` which judges count at which
-    steps, `self_judged`, by suite and judge, the models under test that are the judge's own; `passports` the exam
-    results of judges examined in this run; `explainability` the results of SPEC 5; `baseline` the outcome against a
-    baseline; `doubled` the suites whose data repeat questions, `few_templates` those whose intervals hold for their
-    few templates only. `twins` holds the results on renewed items, `twin_counts` how many originals have a twin of
-    each kind, and why the others have none.
+    calls. `totals` has a TOTAL for each model, `repeats` the statistics of repeated answers, `stated` another
+    tool's scores beside ours; `explainability` the results of SPEC 5; `baseline` the outcome against a baseline;
+    `doubled` the suites whose data repeat questions, `few_templates` those whose intervals hold for their few
+    templates only.
     """
 
     run: Mapping[str, Any]
@@ -47,97 +78,107 @@ class Results:
     spending: Spending | None = None
     totals: Mapping[str, Total] = field(default_factory=dict)
     cells: Sequence[SummaryRow] = ()
-    comparisons: Sequence[Comparison] = ()
-    races: Sequence[ConfidenceSequence] = ()
-    groups: Sequence[Grouping] = ()
     repeats: Sequence[Repeats] = ()
-    judges: Mapping[str, JudgeAgreement] = field(default_factory=dict)
-    explainability: Sequence[ExplainabilityResult] = ()
     stated: Sequence[StatedScore] = ()
-    corrected: Sequence[CorrectedMean] = ()
+    explainability: Sequence[ExplainabilityResult] = ()
     baseline: BaselineComparison | None = None
     doubled: Sequence[RepeatedQuestions] = ()
     few_templates: Sequence[str] = ()
-    judge_statuses: Sequence[JudgeStatus] = ()
-    self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    passports: Sequence[Passport] = ()
-    twins: Sequence[TwinResult] = ()
-    twin_counts: Sequence[TwinCount] = ()
+    compared: ModelComparisons = field(default_factory=ModelComparisons)
+    judged: JudgeFindings = field(default_factory=JudgeFindings)
+    twins: TwinFindings = field(default_factory=TwinFindings)
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFindings:
+    """What a suite shows at its end, before any threshold: its models' headlines, without weights."""
+
+    headlines: tuple[Headline, ...]
+    circumstances: Circumstances
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """What is compared in a run: its suites, each with its `repeats` and `k`, and each model's suites by name.
+
+    Pairs of models in `crossed` are not compared, since they share neither model nor prompt.
+    """
+
+    suites: Sequence[Suite]
+    members: Mapping[str, Sequence[str]]
+    crossed: Collection[frozenset[str]] = ()
+
+
+def model_results(findings: Sequence[SuiteFindings], participants: Participants) -> tuple[ModelResult, ...]:
+    """Join the suites' headlines by model.
+
+    Raises:
+        InputError: no model, or a model without a suite.
+    """
+    members = participants.members
+    if not members or not all(members.values()):
+        raise InputError("final score: expected at least one model and one suite; enable one in the configuration.")
+    weights = {suite.name: suite.weight for suite in participants.suites}
+    headlines = {(one.model, one.suite): one for suite in findings for one in suite.headlines}
+    missing = {model: reason for suite in findings for model, reason in suite.circumstances.missing.items()}
+    return tuple(
+        model_result(model, weights, [headlines[model, suite] for suite in suites], missing.get(model, ""))
+        for model, suites in members.items()
+    )
 
 
 def build(
+    findings: Sequence[SuiteFindings],
+    participants: Participants,
     once: Observations,
     summary: pl.DataFrame,
-    known: Circumstances,
     *,
     run: Mapping[str, Any],
-    passports: Sequence[Passport] = (),
     own_models: Mapping[str, Collection[str]] | None = None,
-    spending: Spending | None = None,
-    baseline: BaselineComparison | None = None,
-    terms: Terms | None = None,
-    twins: RenewedScores | None = None,
 ) -> Results:
-    """Compute a run's results from its tables, without any verdict; `summary` is that of the scores.
+    """Compute a run's results from what its suites showed, and from the tables of all of them, without any verdict.
 
-    `own_models` are the targets that are a judge's own model, `terms` configure the explainability result if both
-    of its suites ran.
+    `summary` is that of the scores; `own_models` are the targets that are a judge's own model.
 
     Raises:
-        InputError: no model, a model without a suite, or only with suites of weight 0.
+        InputError: no model, or a model without a suite.
     """
-    scores, items, suites = once.scores, once.items, known.suites
-    lone = build_interim(once, summary, known)
+    scores, items, suites = once.scores, once.items, participants.suites
     leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
-    pairs = compare(leading, items, suites, order=[*known.members], crossed=known.crossed)
-    by_metric = judge_ratings(scores).group_by("metric", maintain_order=True)
-    return replace(
-        lone,
+    pairs = compare(leading, items, suites, order=[*participants.members], crossed=participants.crossed)
+    facts = [one.circumstances for one in findings]
+    statuses = sorted(chain.from_iterable(one.judge_statuses for one in facts), key=lambda status: status.suite)
+    ratings = judge_ratings(scores).group_by("metric", maintain_order=True)
+    return Results(
         run={**run, "items": question_sets(items)},
-        spending=spending,
+        models=model_results(findings, participants),
+        waiting={suite: n for one in facts for suite, n in one.waiting.items()},
         totals=totals_of(suites, summary),
         cells=cells(summary),
-        comparisons=pairs,
-        races=[one for one in known.stopping if one.against],
-        groups=groups(pairs),
         repeats=[*_repeats(leading, items, suites)],
-        judges={str(metric): judge_agreement(own) for (metric,), own in by_metric},
-        explainability=explained(lone.models, terms) if terms else (),
         stated=tuple(stated_scores(scores, items, {suite.name: suite.scored_by for suite in suites})),
-        corrected=known.corrected,
-        baseline=baseline,
         doubled=once.doubled,
         few_templates=few_templates(items),
-        judge_statuses=known.judge_statuses,
-        self_judged=_self_judged(known.judge_statuses, own_models or {}),
-        passports=passports,
-        twins=twin_results(scores, items, twins.scores, suites) if twins else (),
-        twin_counts=twins.counts if twins else (),
+        compared=ModelComparisons(
+            pairs, groups(pairs), [sequence for one in facts for sequence in one.stopping if sequence.against]
+        ),
+        judged=JudgeFindings(
+            agreement={str(metric): judge_agreement(own) for (metric,), own in ratings},
+            statuses=statuses,
+            corrected=[mean for one in facts for mean in one.corrected],
+            self_judged=_self_judged(statuses, own_models or {}),
+        ),
     )
-
-
-def build_interim(once: Observations, summary: pl.DataFrame, known: Circumstances) -> Results:
-    """Compute only what a verdict needs."""
-    scores, items, suites = once.scores, once.items, known.suites
-    models = model_scores(
-        summary,
-        known,
-        repeated=repeated(scores, items, suites, summary),
-        answers=count_answers(scores, items, suites),
-        failures=failures(scores, items, suites),
-        intervals=suite_intervals(scores, items, known.members),
-    )
-    return Results({}, models, known.waiting)
 
 
 def _self_judged(
-    found: Sequence[JudgeStatus], own: Mapping[str, Collection[str]]
+    statuses: Sequence[JudgeStatus], own_models: Mapping[str, Collection[str]]
 ) -> dict[str, dict[str, Sequence[str]]]:
-    told: dict[str, dict[str, Sequence[str]]] = {}
-    for one in found:
-        if own.get(one.judge):
-            told.setdefault(one.suite, {})[one.judge] = sorted(own[one.judge])
-    return told
+    found: dict[str, dict[str, Sequence[str]]] = {}
+    for status in statuses:
+        if own_models.get(status.judge):
+            found.setdefault(status.suite, {})[status.judge] = sorted(own_models[status.judge])
+    return found
 
 
 def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]) -> Iterator[Repeats]:

@@ -1,8 +1,8 @@
 """Cells of the report: counts, means and intervals, for every cell and for the roll-ups."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -14,7 +14,7 @@ from data.records import STATUSES, VALUED
 from data.tables import SUMMARY
 from metrics.analysis.policy import reaches
 from metrics.analysis.values import End, placed
-from metrics.stats.intervals import Codes, Floats, estimate, independent, pool
+from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
 from metrics.stats.missing import LOST, highest, lowest, scored
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
@@ -34,35 +34,21 @@ _DIMENSIONS = ("suite", "family", "level", "language")
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryRow:
-    """One row of the summary: counts by outcome, the mean and its 95 % interval.
+class Counts:
+    """The rows of a cell by how they ended; `n_scored` also counts those without an answer and truncated ones."""
 
-    `lower` is the mean with all unscored rows wrong (`n_model_error`, `n_judge_failed`), `upper` the mean with
-    these and all truncated responses right; each with its interval. None if there are no such rows.
-    """
-
-    suite: str
-    family: str
-    level: str
-    language: str
-    model: str
-    metric: str
     n_asked: int
     n_scored: int
     n_no_answer: int
+    n_truncated: int
     n_model_error: int
     n_judge_failed: int
     n_not_applicable: int
-    mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_truncated: int = 0
-    upper: float | None = None
-    upper_low: float | None = None
-    upper_high: float | None = None
-    lower: float | None = None
-    lower_low: float | None = None
-    lower_high: float | None = None
+
+    @property
+    def n_applicable(self) -> int:
+        """Number of rows to which the metric applies."""
+        return self.n_asked - self.n_not_applicable
 
     @property
     def n_lost(self) -> int:
@@ -72,8 +58,37 @@ class SummaryRow:
     @property
     def coverage(self) -> float | None:
         """The share of applicable rows that were scored; None if nothing applied."""
-        applicable = self.n_asked - self.n_not_applicable
-        return self.n_scored / applicable if applicable else None
+        return self.n_scored / self.n_applicable if self.n_applicable else None
+
+    @property
+    def answered(self) -> float:
+        """The share of applicable rows that have a response."""
+        return 1 - self.n_model_error / self.n_applicable
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryRow:
+    """One row of the summary: its counts, and its mean as `value`.
+
+    `lower` is the mean with all unscored rows wrong, `upper` the mean with these and all truncated responses right;
+    without a mean if there are no such rows.
+    """
+
+    suite: str
+    family: str
+    level: str
+    language: str
+    model: str
+    metric: str
+    counts: Counts
+    value: MeanEstimate
+    lower: MeanEstimate = field(default_factory=MeanEstimate)
+    upper: MeanEstimate = field(default_factory=MeanEstimate)
+
+    def at(self, end: End) -> MeanEstimate:
+        """Return the mean, or the mean at a bound; the mean where nothing is missing."""
+        bound: MeanEstimate = getattr(self, end)
+        return self.value if bound.mean is None else bound
 
 
 COLUMNS: Mapping[End, tuple[str, str, str]] = {
@@ -81,7 +96,8 @@ COLUMNS: Mapping[End, tuple[str, str, str]] = {
     "lower": ("lower", "lower_low", "lower_high"),
     "upper": ("upper", "upper_low", "upper_high"),
 }
-"""Fields of a row's mean and interval: as measured, and at its bounds."""
+"""The table's columns of a mean and its interval: as measured, and at its bounds."""
+COUNTED = tuple(column.name for column in fields(Counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +158,35 @@ OF_FAMILIES = OVER_ALL & (pl.col("family") != "")
 
 def cells(summary: pl.DataFrame) -> tuple[SummaryRow, ...]:
     """Read the rows of a summary table."""
-    rows: Iterator[dict[str, Any]] = summary.iter_rows(named=True)
-    return tuple(SummaryRow(**row | {"n_truncated": row.get("n_truncated") or 0}) for row in rows)
+    return tuple(map(_cell, summary.iter_rows(named=True)))
+
+
+def _cell(row: Mapping[str, Any]) -> SummaryRow:
+    counts = Counts(**{name: row.get(name) or 0 for name in COUNTED})
+    asked = counts.n_scored + counts.n_lost
+
+    def end(name: End, units: int) -> MeanEstimate:
+        mean, low, high = (row[column] for column in COLUMNS[name])
+        return combined(mean, low, high, units)
+
+    return SummaryRow(
+        suite=row["suite"],
+        family=row["family"],
+        level=row["level"],
+        language=row["language"],
+        model=row["model"],
+        metric=row["metric"],
+        counts=counts,
+        value=end("value", counts.n_scored),
+        lower=end("lower", asked),
+        upper=end("upper", asked),
+    )
+
+
+def combined(mean: float | None, low: float | None, high: float | None, units: int) -> MeanEstimate:
+    """Return a mean with an interval that was made of other means' intervals, or that a table has kept."""
+    known = low is not None and high is not None
+    return MeanEstimate(mean, Interval(low, high, "combined", units) if known else Interval())
 
 
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
@@ -156,21 +199,14 @@ def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total
     found: dict[str, Total] = {}
     for (model,), group in families.group_by("model", maintain_order=True):
         listed = cells(group)
-        counted = [cell for cell in listed if cell.n_asked > cell.n_not_applicable]
-        mean = _mean([cell.mean for cell in counted])
-        lower, upper = (
-            _mean([cell.mean if end is None else end for cell, end in zip(counted, ends, strict=True)])
-            if mean is not None and any(end is not None for end in ends)
-            else None
-            for ends in ([cell.lower for cell in counted], [cell.upper for cell in counted])
-        )
+        counted = [cell for cell in listed if cell.counts.n_applicable]
         found[str(model)] = Total(
-            percent=None if mean is None else 100 * mean,
-            included=tuple(cell.family for cell in counted if cell.mean is not None),
+            percent=_percent(counted, "value"),
+            included=tuple(cell.family for cell in counted if cell.value.mean is not None),
             left_out=tuple(cell.family for cell in listed if cell not in counted),
-            missing=tuple(cell.family for cell in counted if cell.mean is None),
-            upper=None if upper is None else 100 * upper,
-            lower=None if lower is None else 100 * lower,
+            missing=tuple(cell.family for cell in counted if cell.value.mean is None),
+            upper=_percent(counted, "upper"),
+            lower=_percent(counted, "lower"),
         )
     return found
 
@@ -203,9 +239,13 @@ def percent(share: float, threshold: float | None = None) -> str:
     return f"{digits(share, threshold, 1)}%".replace(".0%", "%")
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+def _percent(families: Sequence[SummaryRow], end: End) -> float | None:
+    """Return the mean over families in percent, or at a bound; None if one has none, or without this bound."""
+    if all(getattr(cell, end).mean is None for cell in families):
+        return None
+    means = [cell.at(end).mean for cell in families]
+    scored_means = [mean for mean in means if mean is not None]
+    return 100 * (math.fsum(scored_means) / len(means)) if len(scored_means) == len(means) else None
 
 
 _Key = tuple[str, ...]

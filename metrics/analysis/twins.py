@@ -70,14 +70,6 @@ class TwinResult:
     n_robust: int
 
 
-@dataclass(frozen=True)
-class RenewedScores:
-    """The scores of twins, each with its `kind` and its `original`, and the originals' counts."""
-
-    scores: pl.DataFrame
-    counts: Sequence[TwinCount]
-
-
 def twin_results(
     scores: pl.DataFrame,
     items: pl.DataFrame,
@@ -187,7 +179,7 @@ def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> 
     return originals.filter(complete).drop_nulls("value").sort("item_id")
 
 
-def counted(listed: Sequence[TwinCount]) -> list[TwinCount]:
+def joined_counts(listed: Sequence[TwinCount]) -> list[TwinCount]:
     """Add up the counts of batches."""
     joined = Counter[tuple[str, str, str]]()
     for one in listed:

@@ -1,16 +1,16 @@
-"""The pass/fail verdict of a run: each model's scores against the thresholds, by suite and overall."""
+"""The pass/fail verdict of a run: each model's scores against the thresholds, by headline and overall."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 from data.errors import plural
 from data.exits import Exit, GateOutcome
 from metrics.analysis.failures import lost
+from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
 from metrics.analysis.judged import outcome_as_judged
 from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
 from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, ModelResult, SuiteResult, overall
+from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, overall
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import percent
 from metrics.stats.intervals import Interval, MeanEstimate
@@ -46,31 +46,20 @@ class RunVerdict:
     def exit_code(self) -> Exit:
         """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
         outcomes = {model.verdict for model in self.models}
-        found: set[str] = {*(outcomes if self.gate != "off" else outcomes & {"error"}), *self.changes}
-        if "error" in found:
+        counting: set[str] = {*(outcomes if self.gate != "off" else outcomes & {"error"}), *self.changes}
+        if "error" in counting:
             return Exit.ERROR
-        if found & {"fail", "regressed"}:
+        if counting & {"fail", "regressed"}:
             return Exit.FAILED
-        if "undecided" in found and self.undecided == "undecided":
+        if "undecided" in counting and self.undecided == "undecided":
             return Exit.UNDECIDED
         return Exit.UNDECIDED if self.waiting else Exit.PASSED
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        said = {
-            "gate": self.gate,
-            "undecided": self.undecided,
-            "changes": [*self.changes],
-            "waiting": self.waiting,
-            "exit_code": int(self.exit_code),
-        }
-        return {**said, "models": [model.as_dict() for model in self.models]}
 
 
 def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     """Return the verdict on a run's results; thresholds are compared with unrounded values.
 
-    A suite's outcome comes from the first of these rules (`_rules`) that applies:
+    A headline's outcome comes from the first of these rules (`_rules`) that applies:
 
     1. The model replied to `MIN_COVERAGE` of its rows, and no judge of these counts: undecided (`none` without a
        threshold).
@@ -84,152 +73,167 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     8. Its score decides; with `gate: interval` its interval: undecided if the threshold lies in it. Also undecided
        if the score corrected by its judges' exam has another outcome.
 
-    Whatever these say, a suite whose requests wait in batches is undecided while rows are not scored. The rules of
-    a model's overall score are in `_overall`.
+    Whatever these say, a headline whose requests wait in batches is undecided while rows are not scored. The rules
+    of a model's overall score are in `_overall`.
     """
     models = tuple(_model(model, policy) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
 
 
-class _Finding(NamedTuple):
-    """The result of a rule: the outcome, its reason, and how many scored rows would decide."""
-
-    outcome: GateOutcome
-    reason: str = ""
-    n_deciding: int | None = None
-
-
-def _suite(score: SuiteResult, policy: Policy) -> SuiteResult:
-    suite = replace(score, threshold=policy.thresholds.get(score.suite))
-    if _waits(suite):
-        finding = _Finding("undecided", f"submitted: {plural(suite.waiting, 'request')} in batches")
+def decided(headline: Headline, policy: Policy) -> Headline:
+    """Return a headline with its decision."""
+    threshold = policy.thresholds.get((headline.suite, headline.metric))
+    if _waits(headline):
+        reason = f"submitted: {plural(headline.missing.waiting, 'request')} in batches"
+        decision = Decision(threshold, "undecided", reason)
     else:
-        finding = next(_rules(suite, policy.gate))
-    return replace(suite, **finding._asdict())
+        decision = next(_rules(headline, threshold, policy.gate))
+    return replace(headline, decided=decision)
 
 
-def _waits(suite: SuiteResult) -> bool:
-    """Return whether a suite's requests wait in batches while rows are not scored."""
-    return suite.waiting > 0 and suite.coverage != 1
+def _waits(headline: Headline) -> bool:
+    """Return whether a headline's requests wait in batches while rows are not scored."""
+    return headline.missing.waiting > 0 and headline.missing.coverage != 1
 
 
-def _rules(suite: SuiteResult, gate: Gate) -> Iterator[_Finding]:
-    """Yield the finding of each rule of `verdict_of` that applies to a suite, in order: the first one decides."""
-    withheld = _Finding("none" if suite.threshold is None else "undecided", suite.withheld)
-    if suite.withheld and not suite.measured and (suite.answered or 0.0) >= MIN_COVERAGE:
+def _rules(headline: Headline, threshold: float | None, gate: Gate) -> Iterator[Decision]:
+    """Yield the decision of each rule of `verdict_of` that applies, in order: the first one decides."""
+    missing, stopping = headline.missing, headline.measured.stopping
+    withheld = Decision(threshold, "none" if threshold is None else "undecided", missing.withheld)
+    if missing.withheld and not missing.is_measured and (missing.answered or 0.0) >= MIN_COVERAGE:
         yield withheld
-    if suite.score is None and (suite.problem or not suite.withheld):
-        yield _Finding("error", suite.problem)
-    if suite.coverage is not None and suite.coverage < MIN_COVERAGE:
-        share, floor = percent(suite.coverage, MIN_COVERAGE), percent(MIN_COVERAGE)
-        reason = f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([suite])}"
-        yield _Finding("error", reason)
-    if suite.withheld:
+    if headline.measured.score.mean is None and (missing.problem or not missing.withheld):
+        yield Decision(threshold, "error", missing.problem)
+    if missing.coverage is not None and missing.coverage < MIN_COVERAGE:
+        share, floor = percent(missing.coverage, MIN_COVERAGE), percent(MIN_COVERAGE)
+        reason = (
+            f"only {share} of the applicable rows are scored, expected at least {floor}: {_missing([headline])}"
+        )
+        yield Decision(threshold, "error", reason)
+    if missing.withheld:
         yield withheld
-    if suite.threshold is None:
-        yield _Finding("none")
-    by_sequence = _SIDES[suite.stopping.side] if suite.stopping else None
-    if _contradicted(by_sequence, suite) if by_sequence else _changes_at_bounds(suite, gate):
-        yield _Finding("undecided", _depends_on_replies(suite, [suite]))
-    if suite.stopping and by_sequence:
-        yield _Finding(by_sequence, _open(suite.stopping) if by_sequence == "undecided" else "")
-    yield _compared(suite, gate, suite.n_scored)
+    if threshold is None:
+        yield Decision()
+        return
+    by_sequence = _SIDES[stopping.side] if stopping else None
+    at_bounds = (
+        _contradicted(by_sequence, headline, threshold) if by_sequence else _moves(headline, threshold, gate)
+    )
+    if at_bounds:
+        yield Decision(threshold, "undecided", _depends_on_replies(headline, threshold, [headline]))
+    if stopping and by_sequence:
+        yield Decision(threshold, by_sequence, _open(stopping) if by_sequence == "undecided" else "")
+    yield _compared(headline, threshold, gate, headline.measured.n_scored)
 
 
 def _open(stopping: ConfidenceSequence) -> str:
-    said = f"undecided after {stopping.asked} of at most {stopping.most} questions"
+    """Describe how far a sequence got."""
+    reached = f"undecided after {stopping.asked} of at most {stopping.most} questions"
     threshold = stopping.threshold
     if stopping.corrected is None or threshold is None or not any(side(look, threshold) for look in stopping.looks):
-        return said
+        return reached
     low, high = map(percent, stopping.corrected)
-    return f"{said}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
+    return f"{reached}: with the errors that its exam showed of the judge, the mean lies between {low} and {high}"
 
 
-def _compared(result: SuiteResult | ModelResult, gate: Gate, n: int) -> _Finding:
-    """Compare a score, raw and corrected for its judges' errors, with its threshold."""
-    if result.score is None or result.threshold is None:
-        return _Finding("none")
-    own = MeanEstimate(result.score, result.interval)
-    corrected = MeanEstimate(result.corrected, result.corrected_interval)
-    outcome, why = outcome_as_judged(own, corrected, result.threshold, gate)
-    return _Finding(outcome, why, None if why else deciding_n(result.score, result.interval, result.threshold, n))
+def _compared(headline: Headline, threshold: float, gate: Gate, n: int) -> Decision:
+    """Compare a score, raw and corrected for its judges' errors, with its threshold; `n` rows are scored."""
+    score = headline.measured.score
+    if score.mean is None:
+        return Decision(threshold)
+    outcome, reason = outcome_as_judged(score, headline.measured.corrected, threshold, gate)
+    n_deciding = None if reason else deciding_n(score.mean, score.interval, threshold, n)
+    return Decision(threshold, outcome, reason, n_deciding)
 
 
-def _changes_at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> bool:
+def _moves(headline: Headline, threshold: float, gate: Gate) -> bool:
     """Return whether a score has another outcome at a bound of missing or truncated responses."""
-    return bool(_at_bounds(result, gate) - {outcome_at(result.score, result.interval, result.threshold, gate)})
+    score = headline.measured.score
+    return bool(_at_bounds(headline, threshold, gate) - {outcome_at(score.mean, score.interval, threshold, gate)})
 
 
-def _contradicted(outcome: GateOutcome, result: SuiteResult | ModelResult) -> bool:
+def _contradicted(outcome: GateOutcome, headline: Headline, threshold: float) -> bool:
     """Return whether a sequence decided but a bound of missing or truncated responses is on the other side."""
-    return {"pass": "fail", "fail": "pass"}.get(outcome) in _at_bounds(result, "point")
+    return {"pass": "fail", "fail": "pass"}.get(outcome) in _at_bounds(headline, threshold, "point")
 
 
-def _at_bounds(result: SuiteResult | ModelResult, gate: Gate) -> set[GateOutcome]:
-    both = (result.lower, result.lower_interval), (result.upper, result.upper_interval)
-    return {outcome_at(*bound, result.threshold, gate) for bound in both if bound[0] is not None}
+def _at_bounds(headline: Headline, threshold: float, gate: Gate) -> set[GateOutcome]:
+    bounds = [bound for bound in (headline.missing.lower, headline.missing.upper) if bound.mean is not None]
+    return {outcome_at(bound.mean, bound.interval, threshold, gate) for bound in bounds}
 
 
-def _depends_on_replies(result: SuiteResult | ModelResult, suites: Sequence[SuiteResult]) -> str:
-    """Describe the responses on which a suite's outcome depends, and how to recover them."""
-    low = result.score if result.lower is None else result.lower
-    high = result.score if result.upper is None else result.upper
-    missing, cut = _missing(suites), sum(suite.n_truncated for suite in suites)
+def _depends_on_replies(headline: Headline, threshold: float, parts: Sequence[Headline]) -> str:
+    """Describe the responses on which an outcome depends, and how to recover them; `parts` make the score."""
+    missing, cut = _missing(parts), sum(part.missing.n_truncated for part in parts)
     what = " + ".join(filter(None, (missing, f"truncated replies ({cut})" if cut else "")))
-    wrong, right = (percent(end or 0.0, result.threshold) for end in (low, high))
+    wrong, right = (percent(headline.at(end).mean or 0.0, threshold) for end in ("lower", "upper"))
     ends = f"{wrong} if they are wrong, {right} if they are right"
     return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"
 
 
-def _missing(suites: Sequence[SuiteResult]) -> str:
+def _missing(parts: Sequence[Headline]) -> str:
     """Describe what was asked and is not scored."""
-    n = sum(suite.n_failed + suite.n_unread for suite in suites)
-    told = lost(one for suite in suites for one in suite.failures)
-    return told or (f"rows that are not scored ({n})" if n else "")
+    n = sum(part.missing.n_failed + part.missing.n_unread for part in parts)
+    causes = lost(cause for part in parts for cause in part.missing.failures)
+    return causes or (f"rows that are not scored ({n})" if n else "")
 
 
-def _model(score: ModelResult, policy: Policy) -> ModelResult:
-    """Set a model's overall outcome: that of the only suite with weight, else by `_overall`."""
-    suites = tuple(_suite(suite, policy) for suite in score.suites)
-    model, weighing = replace(score, suites=suites, threshold=None), [suite for suite in suites if suite.weight]
-    if len(weighing) == 1:
-        found = _Finding(weighing[0].outcome)
-    else:
-        judged = all(suite.threshold is not None for suite in weighing)
+def _model(model: ModelResult, policy: Policy) -> ModelResult:
+    """Decide a model's headlines, and overall: as the only headline with weight, else by `_overall`."""
+    headlines = tuple(decided(headline, policy) for headline in model.headlines)
+    model = replace(model, headlines=headlines)
+    if model.has_overall:
+        judged = all(headline.decided.threshold is not None for headline in model.weighing)
         threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
-        model = replace(model, threshold=threshold)
-        found = _overall(model, weighing, policy.gate)
-    unasked = f"the model could not be asked: {score.missing}" if score.missing else score.failed
-    return replace(model, **found._replace(reason=unasked or found.reason)._asdict())
+        decision = _overall(model, threshold, policy.gate)
+    else:
+        decision = Decision(outcome=model.weighing[0].decided.outcome)
+    unasked = f"the model could not be asked: {model.missing}" if model.missing else model.failed
+    decision = replace(decision, reason=unasked or decision.reason)
+    return replace(model, overall=replace(model.overall, decided=decision))
 
 
-def _overall(model: ModelResult, weighing: Sequence[SuiteResult], gate: Gate) -> _Finding:
+def _overall(model: ModelResult, threshold: float | None, gate: Gate) -> Decision:
     """Decide the overall score by, in order: suite errors, waiting requests, withheld suites, its own score."""
-    wrong = [suite.suite for suite in model.suites if suite.outcome == "error"]
-    submitted = [suite.suite for suite in weighing if _waits(suite)]
-    withheld = [suite.suite for suite in weighing if suite.withheld]
+    wrong = [headline.suite for headline in model.headlines if headline.decided.outcome == "error"]
+    submitted = [headline.suite for headline in model.weighing if _waits(headline)]
+    withheld = [headline.suite for headline in model.weighing if headline.missing.withheld]
     if wrong:
-        return _Finding("error", f"an error in {', '.join(wrong)}; look there")
-    if model.threshold is None and not submitted:
-        return _Finding("none")
-    ends = {_overall(*end, gate).outcome for end in _ends(model)} if withheld else set[GateOutcome]()
+        return Decision(threshold, "error", f"an error in {', '.join(wrong)}; look there")
+    if threshold is None and not submitted:
+        return Decision()
+    ends: set[GateOutcome] = set()
+    if withheld:
+        ends = {_overall(_assuming(model, value), threshold, gate).outcome for value in (0.0, 1.0)}
     if submitted or len(ends) > 1 or "undecided" in ends:
-        return _Finding("undecided", f"it depends on {', '.join(submitted or withheld)}, which is undecided")
+        reason = f"it depends on {', '.join(submitted or withheld)}, which is undecided"
+        return Decision(threshold, "undecided", reason)
     if ends:  # the outcome is the same whatever the withheld scores
-        return _Finding(ends.pop())
-    sequence = model.interval.method == "sequence"
-    found = _compared(model, "interval" if sequence else gate, sum(suite.n_scored for suite in weighing))
-    own = outcome_at(model.score, model.interval, model.threshold, "interval")
-    if _contradicted(own, model) if sequence else _changes_at_bounds(model, gate):
-        return _Finding("undecided", _depends_on_replies(model, weighing))
-    return found._replace(n_deciding=None) if sequence else found
+        return Decision(threshold, ends.pop())
+    return _by_score(model, threshold, gate) if threshold is not None else Decision()
 
 
-def _ends(model: ModelResult) -> Iterator[tuple[ModelResult, list[SuiteResult]]]:
-    """Yield the model, and its suites that have weight, with the scores of withheld suites at 0, and at 1."""
-    for value in (0.0, 1.0):
-        known = SuiteResult("", value, Interval(value, value, "combined"))
-        suites = tuple(replace(known, weight=one.weight) if one.withheld else one for one in model.suites)
-        whole = replace(overall(model.model, suites, model.missing), threshold=model.threshold)
-        yield whole, [one for one in suites if one.weight]
+def _by_score(model: ModelResult, threshold: float, gate: Gate) -> Decision:
+    """Decide by the overall score, with its bounds."""
+    score = model.overall.measured.score
+    is_sequence = score.interval.method == "sequence"
+    n_scored = sum(headline.measured.n_scored for headline in model.weighing)
+    decision = _compared(model.overall, threshold, "interval" if is_sequence else gate, n_scored)
+    own = outcome_at(score.mean, score.interval, threshold, "interval")
+    at_bounds = (
+        _contradicted(own, model.overall, threshold) if is_sequence else _moves(model.overall, threshold, gate)
+    )
+    if at_bounds:
+        return Decision(threshold, "undecided", _depends_on_replies(model.overall, threshold, model.weighing))
+    return replace(decision, n_deciding=None) if is_sequence else decision
+
+
+def _assuming(model: ModelResult, value: float) -> ModelResult:
+    """Return a model whose withheld suites have a score."""
+    known = Measurement(MeanEstimate(value, Interval(value, value, "combined")))
+    headlines = tuple(
+        Headline("", "", model.model, headline.weight, known) if headline.missing.withheld else headline
+        for headline in model.headlines
+    )
+    return replace(model, headlines=headlines, overall=overall(model.model, headlines))

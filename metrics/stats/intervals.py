@@ -31,7 +31,7 @@ Miettinen & Nurminen 1985 (the test over parts, and its correction for shares th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import Literal, NamedTuple, cast
 
@@ -85,8 +85,8 @@ class Interval:
 class MeanEstimate:
     """A mean (None for no data) and its interval."""
 
-    mean: float | None
-    interval: Interval
+    mean: float | None = None
+    interval: Interval = field(default_factory=Interval)
 
 
 class PooledSample(NamedTuple):
@@ -303,7 +303,7 @@ def estimate(sample: PooledSample, *, yes_no: bool) -> MeanEstimate:
     """Estimate the mean of a sample of values in [0, 1] with its 95 % interval; the order of units is free."""
     units = len(sample.sizes)
     if not units:
-        return MeanEstimate(None, Interval())
+        return MeanEstimate()
     mean = sample.mean
     (share,), (rate,) = rates([sample], yes_no=yes_no)
     if not yes_no and units > 1 and np.ptp(sample.totals / sample.sizes) <= _WHOLE:

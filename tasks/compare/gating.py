@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-from pydantic import TypeAdapter
 
 from config.declared import recorded
 from config.settings import Settings
@@ -20,9 +19,11 @@ from metrics.analysis.baseline import (
     compare_with_baseline,
     unlike,
 )
+from metrics.analysis.document import read as read_document
+from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results, build_interim
-from metrics.analysis.scores import Circumstances, ModelResult, SuiteResult
+from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from metrics.analysis.scores import Circumstances, suite_headlines
 from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import observations
@@ -80,7 +81,7 @@ def gate(
     policy = Policy(
         "interval" if told.get("gate") == "interval" else "point",
         threshold,
-        {suite.suite: threshold for model in results.models for suite in model.suites},
+        {(one.suite, one.metric): threshold for model in results.models for one in model.headlines},
         undecided="pass" if told.get("undecided") == "pass" else "undecided",
         regressions=held is not None,
     )
@@ -170,19 +171,19 @@ def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> t
 
 
 def _recorded(run: Run, threshold: float | None) -> Results:
-    """Return the stored results of a run's models, suite by suite."""
+    """Return the stored results of a run's models, headline by headline."""
     with results(run) as document:
-        final = document["final"]
-        models = TypeAdapter(tuple[ModelResult, ...]).validate_python(final["models"])
-        waiting = {run.name: final["waiting"]}
+        _, verdict = read_document(document)
 
-    def asked(suite: SuiteResult) -> SuiteResult:
-        if suite.stopping is None or threshold is None:
-            return suite
-        return replace(suite, stopping=against(suite.stopping, threshold))
+    def judged(headline: Headline) -> Headline:
+        """Return a headline whose sequence, if it has one, is followed against the threshold."""
+        stopping = headline.measured.stopping
+        if stopping is None or threshold is None:
+            return headline
+        return replace(headline, measured=replace(headline.measured, stopping=against(stopping, threshold)))
 
-    found = tuple(replace(model, suites=tuple(map(asked, model.suites))) for model in models)
-    return Results({}, found, waiting=waiting)
+    models = tuple(replace(model, headlines=tuple(map(judged, model.headlines))) for model in verdict.models)
+    return Results({}, models, waiting={run.name: verdict.waiting})
 
 
 def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
@@ -194,7 +195,9 @@ def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
     once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {
-        str(model): [suite for suite in suites if suite.name in own["suite"].unique()]
+        str(model): [suite.name for suite in suites if suite.name in own["suite"].unique()]
         for (model,), own in taken.group_by("model", maintain_order=True)
     }
-    return build_interim(once, summarise(once.scores, once.items), Circumstances(suites, members))
+    summary, facts = summarise(once.scores, once.items), Circumstances()
+    findings = [SuiteFindings(suite_headlines(suite, [*members], once, summary, facts), facts) for suite in suites]
+    return Results({}, model_results(findings, Participants(suites, members)))

@@ -69,7 +69,7 @@ def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[st
     Parts in the order declared; if none are declared, those that occur. A part that never applies is left out.
     """
     at = {(one.model, one.metric): one for one in cells(data.summary.filter(OF_SUITES, suite=suite))}
-    occurring = sorted({name for (_, name), one in at.items() if one.n_asked > one.n_not_applicable})
+    occurring = sorted({name for (_, name), one in at.items() if one.counts.n_applicable})
     declared = [f"{unit.name}.{part}" for part in unit.shown.titles]
     parts = [one for one in declared or occurring if one in occurring and one.startswith(f"{unit.name}.")]
     return {

@@ -32,7 +32,7 @@ SHOWN_ERRORS = 5
 
 
 def _cell(cell: SummaryRow | None) -> str:
-    return f"{percent(cell.mean)} ({cell.n_scored}/{cell.n_asked})" if cell else "–"
+    return f"{percent(cell.value.mean)} ({cell.counts.n_scored}/{cell.counts.n_asked})" if cell else "–"
 
 
 def _family_cells(summary: pl.DataFrame, suite: Suite) -> dict[tuple[str, str], SummaryRow]:
@@ -92,10 +92,10 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     own = {f: cell for (m, f), cell in _family_cells(data.summary, suite).items() if m == model}
     floor = THRESHOLD if suite.threshold is None else suite.threshold
     strong = sorted(
-        (cell for cell in own.values() if cell.mean is not None and reaches(cell.mean, floor)),
-        key=lambda cell: (-(cell.mean or 0), cell.family),
+        (cell for cell in own.values() if cell.value.mean is not None and reaches(cell.value.mean, floor)),
+        key=lambda cell: (-(cell.value.mean or 0), cell.family),
     )
-    said = "; ".join(f"{plain(title_of(c.family, language))} ({percent(c.mean)})" for c in strong)
+    said = "; ".join(f"{plain(title_of(c.family, language))} ({percent(c.value.mean)})" for c in strong)
     if not said:
         said = shared("no_strengths" if own else "nothing_scored", language, floor=written(f"{100 * floor:g}"))
     listed = [f"*   **{shared('strengths', language, model=plain(model))}:** {said}"]
@@ -103,7 +103,7 @@ def analysis(data: ReportData, suite: Suite, model: str) -> list[str]:
     for family, cell in own.items():
         for reason, applied, n in _reasons(data, suite, model, family).head(SHOWN_ERRORS).iter_rows():
             if applied:
-                share = shared("of", language, k=n, n=cell.n_asked)
+                share = shared("of", language, k=n, n=cell.counts.n_asked)
                 errors.append(
                     f"    *   {plain(title_of(family, language))}: {plain(translated(reason, language))} ({share})"
                 )
@@ -121,10 +121,13 @@ def counts_table(data: ReportData) -> Table:
         column("model", attrgetter("model")),
         column("category", lambda cell: category(data, cell.suite, cell.family)),
         column("metric", attrgetter("metric")),
-        column("mean", lambda cell: percent(cell.mean), numeric=True),
+        column("mean", lambda cell: percent(cell.value.mean), numeric=True),
         column("interval", _interval, numeric=True),
-        column("scored", lambda cell: f"{cell.n_scored} / {cell.n_asked}", numeric=True),
-        *(column(name, lambda cell, of=f"n_{name}": str(getattr(cell, of)), numeric=True) for name in counts),
+        column("scored", lambda cell: f"{cell.counts.n_scored} / {cell.counts.n_asked}", numeric=True),
+        *(
+            column(name, lambda cell, of=f"n_{name}": str(getattr(cell.counts, of)), numeric=True)
+            for name in counts
+        ),
         title=shared("intervals", language),
     )
 
@@ -155,7 +158,7 @@ def _beside_table(data: ReportData, suite: Suite, unit: Metric) -> Table:
 
 
 def _interval(cell: SummaryRow | None) -> str:
-    return around(cell.ci_low, cell.ci_high) if cell else "–"
+    return around(cell.value.interval.low, cell.value.interval.high) if cell else "–"
 
 
 @speaking(lambda data, *_, **__: data.language)

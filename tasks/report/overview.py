@@ -179,7 +179,7 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
     for at, column in enumerate(found["columns"]):
         own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
                if (model, column.suite) not in found["unmeasured"]]  # fmt: skip
-        if marks := [(n, cell) for n, cell in own if cell is not None and cell.mean is not None]:
+        if marks := [(n, cell) for n, cell in own if cell is not None and cell.value.mean is not None]:
             categories.append({"title": shortened(column.title), "threshold": column.threshold, "marks": marks})
     left = 16 + _LETTER * max((cell_len(one["title"]) for one in categories), default=0)
     return {"models": first, "categories": categories, "left": left} if categories else None
@@ -256,6 +256,6 @@ def titles(data: ReportData) -> dict[str, str]:
 
 def is_imprecise(cell: SummaryRow | None) -> bool:
     """Return whether a cell's interval is too wide for its mean to say much."""
-    if cell is None or cell.ci_low is None or cell.ci_high is None:
+    if cell is None or cell.value.interval.low is None or cell.value.interval.high is None:
         return False
-    return cell.ci_high - cell.ci_low > WIDE
+    return cell.value.interval.high - cell.value.interval.low > WIDE

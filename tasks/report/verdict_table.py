@@ -42,7 +42,7 @@ def model_columns(language: str) -> list[Column]:
     answers are in the model's suites (`row.model["suites"]`: `n_asked`, `n_scored`, `n_right`); `row.spent` has
     `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model if a row is of one:
     `money` of `tasks/report/words.py` formats them. A value missing in the results (docs/results.md) is first added
-    as a field of `SuiteResult` (`metrics/analysis/scores.py`), counted from single answers in `build_interim`.
+    as a field of a headline's part (`metrics/analysis/headlines.py`), counted in `metrics/analysis/scores.py`.
     """
     return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
 

@@ -99,7 +99,7 @@ def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
             yield Note(say("note_keys", language, **counts, k=n))
     plain = ~pl.col("metric").str.contains(".", literal=True)
     for cell in cells(data.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
-        counts = {"k": cell.n_judge_failed, "n": cell.n_asked}
+        counts = {"k": cell.counts.n_judge_failed, "n": cell.counts.n_asked}
         metric = metric_title(cell.metric, language)
         yield Note(say("note_judges", language, model=cell.model, metric=metric, **counts), judge=True)
 

@@ -12,6 +12,7 @@ from metrics.analysis import pairs
 from metrics.stats import margins, power, regression
 from metrics.stats.intervals import part_of, stratified, wilson
 from tests.acceptance import references, tables
+from tests.helpers.verdicts import entry
 
 COUNTS = [(0, 0), (1, 0), (0, 1), (0, 6), (1, 5), (3, 3), (12, 4), (0, 40), (20, 33), (2, 9)]
 SMALL = [(won, lost) for won in range(8) for lost in range(8)]
@@ -240,7 +241,7 @@ def test_so_many_pairs_tell_nothing_changed_from_the_margin(discordance: float, 
 )
 def test_a_cut_reply_leaves_a_gate_between_its_bounds_undecided(threshold: float, outcome: str) -> None:
     rows: Sequence[tables.Row] = [*[("scored", 1.0)] * 10, ("truncated", 0.0), ("scored", 0.0)]
-    model = tables.gated(rows, threshold).models[0]
+    model = entry(tables.gated(rows, threshold).models[0])
     found = model.suites[0]
     assert found.score == pytest.approx(10 / 12, abs=5e-5)
     assert found.upper == pytest.approx(11 / 12, abs=5e-5)
@@ -252,14 +253,14 @@ def test_a_cut_reply_leaves_a_gate_between_its_bounds_undecided(threshold: float
 
 def test_a_cut_reply_with_a_partial_score_keeps_it_as_its_lower_bound() -> None:
     rows: Sequence[tables.Row] = [("scored", 0.5)] * 4 + [("truncated", 0.25)]
-    found = tables.gated(rows, 0.8).models[0].suites[0]
+    found = entry(tables.gated(rows, 0.8).models[0]).suites[0]
     assert (found.score, found.upper) == pytest.approx((2.25 / 5, 3.0 / 5))
     assert (found.outcome, found.n_scored) == ("fail", 5)
 
 
 def test_what_is_not_scored_counts_apart_from_what_is_wrong() -> None:
     rows: Sequence[tables.Row] = [("scored", 1.0)] * 18 + [("no_answer", 0.0), ("not_applicable", None)]
-    found = tables.gated(rows, 0.9).models[0].suites[0]
+    found = entry(tables.gated(rows, 0.9).models[0]).suites[0]
     assert found.score == pytest.approx(18 / 19)
     assert (found.outcome, found.n_scored) == ("pass", 19)
     failed: Sequence[tables.Row] = [("scored", 1.0)] * 17 + [("model_error", None)] * 2

@@ -203,7 +203,7 @@ def test_a_gate_is_decided_on_the_side_where_all_that_is_left_lies(right: int, t
             assert refused(values[: look.n], threshold) == (questions >= (found[0].decided or math.inf))
     summary = summarise(tables.scores({"a": rows}), items)
     model = finalise(summary, models=["a"], suites=[suite], threshold=threshold, stopping=found).models[0]
-    assert model.suites[0].outcome == {"above": "pass", "below": "fail", "": "undecided"}[side]
+    assert model.headlines[0].decided.outcome == {"above": "pass", "below": "fail", "": "undecided"}[side]
     assert undecided_models(found, suite, ["a"]) == ([] if side else ["a"])
 
 

@@ -21,6 +21,7 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.loading import makers_of, verifiers_of
 from data.records import Metric
 from data.units import identity_of
+from tasks.aggregate import aggregate
 from tasks.generate import ItemSource, generate
 from tasks.query import prepare, query
 from tasks.runtime.storage import cache_url, open_store
@@ -28,7 +29,6 @@ from tasks.score import score
 from tasks.store import repair
 from tasks.store.inventory import take
 from tasks.store.replies import ReplyCache
-from tasks.summary import aggregate
 from tasks.verify import verify
 from tests.servers.postgres import Postgres
 from tests.servers.running import serve_openai

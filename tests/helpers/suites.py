@@ -1,11 +1,14 @@
 """Suites as shipped, with weights, thresholds and metrics of a test's own; and a configuration's items."""
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from config.settings import Settings
 from data.suites import Suite
-from metrics.analysis.scores import SuiteResult
+from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
+from metrics.analysis.scores import overall
+from metrics.stats.intervals import Interval, MeanEstimate
 from tasks.generate import items_of
 
 MODEL = {"name": "m", "provider": "ollama"}
@@ -43,6 +46,22 @@ def rows_of(name: str, **section: Any) -> list[dict[str, Any]]:
     return list(items_of(Settings.model_validate(raw).suites[0]))
 
 
-def result(suite: str, score: float | None, n: int) -> SuiteResult:
-    """Return a suite's score as far as FINAL_RESULTS needs it."""
-    return SuiteResult(suite, score, weight=0.5, n_scored=n)
+def headline(
+    suite: str, score: float | None, interval: Interval | None = None, weight: float = 0.5, **facts: Any
+) -> Headline:
+    """Return a model's score in a suite; `facts` are fields of its parts."""
+    kinds = (Measurement, Shortfall, Decision)
+    parts = [{field.name: facts.pop(field.name) for field in fields(kind) if field.name in facts} for kind in kinds]
+    assert not facts, f"no part has {', '.join(facts)}"
+    measured = Measurement(score=MeanEstimate(score, interval or Interval()), **parts[0])
+    return Headline(suite, "", "m", weight, measured, Shortfall(**parts[1]), Decision(**parts[2]))
+
+
+def model_of(name: str, *headlines: Headline, score: float | None = None, **decision: Any) -> ModelResult:
+    """Return a model with its headlines and their overall score (or another `score`), which is decided as told."""
+    own = tuple(replace(one, model=name) for one in headlines)
+    whole = replace(overall(name, own), decided=Decision(**decision))
+    if score is not None:
+        estimate = MeanEstimate(score, whole.measured.score.interval)
+        whole = replace(whole, measured=replace(whole.measured, score=estimate))
+    return ModelResult(name, own, whole)

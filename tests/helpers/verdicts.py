@@ -1,15 +1,21 @@
-"""A verdict from a summary table made by hand."""
+"""Verdicts from tables made by hand, and their entries as results.json has them."""
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.document import record_json
+from metrics.analysis.headlines import Headline, Key, ModelResult
 from metrics.analysis.judged import Labels, Withheld
 from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import Results
-from metrics.analysis.scores import Circumstances, model_scores
+from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from metrics.analysis.scores import AnswerDetails, Circumstances, headline, suite_headlines
 from metrics.analysis.stopping import ConfidenceSequence
+from metrics.analysis.summary import summarise
+from metrics.analysis.values import Observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 
 
@@ -33,14 +39,59 @@ def finalise(
     """
     flagged = {name: Withheld(why) for name, why in (undecided or {}).items()}
     flagged |= {name: Withheld(why, measured=False) for name, why in (unjudged or {}).items()}
-    known = Circumstances(
-        suites,
-        dict.fromkeys(models, suites),
-        withheld={(model, name): one for model in models for name, one in flagged.items()},
-        stopping=stopping,
-        waiting=waiting or {},
-        labels=labels or {},
-    )
-    found = model_scores(summary, known, repeated=repeated)
-    policy = Policy(gate, threshold, {suite.name: suite.threshold for suite in suites})
-    return verdict_of(Results({}, found, waiting or {}), policy)
+    withheld: dict[Key, Withheld] = {
+        (suite.name, suite.headline, model): flagged[suite.name]
+        for suite in suites
+        for model in models
+        if suite.name in flagged
+    }
+    facts = Circumstances(withheld=withheld, stopping=stopping, waiting=waiting or {}, labels=labels or {})
+    details = AnswerDetails(repeated=repeated)
+    findings = [
+        SuiteFindings(tuple(headline(suite, model, summary, facts, details) for model in models), facts)
+        for suite in suites
+    ]
+    return decided(findings, models, suites, threshold=threshold, gate=gate, waiting=waiting)
+
+
+def verdict_on(
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    suites: Sequence[Suite],
+    *,
+    threshold: float | None = None,
+    gate: Gate = "point",
+    facts: Circumstances | None = None,
+    model: str = "m",
+) -> RunVerdict:
+    """Decide on a model from its scores, as a run does."""
+    facts, once, summary = facts or Circumstances(), Observations(scores, items), summarise(scores, items)
+    findings = [SuiteFindings(suite_headlines(suite, [model], once, summary, facts), facts) for suite in suites]
+    return decided(findings, [model], suites, threshold=threshold, gate=gate)
+
+
+def decided(
+    findings: Sequence[SuiteFindings],
+    models: Sequence[str],
+    suites: Sequence[Suite],
+    *,
+    threshold: float | None = None,
+    gate: Gate = "point",
+    waiting: Mapping[str, int] | None = None,
+) -> RunVerdict:
+    """Decide on what suites showed, by their thresholds."""
+    members = {model: [suite.name for suite in suites] for model in models}
+    joined = model_results(findings, Participants(suites, members))
+    thresholds = {(suite.name, suite.headline): suite.threshold for suite in suites}
+    return verdict_of(Results({}, joined, waiting or {}), Policy(gate, threshold, thresholds))
+
+
+def entry(record: Headline | ModelResult) -> Any:
+    """Return a model or a suite of it as results.json has it, its keys as attributes."""
+    found: dict[str, Any] = record_json(record)
+    for name, value in found.items():
+        if isinstance(value, dict) and "low" in value:
+            found[name] = SimpleNamespace(**value)
+    if isinstance(record, ModelResult):
+        found["suites"] = [entry(headline) for headline in record.headlines]
+    return SimpleNamespace(**found)

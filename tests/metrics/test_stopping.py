@@ -23,7 +23,7 @@ from metrics.analysis.stopping import (
 from metrics.analysis.summary import summarise
 from metrics.stats.calibration import ExamTable
 from metrics.stats.sequential import follow
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise
 
 STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))
 
@@ -235,7 +235,8 @@ def test_metrics_that_apply_to_unlike_questions_weigh_equally_as_in_the_score() 
     assert found.looks[0].low == sum(look.low for look in each) / 2
     assert found.looks[0].high == sum(look.high for look in each) / 2
     final = finalise(summarise(scores, rounds[0]), models=["m"], suites=[suite], stopping=[found])
-    assert (final.models[0].score, final.models[0].outcome) == (0.5, "fail")
+    model = entry(final.models[0])
+    assert (model.score, model.outcome) == (0.5, "fail")
 
 
 def test_a_race_asks_on_the_models_that_are_not_told_apart() -> None:
@@ -260,7 +261,7 @@ def test_the_verdict_is_the_sequences_whatever_the_gate_says() -> None:
     summary = with_sequence_intervals(summarise(scores, items), found, [suite])
     final = finalise(summary, models=["good", "near", "bad"], suites=[suite], gate="point", stopping=found)
     assert [model.verdict for model in final.models] == ["pass", "undecided", "fail"]
-    near = final.models[1].suites[0]
+    near = entry(final.models[1]).suites[0]
     assert near.reason == "undecided after 60 of at most 1000 questions"
     assert near.interval.method == "sequence"
     assert (near.interval.low, near.interval.high) == (found[1].looks[-1].low, found[1].looks[-1].high)
@@ -329,6 +330,6 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
     final = finalise(
         summarise(scores, pl.concat(rounds)), models=["m"], suites=[suite], stopping=[found["lenient"]]
     )
-    (result,) = final.models[0].suites
+    (result,) = entry(final.models[0]).suites
     assert result.outcome == "undecided"
     assert "with the errors that its exam showed of the judge, the mean lies between" in result.reason

@@ -12,15 +12,16 @@ from config.settings import Model, Settings
 from data.errors import InputError
 from metrics.analysis.explainability import ExplainabilityResult
 from metrics.analysis.judged import JudgeStatus
-from metrics.analysis.results import Results
-from metrics.analysis.scores import model_scores
+from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from metrics.analysis.scores import headline
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stats.labelled import prediction_powered
-from tasks.aggregate import circumstances
+from tasks.findings import circumstances
 from tasks.plan import resolve
 from tasks.report import raw
 from tasks.report.raw import write_explained
+from tests.helpers.verdicts import entry
 from tests.tasks.report.runs import build
 
 ANSWER = {"question": "Who?", "response": "Anna.", "reference": "Anna.", "retrieved_contexts": ["It was Anna."]}
@@ -64,14 +65,19 @@ def summed(*models: str) -> pl.DataFrame:
 def final_of(settings: Settings, summary: pl.DataFrame, missing: dict[str, str] | None = None) -> RunVerdict:
     """Decide on a summary, as the stages do."""
     plan = resolve(settings)
-    known = circumstances(plan, missing=missing)
-    found = model_scores(summary, known)
+    findings = []
+    for suite in plan.suites:
+        facts = circumstances(suite, missing=missing)
+        models = [model for model, suites in plan.members.items() if suite.name in suites]
+        headlines = tuple(headline(suite.suite, model, summary, facts) for model in models)
+        findings.append(SuiteFindings(headlines, facts))
+    found = model_results(findings, Participants(plan.declared, plan.members))
     return verdict_of(Results({}, found), plan.policy)
 
 
 def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> None:
     final = final_of(settings("a", "b", given=(answers, "b")), summed("a", "b"))
-    a, b = final.models
+    a, b = map(entry, final.models)
     assert [(s.suite, s.weight) for s in a.suites] == [("basic_control", 1.0)]
     assert a.score == pytest.approx(1.0)
     assert [s.suite for s in b.suites] == ["basic_control", "rag"]
@@ -80,23 +86,16 @@ def test_responses_of_a_model_of_the_run_join_its_own_score(answers: str) -> Non
 
 def test_a_model_that_is_missing_is_an_error_and_the_others_stand() -> None:
     final = final_of(settings("a", "b", suites=("basic_control",)), summed("a"), {"b": "no server there"})
-    a, b = final.models
+    a, b = map(entry, final.models)
     assert (a.verdict, b.verdict, final.exit_code) == ("pass", "error", 2)
     assert b.reason == b.suites[0].reason == "the model could not be asked: no server there"
 
 
 def test_given_responses_stand_beside_the_models_whatever_their_suite_weighs(answers: str) -> None:
     given = settings("a", given=(answers, "component"), weights={"rag": 0})
-    a, component = final_of(given, summed("a", "component")).models
+    a, component = map(entry, final_of(given, summed("a", "component")).models)
     assert (a.model, component.model) == ("a", "component")
     assert component.score == pytest.approx(0.5)
-
-
-def test_a_suite_of_weight_0_beside_others_has_a_result_of_its_own_when_it_ends() -> None:
-    known = circumstances(resolve(settings("a", weights={"rag": 0})).only("rag"))
-    assert {name: [(one.name, one.weight) for one in suites] for name, suites in known.members.items()} == {
-        "a": [("rag", 1.0)]
-    }
 
 
 @pytest.mark.parametrize("changes", [{"strata": "family"}, {}])
@@ -109,8 +108,8 @@ def test_labels_decide_a_mean_alone(tmp_path: Path, changes: dict[str, Any]) -> 
     plan = resolve(settings("a", suites=[suite], judges_must_have="labels"))
     labels = {("n", "a", "rubric"): prediction_powered([1.0] * 40, range(40), [0.0, 1.0] * 20)}
     status = JudgeStatus("n", "rubric", "rubric", "j", "en")
-    known = circumstances(plan, judge_statuses=[status], labels=labels)
-    assert ([*known.labels], [*known.withheld]) == (([], [("a", "n")]) if changes else ([*labels], []))
+    facts = circumstances(plan.suites[0], plan.judges_must_have, judge_statuses=[status], labels=labels)
+    assert ([*facts.labels], [*facts.withheld]) == (([], [("n", "rubric", "a")]) if changes else ([*labels], []))
 
 
 def test_suites_of_weight_0_are_refused() -> None:

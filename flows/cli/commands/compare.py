@@ -214,21 +214,23 @@ def _pinned(name: str, runs: Path) -> str:
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
     """Yield for each model and suite: their names, the outcome, and its explanation."""
+    from metrics.analysis.document import record_json
     from prompts.phrases import ENGLISH
     from tasks.report.text import estimated, percent
     from tasks.report.words import bound, why
 
     for model in verdict.models:
-        for suite in model.suites:
-            if suite.outcome == "none":
+        for headline in model.headlines:
+            outcome, threshold = headline.decided.outcome, headline.decided.threshold
+            if outcome == "none":
                 continue
-            part = asdict(suite)
-            score = estimated(suite.score, suite.interval.low, suite.interval.high, suite.threshold)
-            told = " ".join(filter(None, (score, bound(part, ENGLISH))))
-            asked = "" if suite.threshold is None else f", threshold {percent(suite.threshold)}"
+            part, score = record_json(headline), headline.measured.score
+            told = estimated(score.mean, score.interval.low, score.interval.high, threshold)
+            told = " ".join(filter(None, (told, bound(part, ENGLISH))))
+            asked = "" if threshold is None else f", threshold {percent(threshold)}"
             reason = why(part, ENGLISH)
-            said = f"{told}{asked}: {suite.outcome}{f'; {reason}' if reason else ''}"
-            yield model.model, f"{suite.suite} {model.model}", suite.outcome, said
+            said = f"{told}{asked}: {outcome}{f'; {reason}' if reason else ''}"
+            yield model.model, f"{headline.suite} {model.model}", outcome, said
 
 
 def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -> str:

@@ -10,7 +10,7 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise
 
 MODELS = {"strong": 0.93, "even": 0.8, "weak": 0.42}
 FAMILIES = ("arithmetic", "instructions", "simple_logic")
@@ -86,7 +86,8 @@ def verdicts() -> dict[str, dict[str, Any]]:
     for gate in gates:
         final = finalise(summary, models=[*MODELS], suites=suites, gate=gate)
         for model in final.models:
-            parts: list[Any] = [*model.suites, model]
+            whole = entry(model)
+            parts: list[Any] = [*whole.suites, whole]
             for part in parts:
                 name = f"{gate}/{model.model}/{getattr(part, 'suite', 'overall')}"
                 found[name] = {

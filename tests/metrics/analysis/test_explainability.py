@@ -1,17 +1,16 @@
 """FINAL_RESULTS: the seed's golden, its keys, and who stands in it."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from metrics.analysis.explainability import Terms, explainability, explained
-from metrics.analysis.scores import ModelResult, SuiteResult
-from tests.helpers.suites import result
+from metrics.analysis.headlines import Headline, ModelResult
+from tests.helpers.suites import headline, model_of
 
 
-def made(cot: SuiteResult, citation: SuiteResult, **terms: float) -> dict[str, Any]:
+def made(cot: Headline, citation: Headline, **terms: float) -> dict[str, Any]:
     return explainability(cot, citation, Terms("j", **terms), cot_model="m", citation_model="m")
 
 
@@ -19,8 +18,8 @@ def test_the_golden_key_by_key() -> None:
     """0.808 and 0.8375 make 0.823 (0.82275), and pass; seed 004."""
     name = "llama3.1:8b"
     found = explainability(
-        result("cot", 0.808, 30),
-        result("citation", 0.8375, 5),
+        headline("cot", 0.808, n_scored=30),
+        headline("citation", 0.8375, n_scored=5),
         Terms(judge_model="gpt-4o"),
         cot_model=name,
         citation_model=name,
@@ -34,20 +33,20 @@ def test_the_golden_key_by_key() -> None:
 
 
 def test_the_formula_stays_the_seeds_where_peoples_labels_have_put_a_mean_right() -> None:
-    plain = made(result("cot", 0.8, 30), result("citation", 0.9, 5))
-    labelled = replace(result("citation", 0.4, 5), as_judged=0.9, n_labels=40)
-    assert made(result("cot", 0.8, 30), labelled) == plain
+    plain = made(headline("cot", 0.8, n_scored=30), headline("citation", 0.9, n_scored=5))
+    labelled = headline("citation", 0.4, n_scored=5, as_judged=0.9, n_labels=40)
+    assert made(headline("cot", 0.8, n_scored=30), labelled) == plain
 
 
 def test_unrounded_values_are_compared() -> None:
     """0.79996 is written 0.8 and does not pass."""
-    found = made(result("cot", 0.79996, 30), result("citation", 0.79996, 5))
+    found = made(headline("cot", 0.79996, n_scored=30), headline("citation", 0.79996, n_scored=5))
     assert (found["XAI_overall_score"], found["overall_pass"]) == (0.8, False)
     assert (found["cot"]["avg_score"], found["cot"]["pass"]) == (0.8, False)
 
 
 def test_without_a_score_it_is_null() -> None:
-    found = made(result("cot", None, 0), result("citation", 0.9, 5))
+    found = made(headline("cot", None, n_scored=0), headline("citation", 0.9, n_scored=5))
     assert (found["XAI_overall_score"], found["overall_pass"], found["cot"]["avg_score"]) == (None, None, None)
     assert found["citation"]["pass"] is True
     json.dumps(found, allow_nan=False)
@@ -56,7 +55,8 @@ def test_without_a_score_it_is_null() -> None:
 @pytest.mark.parametrize(("cot", "citation"), [(0.8, 0.5), (1.0, 1.0), (0.2, 0.3), (0.0, 0.4)])
 def test_weights_are_renormalised(cot: float, citation: float) -> None:
     """Two averages of 0.65 join to 0.65, whatever the weights."""
-    found = made(result("cot", 0.65, 30), result("citation", 0.65, 5), weight_cot=cot, weight_citation=citation)
+    averages = headline("cot", 0.65, n_scored=30), headline("citation", 0.65, n_scored=5)
+    found = made(*averages, weight_cot=cot, weight_citation=citation)
     assert found["XAI_overall_score"] == 0.65
     assert sum(found["weights"].values()) == pytest.approx(1.0, abs=1e-6)
     assert found["weights"]["weight_cot"] == pytest.approx(cot / (cot + citation), abs=1e-6)
@@ -64,14 +64,14 @@ def test_weights_are_renormalised(cot: float, citation: float) -> None:
 
 def test_passing_compares_the_score_with_the_threshold_and_nothing_else() -> None:
     """The gate withholds this suite; the published form has no word for that."""
-    held = replace(result("citation", 0.5, 5), withheld="no network", coverage=0.5)
-    found = made(result("cot", 1.0, 30), held, threshold=0.7, threshold_citation=0.6)
+    held = headline("citation", 0.5, n_scored=5, withheld="no network", coverage=0.5)
+    found = made(headline("cot", 1.0, n_scored=30), held, threshold=0.7, threshold_citation=0.6)
     assert (found["cot"]["pass"], found["citation"]["pass"], found["overall_pass"]) == (True, False, True)
 
 
 def models(**taken: tuple[str, ...]) -> list[ModelResult]:
     return [
-        ModelResult(model, 0.5, tuple(result(suite, 0.5, 5) for suite in suites)) for model, suites in taken.items()
+        model_of(model, *(headline(suite, 0.5, n_scored=5) for suite in suites)) for model, suites in taken.items()
     ]
 
 

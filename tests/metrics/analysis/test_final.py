@@ -9,23 +9,24 @@ import pytest
 
 from data.errors import InputError
 from data.tables import ITEMS, SCORES, SUMMARY
+from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Gate, Policy
 from metrics.analysis.results import Results
-from metrics.analysis.scores import ModelResult, SuiteResult, overall
 from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stats.intervals import Interval, score_limits
-from tests.helpers.suites import declared
+from metrics.stats.intervals import Interval, MeanEstimate, score_limits
+from tests.helpers.suites import declared, headline, model_of
 from tests.helpers.tables import cell, four
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise
 
 ALL = ("basic_control", "cot", "citation", "rag")
 
 
-def only(final: RunVerdict) -> ModelResult:
+def only(final: RunVerdict) -> Any:
+    """Return the only model, as results.json has it."""
     assert len(final.models) == 1
-    return final.models[0]
+    return entry(final.models[0])
 
 
 def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: Any) -> RunVerdict:
@@ -35,9 +36,9 @@ def run(summary: pl.DataFrame, *suites: str, gate: Gate = "point", **options: An
 
 def test_what_stands_beside_a_score_is_told_and_is_no_part_of_it() -> None:
     summary = pl.concat([four(), SUMMARY.frame([cell("cot", "cot.sound", 0.25)])])
-    suite = only(run(summary, "cot")).suites[0]
-    assert dict(suite.beside) == {"cot.sound": 0.25}
-    assert suite == replace(only(run(four(), "cot")).suites[0], beside=suite.beside)
+    suite, plain = (only(run(table, "cot")).suites[0] for table in (summary, four()))
+    assert suite.beside == {"cot.sound": 0.25}
+    assert {**vars(suite), "beside": {}} == vars(plain)
 
 
 def test_the_weighted_score_by_hand() -> None:
@@ -66,7 +67,7 @@ def test_basic_controls_score_is_total_not_the_mean_over_rows() -> None:
         ]
     )
     (suite,) = only(run(summary, "basic_control")).suites
-    assert (suite.score, suite.left_out) == (0.5, ("c",))
+    assert (suite.score, suite.left_out) == (0.5, ["c"])
     # one family all right and one all wrong, intervals alike: the mean can err to either side alike
     low, high = suite.interval.low, suite.interval.high
     assert low is not None
@@ -98,7 +99,7 @@ def test_a_metric_that_does_not_apply_is_left_out_of_its_suite() -> None:
         ]
     )
     (suite,) = only(run(summary, "rag")).suites
-    assert (suite.score, suite.left_out, suite.outcome) == (0.9, ("factual_correctness",), "pass")
+    assert (suite.score, suite.left_out, suite.outcome) == (0.9, ["factual_correctness"], "pass")
     switched_off = summary.filter(pl.col("metric") == "response_groundedness")
     assert only(run(switched_off, "rag")).suites[0].score == 0.9
 
@@ -270,25 +271,20 @@ def test_what_comes_out_the_same_is_decided_in_spite_of_an_undecided_suite() -> 
 
 def test_the_rules_of_an_overall_score_hold_beside_a_withheld_suite() -> None:
     """95 % at a threshold of 80 %: 70 % if its judge errs as on its exam; or from 75 % on, asked until decided."""
-    plain = SuiteResult(
-        "kept",
-        0.95,
-        Interval(0.93, 0.97, "wilson", 100),
-        0.9,
-        n_asked=100,
-        n_scored=100,
-        coverage=1.0,
-        answered=1.0,
-    )
-    held = replace(plain, suite="held", weight=0.1, withheld="no network")
-    judged = replace(plain, corrected=0.7, corrected_interval=Interval(0.6, 0.8, "corrected", 100))
+    facts: dict[str, Any] = {"n_asked": 100, "n_scored": 100, "coverage": 1.0, "answered": 1.0}
+    around = Interval(0.93, 0.97, "wilson", 100)
+    fixed = MeanEstimate(0.7, Interval(0.6, 0.8, "corrected", 100))
     sequence = ConfidenceSequence("kept", "m", "", 0.05, 0.6, 100, 100, 60, "above", (), ())
-    stopped = replace(plain, interval=Interval(0.75, 0.99, "sequence", 100), stopping=sequence)
+    plain = headline("kept", 0.95, around, 0.9, **facts)
+    held = headline("held", 0.95, around, 0.1, withheld="no network", **facts)
+    judged = headline("kept", 0.95, around, 0.9, corrected=fixed, **facts)
+    stopped = headline("kept", 0.95, Interval(0.75, 0.99, "sequence", 100), 0.9, stopping=sequence, **facts)
 
-    def outcome(*suites: SuiteResult) -> str:
-        model = overall("m", suites, "")
-        thresholds = dict.fromkeys((suite.suite for suite in suites if not suite.withheld), 0.6)
-        return only(verdict_of(Results({}, (model,)), Policy("point", 0.8, thresholds))).outcome
+    def outcome(*headlines: Headline) -> str:
+        deciding = [one.suite for one in headlines if not one.missing.withheld]
+        policy = Policy("point", 0.8, dict.fromkeys(((suite, "") for suite in deciding), 0.6))
+        found: str = only(verdict_of(Results({}, (model_of("m", *headlines),)), policy)).outcome
+        return found
 
     assert outcome(plain, held) == "pass"
     assert [outcome(one, held) for one in (judged, stopped)] == ["undecided", "undecided"]
@@ -299,8 +295,11 @@ def test_the_rules_of_an_overall_score_hold_beside_a_withheld_suite() -> None:
 def test_nothing_to_weigh_is_bad_input() -> None:
     with pytest.raises(InputError, match="at least one model"):
         finalise(four(), models=[], suites=declared("cot"))
-    with pytest.raises(InputError, match="weight 0"):
-        finalise(four(), models=["m"], suites=declared("cot", weights={"cot": 0.0}))
+
+
+def test_suites_of_weight_0_weigh_alike_where_no_other_runs() -> None:
+    model = only(run(four(), "cot", "citation", weights={"cot": 0.0, "citation": 0.0}))
+    assert model.score == pytest.approx((0.9 + 0.85) / 2)
 
 
 def test_from_scores_to_the_exit_code() -> None:

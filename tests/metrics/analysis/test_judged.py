@@ -25,12 +25,8 @@ from metrics.analysis.judged import (
     withheld_by_judges,
 )
 from metrics.analysis.passports import Passport
-from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances, SuiteResult
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import Observations
-from metrics.analysis.verdict import verdict_of
+from metrics.analysis.policy import Gate
+from metrics.analysis.scores import Circumstances
 from metrics.judging import Aggregate, Judgement, Session, combine
 from metrics.response_groundedness import UNIT as GROUNDEDNESS
 from metrics.stats.calibration import contrast
@@ -39,6 +35,7 @@ from metrics.stats.labelled import Powered, prediction_powered
 from prompts.phrases import translated
 from tests.benchmarks.judged import COIN, counting, passing
 from tests.helpers.passports import claims, passport, tables
+from tests.helpers.verdicts import entry, verdict_on
 
 SUITE = Suite.model_validate(
     {"name": "own", "items": {"data": "x.jsonl"}, "metrics": {"response_groundedness": {}}, "threshold": 0.8}
@@ -179,7 +176,7 @@ def outcome(
     suite: Suite = SUITE,
     repeats: int = 1,
     templates: int = 0,
-) -> SuiteResult:
+) -> Any:
     """Score replies by what judges said, as a run does, and decide; each question has so many equal replies."""
     name = "response_groundedness"
     found = judge_statuses(suite, name, [*said], ["en"], find(passports))
@@ -213,18 +210,14 @@ def outcome(
         }
     )
     kept = {(suite.name, "m", name): labels} if labels else {}
-    members = {"m": [suite]}
-    known = Circumstances(
-        [suite],
-        members,
-        withheld=withheld_by_judges(members, found, kept, "nothing"),
+    held = withheld_by_judges(suite, "m", found, kept, "nothing")
+    facts = Circumstances(
+        withheld={(suite.name, suite.headline, "m"): held} if held else {},
         labels=kept,
         corrected=corrected_means(scores, items, [suite], find(passports)),
         judge_statuses=found,
     )
-    results = build_interim(Observations(scores, items), summarise(scores, items), known)
-    (model,) = verdict_of(results, Policy(gate, thresholds={suite.name: suite.threshold})).models
-    return model.suites[0]
+    return entry(verdict_on(scores, items, [suite], gate=gate, facts=facts).models[0]).suites[0]
 
 
 def test_golden_the_score_is_the_perfect_judges_alone() -> None:
@@ -255,7 +248,7 @@ def test_a_total_names_its_judges_that_do_not_count_and_those_that_nobody_measur
     found = outcome(said, {"always": exam(ALWAYS), "new": None}, suite=suite)
     assert (found.score, found.outcome) == (1.0, "pass")
     assert [*found.judges_left_out] == ["always, response_groundedness"]
-    assert found.judges_unmeasured == ("new",)
+    assert found.judges_unmeasured == ["new"]
 
 
 def test_no_gate_passes_where_only_useless_judges_are_left() -> None:
@@ -384,10 +377,8 @@ def test_labels_beside_a_computed_metric_keep_the_interval_of_both() -> None:
     columns = {"item_id": names, "suite": "own", "family": "", "level": "", "language": "en", "template": ""}
     items = pl.DataFrame(columns)
     labels = prediction_powered([1.0] * 100, list(range(60)), [0.0, 1.0] * 30)
-    known = Circumstances([suite], {"m": [suite]}, labels={("own", "m", "response_groundedness"): labels})
-    results = build_interim(Observations(scores, items), summarise(scores, items), known)
-    (model,) = verdict_of(results, Policy("interval", thresholds={"own": 0.8})).models
-    (found,) = model.suites
+    facts = Circumstances(labels={("own", "m", "response_groundedness"): labels})
+    (found,) = entry(verdict_on(scores, items, [suite], gate="interval", facts=facts).models[0]).suites
     assert found.score == pytest.approx(0.75)
     assert found.interval.low is not None
     assert found.interval.low < 0.75
@@ -422,10 +413,8 @@ def test_precision_alone_withholds_as_its_correction_says() -> None:
     items = items.with_columns(level=pl.lit(""))
     lenient = passport("entails", [[20, 0, 0], [8, 12, 0], [8, 0, 12]])
     rows = corrected_means(scores, items, [suite], find({"judge": lenient}))
-    known = Circumstances([suite], {"m": [suite]}, corrected=rows)
-    results = build_interim(Observations(scores, items), summarise(scores, items), known)
-    (model,) = verdict_of(results, Policy("point", thresholds={"rag": 0.8})).models
-    assert (model.suites[0].corrected, model.suites[0].outcome) == (pytest.approx(0.75), "undecided")
+    (found,) = entry(verdict_on(scores, items, [suite], facts=Circumstances(corrected=rows)).models[0]).suites
+    assert (found.corrected, found.outcome) == (pytest.approx(0.75), "undecided")
 
 
 def test_what_a_panel_never_said_in_its_exam_is_not_thrown_away() -> None:

@@ -11,17 +11,14 @@ from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.failures import failures
 from metrics.analysis.means import repeated
-from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances, ModelResult
+from metrics.analysis.policy import Gate
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
-from metrics.analysis.values import Observations, RepeatedQuestions, observations
-from metrics.analysis.verdict import verdict_of
+from metrics.analysis.values import RepeatedQuestions, observations
 from metrics.stats.intervals import Interval, wilson
 from metrics.stats.labelled import Powered
 from prompts.phrases import translated
 from tests.helpers.suites import declared
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise, verdict_on
 
 HTTP = "HTTP 400: the prompt of item {n} holds a word that is refused"
 KINDS: dict[str, tuple[str, float | None]] = {
@@ -52,14 +49,11 @@ def tables(said: str, metric: str = "cot", *, suite: str = "", repeats: int = 1)
     return items, scores
 
 
-def verdict(said: str, threshold: float, gate: Gate = "point", metric: str = "cot") -> ModelResult:
+def verdict(said: str, threshold: float, gate: Gate = "point", metric: str = "cot") -> Any:
     """Return what a model comes to whose answers in one suite are these."""
     items, scores = tables(said, metric)
     suites = declared(metric, thresholds={metric: threshold})
-    known = Circumstances(suites, {"m": suites})
-    found = build_interim(Observations(scores, items), summarise(scores, items), known)
-    (model,) = verdict_of(found, Policy(gate, threshold, {metric: threshold})).models
-    return model
+    return entry(verdict_on(scores, items, suites, threshold=threshold, gate=gate).models[0])
 
 
 @pytest.mark.parametrize(
@@ -95,10 +89,8 @@ def test_the_bounds_by_hand() -> None:
 def test_a_cut_reply_that_two_metrics_score_is_one_cut_reply() -> None:
     items, scores = tables("R" * 92 + "c" * 8, "contains", suite="cot")
     both = pl.concat([scores, scores.with_columns(metric=pl.lit("exact_match"))])
-    suites = declared("cot", metrics={"cot": ("contains", "exact_match")})
-    known = Circumstances(suites, {"m": suites})
-    found = build_interim(Observations(both, items), summarise(both, items), known)
-    (model,) = verdict_of(found, Policy("point", 0.95, {"cot": 0.95})).models
+    suites = declared("cot", metrics={"cot": ("contains", "exact_match")}, thresholds={"cot": 0.95})
+    model = entry(verdict_on(both, items, suites, threshold=0.95).models[0])
     assert model.suites[0].n_truncated == 8
     assert model.suites[0].reason.startswith("it depends on truncated replies (8): 92% if they are wrong")
 
@@ -138,7 +130,7 @@ def test_total_and_overall_have_bounds() -> None:
     more, others = tables("R" * 10, "cot")
     joined = summarise(pl.concat([scores, others]), pl.concat([items, more]))
     suites = declared("basic_control", "cot", weights={"basic_control": 0.5, "cot": 0.5})
-    (model,) = finalise(joined, models=["m"], suites=suites, threshold=0.96).models
+    model = entry(finalise(joined, models=["m"], suites=suites, threshold=0.96).models[0])
     assert (model.lower, model.score, model.upper) == pytest.approx((0.95, 0.975, 0.975))
     assert [suite.outcome for suite in model.suites] == ["pass", "pass"]
     assert model.outcome == "undecided"
@@ -160,15 +152,15 @@ def test_answers_that_failed_bound_the_share_of_k(
     items, scores = tables("".join(said), repeats=3)
     (suite,) = declared("cot")
     suite = suite.model_copy(update={"gate_on": gate_on, "k": 3})
-    found = repeated(scores, items, [suite], summarise(scores, items))
+    found = repeated(scores, items, suite, summarise(scores, items))
     assert found is not None
     (cell,) = cells(found.filter(OF_SUITES))
-    assert (cell.lower, cell.upper) == pytest.approx(bounds)
+    assert (cell.lower.mean, cell.upper.mean) == pytest.approx(bounds)
 
 
 def test_where_nothing_is_missing_there_are_no_bounds() -> None:
     (suite,) = verdict("R" * 9 + "W", 0.8).suites
-    assert (suite.lower, suite.upper, suite.failures) == (None, None, ())
+    assert (suite.lower, suite.upper, suite.failures) == (None, None, [])
 
 
 def test_labels_leave_what_failed_between_its_bounds() -> None:
@@ -177,9 +169,8 @@ def test_labels_leave_what_failed_between_its_bounds() -> None:
     around = Interval(0.8, 0.95, "prediction-powered", 40)
     powered = Powered(0.9, around, 1.0, 40, n_samples=90, judged=1.0, labelled=0.9, labels_alone=around)
     suites = declared("citation")
-    (model,) = finalise(
-        summarise(scores, items), models=["m"], suites=suites, labels={("citation", "m", "citation"): powered}
-    ).models
+    labels = {("citation", "m", "citation"): powered}
+    model = entry(finalise(summarise(scores, items), models=["m"], suites=suites, labels=labels).models[0])
     assert model.suites[0].score == pytest.approx(0.9)
     assert (model.suites[0].lower, model.suites[0].upper) == pytest.approx((0.81, 0.91))
 
@@ -187,7 +178,7 @@ def test_labels_leave_what_failed_between_its_bounds() -> None:
 def test_one_cause_is_one_whatever_numbers_its_messages_hold() -> None:
     items, scores = tables("x" * 5 + "R" + "j" * 2)
     other = pl.when(pl.col("item_id") == "cot4").then(pl.lit('{"error": "timed out"}')).otherwise("details")
-    found = failures(scores.with_columns(details=other), items, declared("cot"))["m", "cot"]
+    found = failures(scores.with_columns(details=other), items, *declared("cot"))["m"]
     assert [(one.status, one.cause, one.n) for one in found] == [
         ("model_error", HTTP.format(n=0), 4),
         ("judge_failed", "support: unparsable reply", 2),
@@ -198,9 +189,8 @@ def test_one_cause_is_one_whatever_numbers_its_messages_hold() -> None:
 def test_a_metric_that_only_another_suite_scores_by_adds_no_cause() -> None:
     items, scores = tables("RjR")
     only_shown = scores.with_columns(metric=pl.lit("rubric"))
-    suites = [*declared("cot"), Suite(name="other", items={}, metrics={"rubric": {}}, weight=1)]
-    assert [suite.scored_by for suite in suites] == [("cot",), ("rubric",)]
-    assert failures(only_shown, items, suites) == {}
+    for suite in (*declared("cot"), Suite(name="other", items={}, metrics={"rubric": {}}, weight=1)):
+        assert failures(only_shown, items, suite) == {}
 
 
 def doubled(times: int) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -215,10 +205,10 @@ def test_equal_questions_are_one_observation() -> None:
     found = observations(scores, items)
     assert found.doubled == (RepeatedQuestions("cot", 200, 190),)
     (cell,) = cells(summarise(found.scores, found.items).filter(OF_SUITES))
-    assert (cell.n_asked, cell.n_scored, cell.mean) == (10, 10, 0.6)
-    assert (cell.ci_low, cell.ci_high) == pytest.approx((0.3127, 0.8318), abs=5e-5)
+    assert (cell.counts.n_asked, cell.counts.n_scored, cell.value.mean) == (10, 10, 0.6)
+    assert (cell.value.interval.low, cell.value.interval.high) == pytest.approx((0.3127, 0.8318), abs=5e-5)
     once = cells(summarise(*reversed(doubled(1))))
-    assert [cell.ci_low for cell in cells(summarise(found.scores, found.items))] == [cell.ci_low for cell in once]
+    assert [cell.value for cell in cells(summarise(found.scores, found.items))] == [cell.value for cell in once]
 
 
 def test_doubled_rows_pass_no_gate_that_one_of_each_does_not() -> None:
@@ -229,7 +219,7 @@ def test_doubled_rows_pass_no_gate_that_one_of_each_does_not() -> None:
     suites = declared("cot", thresholds={"cot": 0.6})
     for table, drawn, outcome in ((found.scores, found.items, "undecided"), (scores, items, "pass")):
         final = finalise(summarise(table, drawn), models=["m"], suites=suites, threshold=0.6, gate="interval")
-        assert final.models[0].suites[0].outcome == outcome
+        assert final.models[0].headlines[0].decided.outcome == outcome
 
 
 @pytest.mark.parametrize("gate", ["point", "interval"])
@@ -240,7 +230,7 @@ def test_right_rows_that_are_doubled_lift_no_score(gate: Any) -> None:
     found = observations(scores, items.with_columns(text_digest=pl.Series(names)))
     suites = declared("cot", thresholds={"cot": 0.9})
     final = finalise(summarise(found.scores, found.items), models=["m"], suites=suites, threshold=0.9, gate=gate)
-    (suite,) = final.models[0].suites
+    (suite,) = entry(final.models[0]).suites
     assert (suite.score, suite.outcome) == (0.6, "fail")
 
 

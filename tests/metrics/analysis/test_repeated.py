@@ -1,5 +1,7 @@
 """Gates on k answers to each question: values, intervals, bounds and coverage, by hand."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -7,10 +9,10 @@ from data.suites import GateOn, Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate
-from metrics.analysis.scores import SuiteResult, count_answers
+from metrics.analysis.scores import count_answers
 from metrics.analysis.summary import summarise
 from tests.helpers.suites import declared
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise
 
 KINDS = {"R": ("scored", 1.0), "W": ("scored", 0.0), "-": ("no_answer", None), "c": ("truncated", 0.0),
          "x": ("model_error", None), "n": ("not_applicable", None), "h": ("scored", 0.5)}  # fmt: skip
@@ -41,12 +43,12 @@ def test_an_answer_is_right_where_every_metric_that_scores_it_says_so_and_is_cut
     """`R` is right by the metric; `h`, `-`, `x`, `c` are not, and what is not applicable is no answer."""
     items, scores = tables(("RR", "Rh", "-x", "nc", "nR"))
     (suite,) = declared("cot")
-    assert count_answers(scores, items, [suite]) == {("m", "cot"): (4, 1)}
+    assert count_answers(scores, items, suite) == {"m": (4, 1)}
     second = scores.with_columns(metric=pl.lit("second"), value=pl.when(pl.col("item_id") != "q0").then("value"))
     both = suite.model_copy(update={"metrics": {"cot": {}, "second": {}}, "score": ("cot", "second")})
     assert both.scored_by == ("cot", "second")
-    assert count_answers(pl.concat([scores, second]), items, [both]) == {("m", "cot"): (2, 1)}
-    assert count_answers(scores, items.with_columns(suite=pl.lit("other")), [suite]) == {}
+    assert count_answers(pl.concat([scores, second]), items, both) == {"m": (2, 1)}
+    assert count_answers(scores, items.with_columns(suite=pl.lit("other")), suite) == {}
 
 
 def suite_of(name: str, gate_on: GateOn, k: int, threshold: float) -> Suite:
@@ -64,12 +66,12 @@ def gated(
     name: str = "cot",
     families: int = 1,
     templates: int = 0,
-) -> SuiteResult:
+) -> Any:
     items, scores = tables(answers, suite=name, families=families, templates=templates)
     suite, summary = suite_of(name, gate_on, k, threshold), summarise(scores, items)
-    at_k = repeated(scores, items, [suite], summary)
+    at_k = repeated(scores, items, suite, summary)
     (model,) = finalise(summary, models=["m"], suites=[suite], repeated=at_k, gate=gate).models
-    return model.suites[0]
+    return entry(model).suites[0]
 
 
 @pytest.mark.parametrize(
@@ -163,5 +165,4 @@ def test_other_suites_and_the_suites_other_metrics_stay_as_they_are() -> None:
     more = more.with_columns(item_id="r" + pl.col("item_id"), metric=pl.lit("factual_correctness"))
     aside = scores.with_columns(metric=pl.lit("cot.sound"))
     every, drawn = pl.concat([scores, more, aside]), pl.concat([items, more_items])
-    suites = [suite_of("cot", "pass_at_k", 3, 0.5), *declared("rag")]
-    assert repeated(every, drawn, suites[1:], summarise(every, drawn)) is None
+    assert repeated(every, drawn, declared("rag")[0], summarise(every, drawn)) is None

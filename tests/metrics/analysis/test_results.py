@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from typing import Any
+from dataclasses import replace
 
 import jsonschema
 import polars as pl
@@ -11,19 +11,19 @@ import pytest
 
 from data.documents import RESULTS_VERSION
 from data.tables import ITEMS, SCORES
-from metrics.analysis.document import document, schema
+from metrics.analysis.document import document, read, schema
 from metrics.analysis.explainability import Terms, explained
 from metrics.analysis.pairs import compare, groups
-from metrics.analysis.results import Results
-from metrics.analysis.scores import ModelResult
+from metrics.analysis.results import JudgeFindings, ModelComparisons, Results
 from metrics.analysis.summary import cells, summarise, totals
+from metrics.analysis.verdict import RunVerdict
 from metrics.stats.agreement import judge_agreement, repeats
 from tests.conftest import TOP
-from tests.helpers.suites import declared, result
+from tests.helpers.suites import declared, headline, model_of
 from tests.helpers.verdicts import finalise
 
 
-def _document() -> dict[str, Any]:
+def _results() -> tuple[Results, RunVerdict]:
     """Everything that a run of two models, two repeats and two judges has."""
     items = ITEMS.frame(
         [
@@ -47,28 +47,34 @@ def _document() -> dict[str, Any]:
         models=(),
         totals=totals(summary, suite="basic_control", metric="correct"),
         cells=cells(summary),
-        comparisons=comparisons,
-        groups=groups(comparisons),
+        compared=ModelComparisons(comparisons, groups(comparisons)),
         repeats=repeats(scores, k=2),
-        judges={"support": judge_agreement(ratings)},
+        judged=JudgeFindings({"support": judge_agreement(ratings)}),
         explainability=explained(
-            [ModelResult("m", None, (result("cot", None, 0), result("citation", 1.0, 1)))], Terms("j")
+            [model_of("m", headline("cot", None), headline("citation", 1.0, n_scored=1))], Terms("j")
         ),
     )
-    return document(found, final)
+    return replace(found, models=final.models), final
 
 
 def test_the_document_satisfies_its_schema() -> None:
     known = schema()
     jsonschema.Draft202012Validator.check_schema(known)
-    written = json.loads(json.dumps(_document(), allow_nan=False))
+    written = json.loads(json.dumps(document(*_results()), allow_nan=False))
     jsonschema.Draft202012Validator(known).validate(written)
     assert written["schema_version"] == RESULTS_VERSION
     assert written["final"]["exit_code"] == 2
     assert set(written) == set(known["properties"])
 
 
-READ = ("RunVerdict", "ModelResult", "SuiteResult", "SummaryRow", "Comparison", "Interval")
+def test_the_document_is_read_as_it_was_written() -> None:
+    written = json.loads(json.dumps(document(*_results())))
+    assert json.loads(json.dumps(document(*read(written)))) == written
+    beginning = {key: written[key] for key in ("run", "final", "totals")}
+    assert read(beginning)[1] == read(written)[1]
+
+
+READ = ("RunVerdict", "ModelResult", "Headline", "SummaryRow", "Comparison", "Interval")
 """What people read of the document; of the rest the schema says what it is."""
 
 
@@ -90,7 +96,7 @@ def test_the_schema_is_printed_for_who_validates() -> None:
 
 
 def test_the_schema_refuses_a_document_that_lacks_something() -> None:
-    written = json.loads(json.dumps(_document()))
+    written = json.loads(json.dumps(document(*_results())))
     del written["final"]["models"][0]["verdict"]
     with pytest.raises(jsonschema.ValidationError, match="verdict"):
         jsonschema.validate(written, schema())

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from data.records import STATUSES, VALUED
 from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.summary import SummaryRow, cells, rounded, summarise, totals
+from metrics.analysis.document import record_json
+from metrics.analysis.summary import cells, rounded, summarise, totals
 from metrics.stats.intervals import mean_interval, wilson
 
 
@@ -29,8 +30,14 @@ def scores(*rows: Mapping[str, Any]) -> pl.DataFrame:
     return SCORES.frame([{**base, **row} for row in rows])
 
 
-def by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], SummaryRow]:
-    return {(c.suite, c.family, c.level, c.language, c.model, c.metric): c for c in cells(summary)}
+def by_key(summary: pl.DataFrame) -> dict[tuple[str, ...], Any]:
+    """Return the cells as results.json has them, their keys as attributes."""
+    return {
+        (cell.suite, cell.family, cell.level, cell.language, cell.model, cell.metric): SimpleNamespace(
+            **record_json(cell), coverage=cell.counts.coverage
+        )
+        for cell in cells(summary)
+    }
 
 
 def test_the_result_is_a_summary_table() -> None:
@@ -65,7 +72,7 @@ def test_a_cell_without_a_score_is_null_and_not_nan() -> None:
     found = summarise(scores({"item_id": "1", "value": None, "status": "judge_failed"}), items({"item_id": "1"}))
     cell = by_key(found)["basic_control", "", "", "", "m", "correct"]
     assert (cell.n_asked, cell.n_scored, cell.mean, cell.ci_low, cell.ci_high) == (1, 0, None, None, None)
-    json.dumps(asdict(cell), allow_nan=False)
+    json.dumps(vars(cell), allow_nan=False)
 
 
 def test_an_empty_table_makes_an_empty_summary() -> None:
@@ -238,7 +245,7 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
             assert cell.upper == (pytest.approx(over_items(best)) if cell.n_truncated or lost else None)
             assert cell.lower == (pytest.approx(over_items(worst)) if lost else None)
-            json.dumps(asdict(cell), allow_nan=False)
+            json.dumps(vars(cell), allow_nan=False)
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,13 @@ from data.tables import ITEMS, SCORES
 from data.truncation import is_cut
 from metrics.analysis.pairs import compare
 from metrics.analysis.policy import Gate
-from metrics.analysis.scores import ModelResult
 from metrics.analysis.summary import cells, summarise, totals
 from metrics.analysis.verdict import RunVerdict
 from prompts.phrases import translated
 from tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
 from tests.helpers.suites import declared
-from tests.helpers.verdicts import finalise
+from tests.helpers.verdicts import entry, finalise
 
 
 def items(n: int, suite: str = "cot", family: str = "") -> pl.DataFrame:
@@ -45,11 +44,15 @@ def scores(
     )
 
 
-def gated(
+def gated(table: pl.DataFrame, listed: pl.DataFrame, suite: str, threshold: float, gate: Gate = "point") -> Any:
+    return entry(verdict(table, listed, suite, threshold, gate).models[0])
+
+
+def verdict(
     table: pl.DataFrame, listed: pl.DataFrame, suite: str, threshold: float, gate: Gate = "point"
-) -> ModelResult:
+) -> RunVerdict:
     suites = declared(suite, thresholds={suite: threshold})
-    return finalise(summarise(table, listed), models=["m"], suites=suites, threshold=threshold, gate=gate).models[0]
+    return finalise(summarise(table, listed), models=["m"], suites=suites, threshold=threshold, gate=gate)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_the_golden_of_spec_10(threshold: float, outcome: str, code: int) -> Non
     assert (suite.n_scored, suite.n_truncated, suite.coverage) == (12, 1, 1.0)
     assert suite.outcome == model.outcome == outcome
     assert model.upper == pytest.approx(11 / 12)
-    final = RunVerdict("point", (model,))
+    final = verdict(scores(10, 1, 1), items(12), "cot", threshold)
     assert final.exit_code == code
     assert replace(final, undecided="pass").exit_code == (0 if code == 3 else code)
 
@@ -96,7 +99,7 @@ def test_total_has_an_upper_bound_over_its_families() -> None:
 
 
 def test_without_a_cut_reply_there_is_no_upper_bound() -> None:
-    (found,) = {cell.upper for cell in cells(summarise(scores(3, 0, 1), items(4)))}
+    (found,) = {cell.upper.mean for cell in cells(summarise(scores(3, 0, 1), items(4)))}
     model = gated(scores(3, 0, 1), items(4), "cot", 0.5)
     assert (found, model.upper, model.suites[0].upper) == (None, None, None)
 

@@ -9,7 +9,7 @@ import pytest
 from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.twins import TwinResult, counted, shares, twin_results
+from metrics.analysis.twins import TwinResult, joined_counts, shares, twin_results
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -141,7 +141,7 @@ def test_no_sentence_says_that_a_model_memorised() -> None:
 
 
 def test_counts_of_batches_are_joined() -> None:
-    listed = counted(
+    listed = joined_counts(
         [TwinCount("s", "names", "", 3), TwinCount("s", "names", "why", 1), TwinCount("s", "names", "", 4)]
     )
     assert listed == [TwinCount("s", "names", "", 7), TwinCount("s", "names", "why", 1)]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,12 @@ from config.declared import suites_in
 from data.tables import ITEMS, SCORES
 from flows.cli.application import main
 from metrics.analysis.document import document
-from metrics.analysis.policy import Policy
-from metrics.analysis.results import build_interim
-from metrics.analysis.scores import Circumstances
-from metrics.analysis.summary import summarise
+from metrics.analysis.results import Results
 from metrics.analysis.values import observations
-from metrics.analysis.verdict import verdict_of
 from tasks.store.runs import find, items_of, load
 from tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
+from tests.helpers.verdicts import verdict_on
 
 ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
 HALF_WRONG = [{**row, "response": "nothing"} if n % 2 else row for n, row in enumerate(ROWS)]
@@ -37,10 +33,9 @@ def finished(folder: Path, name: str, rows: list[dict[str, str]], change: Change
         scores = change(scores)
         ref = Store(str(folder / "store")).write(SCORES, scores)
         amend(path, lambda manifest: manifest["tables"].update(scores=[ref.as_dict()]))
-    once, suites = observations(scores, items), suites_in(run.configuration)
-    summary = summarise(once.scores, once.items)
-    found = build_interim(once, summary, Circumstances(suites, {"app": suites}))
-    told = document(replace(found, run={"run": name}), verdict_of(found, Policy()))
+    once = observations(scores, items)
+    final = verdict_on(once.scores, once.items, suites_in(run.configuration), model="app")
+    told = document(Results({"run": name}, final.models), final)
     (path / "results.json").write_text(json.dumps(told, indent=1), encoding="utf-8")
     return path
 

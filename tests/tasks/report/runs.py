@@ -19,12 +19,14 @@ from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.analysis import results as analysis
 from metrics.analysis.document import document as document_of
+from metrics.analysis.results import Participants, SuiteFindings
+from metrics.analysis.scores import suite_headlines
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import Observations
 from metrics.analysis.verdict import verdict_of
 from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
-from tasks.aggregate import circumstances
-from tasks.plan import resolve
+from tasks.findings import circumstances
+from tasks.plan import crossed, resolve
 from tasks.report.report_data import ReportData
 from tasks.score import metric_rows, scores_of
 from tasks.store.samples import SampleRow
@@ -295,8 +297,17 @@ def complete(
 ) -> ReportData:
     """Sum a run's tables up and conclude it, as the flow does."""
     summary, plan = summarise(scores, items), resolve(given)
+    once = Observations(scores, items)
+    findings = []
+    for suite in plan.suites:
+        facts, models = circumstances(suite), [*plan.members]
+        findings.append(SuiteFindings(suite_headlines(suite.suite, models, once, summary, facts), facts))
     found = analysis.build(
-        Observations(scores, items), summary, circumstances(plan), run={"run": "20261105_140233"}
+        findings,
+        Participants(plan.declared, plan.members, crossed(plan)),
+        once,
+        summary,
+        run={"run": "20261105_140233"},
     )
     document = document_of(found, verdict_of(found, plan.policy))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from metrics.stats.intervals import Interval, MeanEstimate
 from tasks.report import overview, pages
 
 HOSTILE = '<script>x()</script>" onload="x()\x07\u202e\n&amp;'
@@ -29,7 +30,7 @@ def heat_map(*titles: str) -> dict[str, Any]:
     columns = [overview.HeatColumn(title, f"s{n}", "", "m", 0.8) for n, title in enumerate(titles)]
     rows = []
     for model, mean in (("a", 0.5), ("b", 0.25)):
-        cell = SimpleNamespace(mean=mean, ci_low=mean - 0.25, ci_high=mean + 0.25)
+        cell = SimpleNamespace(value=MeanEstimate(mean, Interval(mean - 0.25, mean + 0.25)))
         rows.append({"model": model, "cells": [cell] * len(titles)})
     return {"columns": columns, "rows": rows, "unmeasured": {("b", "s1")}}
 

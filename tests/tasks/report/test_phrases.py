@@ -8,7 +8,7 @@ import pytest
 from metrics.analysis.failures import FailureCount, all_failed, lost
 from metrics.analysis.summary import summarise
 from prompts.phrases import translated
-from tasks.aggregate import UNSETTLED
+from tasks.findings import UNSETTLED
 from tasks.report.words import money, why
 from tests.helpers.suites import declared
 from tests.helpers.tables import four
@@ -40,7 +40,8 @@ def reasons(
         models=models,
         suites=declared(suite, thresholds={suite: threshold}),
     )
-    return {r for model in final.models for r in (model.reason, *(part.reason for part in model.suites)) if r}
+    parts = (part for model in final.models for part in (model.overall, *model.headlines))
+    return {part.decided.reason for part in parts if part.decided.reason}
 
 
 FAILED = [
@@ -55,6 +56,7 @@ def every() -> set[str]:
     right = [row(str(n), "cot", "scored", "cot") for n in range(19)]
     failed = [row(str(n), "cot", "model_error" if n else "scored", "cot") for n in range(4)]
     flagged = finalise(four(), models=["m"], suites=declared("cot", "citation"), undecided={"citation": UNSETTLED})
+    unscored = finalise(four(None), models=["m"], suites=declared("cot", "rag"))
     return {
         *reasons(row("1", "cot", "model_error", "cot"), suite="cot"),
         *reasons(row("1", "cot", "scored", "cot"), suite="cot", models=("m", "other")),
@@ -69,8 +71,11 @@ def every() -> set[str]:
             row("1", "response_groundedness", "scored", "rag"),
             suite="rag",
         ),
-        *(model.reason for model in flagged.models),
-        *(model.reason for model in finalise(four(None), models=["m"], suites=declared("cot", "rag")).models),
+        *(model.overall.decided.reason for model in (*flagged.models, *unscored.models)),
+        *(
+            model.overall.decided.reason
+            for model in finalise(four(None), models=["m"], suites=declared("cot", "rag")).models
+        ),
         *reasons(*right, row("19", "cot", "model_error", "cot"), suite="cot", threshold=0.96),
         *(lost(one) for one in (FAILED[:1], FAILED[:2], FAILED)),
         all_failed(FAILED[:2]),

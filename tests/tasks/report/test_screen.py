@@ -9,11 +9,12 @@ from tempfile import TemporaryDirectory
 import pytest
 from rich.console import Console
 
+from metrics.analysis.document import document
+from metrics.analysis.headlines import ModelResult
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
-from metrics.analysis.scores import ModelResult, SuiteResult
 from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stats.intervals import Interval
+from metrics.stats.intervals import Interval, MeanEstimate
 from tasks.plan import resolve
 from tasks.report import conclusion
 from tasks.report.merge_request import summary
@@ -22,6 +23,7 @@ from tasks.report.screen import Screen, screen
 from tasks.report.text import p_value, shortened, whole_percent
 from tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
+from tests.helpers.suites import headline, model_of
 from tests.tasks.report.runs import Row, prompts_run, settings
 from tests.tasks.report.screens import FILES, RUNS, made
 
@@ -67,24 +69,18 @@ def test_prompts_are_compared_with_each_other_and_models_by_one_prompt(tmp_path:
     assert "large [" not in said[0]
 
 
+def final_json(verdict: RunVerdict) -> Row:
+    return dict(document(Results({}, ()), verdict)["final"])
+
+
 def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-name-{}:70b-instruct") -> Row:
     """Return the results of models that fail in each of their judged suites, of which the best beats the others."""
-    parts = [
-        SuiteResult(f"suite_{n}", 0.5, Interval(0.4, 0.6, "wilson", 40), 1 / suites, n_asked=40, n_scored=40,
-                    threshold=0.8, outcome="fail", n_truncated=3, judges_unmeasured=("one judge", "another judge"))
-        for n in range(suites)
-    ]  # fmt: skip
-    each = [
-        ModelResult(
-            name.format(n),
-            0.9 - n / 10,
-            tuple(parts),
-            Interval(0.4, 0.6, "wilson", 40),
-            outcome="fail",
-            threshold=0.95,
-        )
-        for n in range(models)
-    ]
+    around = Interval(0.4, 0.6, "wilson", 40)
+    facts: Row = {"n_asked": 40, "n_scored": 40, "threshold": 0.8, "outcome": "fail", "n_truncated": 3}
+    facts["judges_unmeasured"] = ("one judge", "another judge")
+    parts = [headline(f"suite_{n}", 0.5, around, 1 / suites, **facts) for n in range(suites)]
+    failed: Row = {"outcome": "fail", "threshold": 0.95}
+    each = [model_of(name.format(n), *parts, score=0.9 - n / 10, **failed) for n in range(models)]
     names = [one.model for one in each]
     pairs = [
         {"suite": "", "metric": "", "scope": "overall", "model_a": a, "model_b": b, "difference": 0.4,
@@ -93,7 +89,7 @@ def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-na
     ]  # fmt: skip
     return {
         "run": {"run": "20261105_140233"},
-        "final": RunVerdict("point", tuple(each)).as_dict(),
+        "final": final_json(RunVerdict("point", tuple(each))),
         "comparisons": pairs,
         "groups": [{"suite": "", "metric": "", "scope": "overall", "groups": [[one] for one in names]}],
         "few_templates": [part.suite for part in parts],
@@ -168,8 +164,8 @@ def test_a_p_value_is_not_rounded_onto_the_level_below_which_it_is(value: float 
 
 
 def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_misses() -> None:
-    part = SuiteResult("s", 0.7996, Interval(0.7, 0.79961, "wilson", 40), 1.0, threshold=0.8, outcome="fail")
-    final = RunVerdict("point", (ModelResult("m", 0.7996, (part,)),)).as_dict()
+    part = headline("s", 0.7996, Interval(0.7, 0.79961, "wilson", 40), 1.0, threshold=0.8, outcome="fail")
+    final = final_json(RunVerdict("point", (model_of("m", part),)))
     (row,) = verdict_table({"final": final}, "en").rows
     assert row[2:5] == ["79.96%", "70% – 79.96%", "80%"]
 
@@ -177,9 +173,9 @@ def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_miss
 def test_a_suite_gated_on_several_answers_shows_what_decides_it_and_no_total_of_means() -> None:
     plan = resolve(settings(suites=["basic_control"], judges=[]))
     of_k = plan.suites[0].suite.model_copy(update={"gate_on": "pass_at_k", "repeats": 3, "k": 3})
-    part = SuiteResult("basic_control", 0.9, Interval(0.85, 0.95, "wilson", 40), 1.0, n_asked=40, n_scored=40,
-                       threshold=0.8, outcome="pass", gate_on="pass_at_k", k=3, mean=0.6)  # fmt: skip
-    final = RunVerdict("point", (ModelResult("m", 0.9, (part,), outcome="pass"),)).as_dict()
+    facts: Row = {"threshold": 0.8, "outcome": "pass", "gate_on": "pass_at_k", "k": 3, "mean": MeanEstimate(0.6)}
+    part = headline("basic_control", 0.9, Interval(0.85, 0.95, "wilson", 40), 1.0, n_asked=40, n_scored=40, **facts)
+    final = final_json(RunVerdict("point", (model_of("m", part, outcome="pass"),)))
     found = {"run": {"run": "r"}, "final": final, "comparisons": [], "groups": [], "cells": [],
              "totals": {"m": {"percent": 60.0}}}  # fmt: skip
     made_ = screen(found, replace(plan, suites=(replace(plan.suites[0], suite=of_k),)), COUNTS, 1.0, FILES)
@@ -258,16 +254,16 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
 
     def model(name: str, score: float) -> ModelResult:
         counts: Row = {"n_asked": 40, "n_scored": 40, "coverage": 1.0, "answered": 1.0}
-        own = SuiteResult("own", score, Interval(score, score, "wilson", 40), 0.9, **counts)
-        rag = SuiteResult("rag", None, weight=0.1, withheld="no judge counts", measured=False, **counts)
-        return ModelResult(name, None, (own, rag), measured=False)
+        own = headline("own", score, Interval(score, score, "wilson", 40), 0.9, **counts)
+        rag = headline("rag", None, weight=0.1, withheld="no judge counts", is_measured=False, **counts)
+        return model_of(name, own, rag)
 
     found = Results({}, (model("a", 0.1), model("b", 0.2)))
     for thresholds, cause in (
-        ({"own": 0.8, "rag": 0.8}, "own 10 (threshold 80)"),
+        ({("own", ""): 0.8, ("rag", ""): 0.8}, "own 10 (threshold 80)"),
         ({}, "overall – (threshold 80)"),
     ):
-        final = verdict_of(found, Policy("point", 0.8, thresholds)).as_dict()
+        final = final_json(verdict_of(found, Policy("point", 0.8, thresholds)))
         assert [(one["score"], one["outcome"]) for one in final["models"]] == [(None, "fail")] * 2
         said = str(conclusion.conclusion({"final": final}, "en"))
         assert said == f"Fail: 2 of 2 models below a threshold; furthest a: {cause}"

@@ -1,0 +1,152 @@
+"""What a suite shows at its end: its models' headlines, before any threshold, and what decides them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from data.batches import Tables
+from data.plugins import metric
+from data.suites import Suite
+from data.tables import ITEMS, SCORES
+from metrics.analysis.headlines import Headline, Key
+from metrics.analysis.judged import (
+    CorrectedMean,
+    JudgeStatus,
+    Labels,
+    Withheld,
+    corrected_means,
+    withheld_by_judges,
+)
+from metrics.analysis.policy import Must
+from metrics.analysis.results import SuiteFindings
+from metrics.analysis.scores import Circumstances, headline_parts, suite_headlines
+from metrics.analysis.stopping import ConfidenceSequence
+from metrics.analysis.summary import summarise
+from metrics.analysis.values import observations
+from tasks.decide import monitor, monitored_suites
+from tasks.judges.labels import LABELS, kept_labels
+from tasks.judges.passports import PassportFinder, statuses_of
+from tasks.plan import Identities, Plan, SuitePlan
+from tasks.runtime.storage import open_store
+from tasks.store.samples import answers_of
+from tasks.store.tables import Store
+
+UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
+
+
+def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identities, waiting: int) -> SuiteFindings:
+    """Compute what a suite shows when it has been asked and scored; `waiting` of its requests are in batches.
+
+    Raises:
+        InputError: a file of labels is damaged.
+    """
+    store = open_store(plan.store)
+    drawn, stored = read_scored(store, tables)
+    once = observations(stored, drawn)
+    finder = PassportFinder([suite], identities.judges, store)
+
+    def replies() -> pl.DataFrame:
+        return replies_of(store, tables).rename({"text": "response"})
+
+    facts = circumstances(
+        suite,
+        plan.judges_must_have,
+        corrected=corrected_means(once.scores, once.items, [suite.suite], finder.passport),
+        judge_statuses=statuses_of(drawn, finder),
+        labels=kept_labels(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
+        stopping=monitor(store, tables.items, tables.scores, monitored_suites([suite], finder)),
+        waiting=waiting,
+        missing=identities.missing,
+    )
+    own = with_counts(suite)
+    models = [model for model, suites in plan.members.items() if suite.name in suites]
+    scores = once.scores.filter(pl.col("metric").is_in([*own.scored_by, *headline_parts(own)]))
+    telling = replace(once, scores=scores)
+    summary = summarise(scores, once.items)
+    return SuiteFindings(suite_headlines(own, models, telling, summary, facts), facts)
+
+
+def read_scored(store: Store, tables: Tables) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the items, without duplicates, and their scores."""
+    items = store.read_all(tables.items, ITEMS).unique("item_id", maintain_order=True)
+    return items, store.read_all(tables.scores, SCORES)
+
+
+def replies_of(store: Store, tables: Tables) -> pl.DataFrame:
+    """Return all replies of a run: item_id, model, repeat, text."""
+    asked = answers_of(store, tables.asked)
+    return asked.select("item_id", "model", "repeat", "text").unique(["item_id", "model", "repeat"])
+
+
+def circumstances(
+    suite: SuitePlan,
+    must: Must = "nothing",
+    *,
+    corrected: Sequence[CorrectedMean] = (),
+    judge_statuses: Sequence[JudgeStatus] = (),
+    labels: Labels | None = None,
+    stopping: Sequence[ConfidenceSequence] = (),
+    waiting: int = 0,
+    missing: Mapping[str, str] | None = None,
+) -> Circumstances:
+    """Return a suite's circumstances, from its plan and from measurements outside its tables.
+
+    `must` says what its judges are required to have; `missing` maps a model's name to why it could not be asked.
+    """
+    own = suite.suite
+    if own.strata or own.of_k:  # labels estimate a mean of replies: neither a TOTAL nor a share of k answers
+        labels = None
+    withheld: dict[Key, Withheld] = {}
+    for model in suite.names:
+        reason = withheld_by_judges(own, model, judge_statuses, labels or {}, must)
+        if reason is None and sources_unsettled(own):
+            reason = Withheld(UNSETTLED)
+        if reason:
+            withheld[own.name, own.headline, model] = reason
+    unasked = missing or {}
+    return Circumstances(
+        withheld=withheld,
+        labels=labels or {},
+        corrected=corrected,
+        judge_statuses=judge_statuses,
+        stopping=stopping,
+        waiting={own.name: waiting},
+        missing={one.name: unasked[one.model.name] for one in suite.targets if one.model.name in unasked},
+    )
+
+
+def with_counts(suite: SuitePlan) -> Suite:
+    """Return a suite with the repeats of each question, and with the k that it is gated on, if any."""
+    k = suite.suite.k or suite.repeats if suite.suite.of_k else None
+    return suite.suite.model_copy(update={"repeats": suite.repeats, "k": k})
+
+
+def sources_unsettled(suite: Suite) -> bool:
+    """Return whether no score can decide a suite: its sources would need the network, which is not allowed."""
+    asking = [(name, metric(name).sources) for name in suite.scored_by]
+    options = {name: suite.options(name) for name, _ in asking}
+    return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
+
+
+def event_fields(headlines: Iterable[Headline]) -> dict[str, dict[str, Any]]:
+    """Return a suite's headlines by model, as the event of its end has them (docs/observability.md)."""
+    return {
+        one.model: {
+            "score": one.measured.score.mean,
+            "low": one.measured.score.interval.low,
+            "high": one.measured.score.interval.high,
+            "outcome": one.decided.outcome,
+            "reason": one.decided.reason,
+            "n_scored": one.measured.n_scored,
+            "n_asked": one.measured.n_asked,
+            "n_deciding": one.decided.n_deciding,
+            "gate_on": one.measured.gate_on,
+            "k": one.measured.k,
+            "mean": one.measured.mean.mean,
+            "measured": one.missing.is_measured,
+        }
+        for one in headlines
+    }

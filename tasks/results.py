@@ -1,0 +1,94 @@
+"""Compute a run's results from what its suites showed, and from all of its tables."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import polars as pl
+
+from data.batches import Ref, Tables
+from data.tables import ITEMS, SCORES
+from metrics.analysis.explainability import EXPLAINED, Terms, explained
+from metrics.analysis.passports import passports
+from metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
+from metrics.analysis.scores import THRESHOLD
+from metrics.analysis.twins import joined_counts, twin_results
+from metrics.analysis.values import Observations, observations
+from tasks.compare.baseline import against
+from tasks.findings import read_scored, replies_of, with_counts
+from tasks.judges.passports import exam_results
+from tasks.plan import Plan, crossed
+from tasks.runtime.spending import spending_of
+from tasks.runtime.storage import open_store
+from tasks.stage import stage
+from tasks.store.tables import Store
+from tasks.twins.renew import named
+
+
+@stage(version=1, part="report", takes="aggregate", cached=False)
+def results(
+    plan: Plan,
+    tables: Tables,
+    summary: Ref,
+    findings: Sequence[SuiteFindings],
+    *,
+    run: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> Results:
+    """Compute a run's results from what its suites showed, and all tables; not cached, since spending differs.
+
+    `run` is its name and start, `provenance` what decides its numbers.
+
+    Raises:
+        InputError: the baseline is not comparable.
+    """
+    store = open_store(plan.store)
+    drawn, stored = read_scored(store, tables)
+    once = observations(stored, drawn)
+    found = build(
+        findings,
+        Participants([with_counts(suite) for suite in plan.suites], plan.members, crossed(plan)),
+        once,
+        store.read(summary),
+        run={**run, "identities": provenance["identities"]},
+        own_models=plan.own_models,
+    )
+    day = date.fromisoformat(str(run["started"])[:10])
+    texts = replies_of(store, tables) if plan.baseline.name else pl.DataFrame()
+    terms = terms_of(plan)
+    return replace(
+        found,
+        judged=replace(found.judged, passports=passports(exam_results(stored, drawn))),
+        # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
+        spending=spending_of(store, plan, tables.asked, tables.judged, day),
+        baseline=against(plan, provenance, stored, drawn, texts),
+        explainability=explained(found.models, terms) if terms else (),
+        twins=_twins(store, tables, plan, once),
+    )
+
+
+def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> TwinFindings:
+    """Return what renewed items show; nothing for a run without twins."""
+    if not tables.twin_counts:
+        return TwinFindings()
+    scores, twins = store.read_all(tables.twin_scores, SCORES), store.read_all(tables.twin_items, ITEMS)
+    renewed = scores.join(named(twins.unique("item_id")), on="item_id")
+    counts = joined_counts(tables.twin_counts)
+    return TwinFindings(twin_results(once.scores, once.items, renewed, plan.declared), counts)
+
+
+def terms_of(plan: Plan) -> Terms | None:
+    """Return the terms of the explainability result; None if one of its suites does not run."""
+    if not set(EXPLAINED) <= {suite.name for suite in plan.suites}:
+        return None
+    reasoned, cited = (plan.suite(name) for name in EXPLAINED)
+    part = plan.explainability
+    return Terms(
+        judge_model=", ".join(judge.name for judge in cited.metric(cited.suite.scored_by[0]).judges),
+        weight_cot=part.weight_cot,
+        weight_citation=part.weight_citation,
+        threshold=part.threshold,
+        threshold_cot=THRESHOLD if reasoned.suite.threshold is None else reasoned.suite.threshold,
+        threshold_citation=THRESHOLD if cited.suite.threshold is None else cited.suite.threshold,
+    )
