@@ -110,7 +110,7 @@ class Grouping:
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class ComparedScore:
     """What is compared: suites with their metrics, the suite's weight, and whether families weigh equally."""
 
     scope: Scope
@@ -119,38 +119,40 @@ class Headline:
     parts: tuple[tuple[str, tuple[str, ...], float, bool], ...]
 
 
-def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[Headline]:
+def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[ComparedScore]:
     """List what models are compared on: each metric of a score, each suite's score, and the overall score.
 
     `metrics` are those in the scores. A suite with one metric is represented by that metric; with strata by its
     TOTAL. There is an overall score if at least two suites have weight and all of these are means over all
     questions.
     """
-    found: list[Headline] = []
+    found: list[ComparedScore] = []
     weighed: list[tuple[str, tuple[str, ...], float, bool]] = []
     for suite in suites:
         names = tuple(name for name in suite.scored_by if name in metrics)
         strata = bool(suite.strata)
         alone = (suite.name, names, 1.0, strata)
         if strata and names:
-            found.append(Headline("total", suite.name, names[0], (alone,)))
+            found.append(ComparedScore("total", suite.name, names[0], (alone,)))
         else:
-            found += [Headline("metric", suite.name, name, ((suite.name, (name,), 1.0, False),)) for name in names]
+            found += [
+                ComparedScore("metric", suite.name, name, ((suite.name, (name,), 1.0, False),)) for name in names
+            ]
         if len(names) > 1:
-            found.append(Headline("suite", suite.name, "", (alone,)))
+            found.append(ComparedScore("suite", suite.name, "", (alone,)))
         if suite.weight and names:
             weighed.append((suite.name, names, suite.weight, strata))
     if len(weighed) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
-        found.append(Headline("overall", "", "", tuple(weighed)))
+        found.append(ComparedScore("overall", "", "", tuple(weighed)))
     return found
 
 
-def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[Headline]:
+def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[ComparedScore]:
     """List every metric of every suite present; for a suite with strata, its TOTAL."""
     totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.scored_by}
     there = values.select("suite", "metric").unique().sort("suite", "metric").rows()
     return [
-        Headline("total" if (total := (suite, metric) in totals) else "metric", suite, metric,
+        ComparedScore("total" if (total := (suite, metric) in totals) else "metric", suite, metric,
                  ((suite, (metric,), 1.0, total),))
         for suite, metric in there
     ]  # fmt: skip
@@ -235,7 +237,7 @@ def drafted(
 
 
 def _draft(
-    a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: Headline
+    a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: ComparedScore
 ) -> UncorrectedComparison:
     both = a.join(b, on=_KEY, suffix="_before", maintain_order="left")
     there = both.drop_nulls(["value", "value_before"])
