@@ -166,7 +166,8 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
         try:
             metric(str(name))
         except InputError as error:
-            raise _wrong((*place, "metrics", str(name)), str(error), "unknown") from error
+            said = RETIRED_METRICS.get(str(name), str(error))
+            raise _wrong((*place, "metrics", str(name)), said, "unknown") from error
     try:
         suite = Suite.model_validate(values)
     except ValidationError:
@@ -249,6 +250,12 @@ RETIRED: Mapping[Steps, str] = {
     },
 }
 """Keys of earlier versions, none of which affected a score, by the end of their path: what replaces each."""
+
+
+RETIRED_METRICS = {
+    "chain": "the metric 'chain' was removed; cot names the first wrong step by rules, and rubric asks a judge",
+}
+"""Metrics of earlier versions, and what replaces each."""
 
 
 def replacement_of(path: Steps) -> str:

@@ -112,6 +112,7 @@ suites:
         (f"{OWN}    judges: [j]", ["line 7: suites.0.judges: own names 'j', which is not among judges (none)"]),
         (f"{OWN}      rubric: {{criteria: x, judges: [j]}}", ["line 7: suites.0.metrics.rubric.judges: own"]),
         (f"{OWN}      exact_mach: {{}}", ["line 7", "unknown metric 'exact_mach'", "Did you mean 'exact_match'?"]),
+        (f"{OWN}      chain: {{}}", ["line 7", "'chain' was removed; cot names the first wrong step by rules"]),
         (f"{OWN}      llm-rubric: polite", ["line 7", "unknown metric 'llm-rubric'", "Did you mean 'rubric'?"]),
         (f"{OWN}    prompt: {{{{ question }}}}", ["line 7", 'Quote a text with {{ … }}: prompt: "{{ question }}"']),
         (f"{OWN}    prompt: {{{{ question }}}} in a word", ['prompt: "{{ question }} in a word"']),
