@@ -8,8 +8,9 @@ own, and a mean has its interval beside it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from data.documents import RESULTS_VERSION
 from metrics.analysis.explainability import ExplainabilityResult, read_published
@@ -20,6 +21,9 @@ from metrics.analysis.results import Results
 from metrics.analysis.summary import COLUMNS, Counts, SummaryRow
 from metrics.analysis.verdict import RunVerdict
 from metrics.stats.intervals import MeanEstimate
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _PARTS: Mapping[type, Mapping[str, type]] = {
     Headline: {"measured": Measurement, "missing": Shortfall, "decided": Decision},
@@ -136,20 +140,26 @@ def read(document: Mapping[str, Any]) -> tuple[Results, RunVerdict]:
         ValueError: it is not such a document.
         KeyError, TypeError: likewise.
     """
-    from pydantic import TypeAdapter  # slow import (a third of a second), needed only by who reads
-
     final, run = document["final"], document["run"]
-    verdict = TypeAdapter(RunVerdict).validate_python({**final, "models": [*map(_model, final["models"])]})
+    verdict = _adapter(RunVerdict).validate_python({**final, "models": [*map(_model, final["models"])]})
     known: dict[str, Any] = {}
     for key, path in _PATHS.items():
         if key in document:
             holder, _, name = path.rpartition(".")
             value = _READ[key](document[key]) if key in _READ else document[key]
             (known.setdefault(holder, {}) if holder else known)[name] = value
-    results = TypeAdapter(Results).validate_python(
+    results = _adapter(Results).validate_python(
         {**known, "run": run, "models": (), "spending": run.get("spending")}
     )
     return replace(results, models=verdict.models), verdict
+
+
+@cache
+def _adapter(kind: type[Any]) -> "TypeAdapter[Any]":
+    """Return what checks and makes records of a kind."""
+    from pydantic import TypeAdapter  # slow import (a third of a second), needed only by who reads
+
+    return TypeAdapter(kind)
 
 
 def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -194,9 +204,7 @@ _READ: Mapping[str, Callable[[Any], Any]] = {
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
-    from pydantic import TypeAdapter
-
-    results, final = (TypeAdapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
+    results, final = (_adapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
     flat = {kind.__name__: _flat(kind, kinds) for kind in _PARTS}
     overall = flat["Headline"]["properties"]

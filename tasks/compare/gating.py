@@ -19,7 +19,6 @@ from metrics.analysis.baseline import (
     compare_with_baseline,
     unlike,
 )
-from metrics.analysis.document import read as read_document
 from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
@@ -172,8 +171,7 @@ def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> t
 
 def _recorded(run: Run, threshold: float | None) -> Results:
     """Return the stored results of a run's models, headline by headline."""
-    with results(run) as document:
-        _, verdict = read_document(document)
+    _, verdict = results(run)
 
     def judged(headline: Headline) -> Headline:
         """Return a headline whose sequence, if it has one, is followed against the threshold."""

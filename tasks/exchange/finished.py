@@ -11,6 +11,8 @@ import polars as pl
 
 from config.declared import suites_in
 from data.errors import InputError
+from metrics.analysis.headlines import Headline
+from metrics.analysis.summary import SummaryRow
 from tasks.exchange.discovery import writer
 from tasks.store.runs import Run, answers, load, results
 
@@ -35,17 +37,17 @@ class ScoredReply:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One target's replies to one suite, with their entries in `results.json` (docs/results.md).
+    """One target's replies to one suite, with what results.json says of them.
 
-    `result` is the suite's score with its interval, threshold and outcome, {} if none; `cells` are the means and
-    intervals of the metrics, by name. The score is made of the metrics `scored_by`.
+    `result` is the suite's headline, None if there is none; `cells` are the metrics' means, by name. The score is
+    made of the metrics `scored_by`.
     """
 
     suite: str
     target: str
     scored_by: tuple[str, ...]
-    result: Mapping[str, Any]
-    cells: Mapping[str, Mapping[str, Any]]
+    result: Headline | None
+    cells: Mapping[str, SummaryRow]
     rows: tuple[ScoredReply, ...]
 
     def metrics(self) -> list[str]:
@@ -77,13 +79,12 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
     Raises:
         InputError: the run's results cannot be read, or the store does not have its tables intact.
     """
-    cells: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
-    with results(run, whole=True) as document:
-        for one in document["cells"]:
-            if not (one["family"] or one["level"] or one["language"]) and one["mean"] is not None:
-                cells.setdefault((one["suite"], one["model"]), {})[one["metric"]] = one
-        models = document["final"]["models"]
-        scored = {(part["suite"], one["model"]): part for one in models for part in one["suites"]}
+    cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    found, verdict = results(run, whole=True)
+    headlines = {(one.suite, one.model): one for model in verdict.models for one in model.headlines}
+    for cell in found.cells:
+        if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
+            cells.setdefault((cell.suite, cell.model), {})[cell.metric] = cell
     items = load(run, "items", root).select("item_id", "suite", "prompt", "answer", "facts")
     scores = load(run, "scores", root)
     asked = answers(run, root).join(items, on="item_id", how="left", maintain_order="left")
@@ -94,7 +95,7 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
             theirs = scores.join(mine.select("item_id").unique(), on="item_id", how="semi").filter(model=target)
             key = (suite.name, str(target))
             rows = tuple(_rows(mine, theirs))
-            yield Evaluation(*key, suite.scored_by, scored.get(key, {}), cells.get(key, {}), rows)
+            yield Evaluation(*key, suite.scored_by, headlines.get(key), cells.get(key, {}), rows)
 
 
 def export(run: Run, folder: Path, form: str, *, root: str = "") -> Iterator[Path]:

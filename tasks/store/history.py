@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -13,8 +13,11 @@ from data.draw import canonical
 from data.errors import InputError
 from data.exits import worst
 from tasks.store.owners import has_ended
-from tasks.store.runs import MANIFEST, RESULTS, folders, front, names_in
+from tasks.store.runs import MANIFEST, folders, front, names_in, read_results
 from tasks.store.tables import write_json
+
+if TYPE_CHECKING:
+    from metrics.analysis.headlines import ModelResult
 
 LABELS = "labels.json"
 
@@ -105,12 +108,9 @@ def _entry(folder: Path) -> HistoryEntry:
 
 def _read(folder: Path) -> HistoryEntry:
     """Return the entry of a run; what cannot be read is left blank."""
-    # A run that is going on, or was broken off, has no results yet.
-    manifest, results = _json(folder / MANIFEST), _json(folder / RESULTS)
-    final, run = results.get("final") or {}, results.get("run") or {}
+    manifest = _json(folder / MANIFEST)
     configuration = manifest.get("configuration") or {}
     report = configuration.get("report") or {}
-    models = final.get("models", ())
     entry = {
         "name": folder.name,
         "title": str(report.get("name") or ""),
@@ -119,23 +119,35 @@ def _read(folder: Path) -> HistoryEntry:
         "models": names_in(configuration.get("models")),
         "suites": names_in(configuration.get("suites")),
         "commit": str(manifest.get("commit") or ""),
-        "exit_code": final.get("exit_code"),
-        "verdict": worst((str(model.get("verdict")) for model in models), final.get("changes") or ()),
-        "scores": dict(_scores(models)),
-        "questions": _questions(run.get("items") or {}),
-        "cost": _cost(run.get("spending") or {}),
         "note": read_note(folder) or str(report.get("note") or ""),
         "baseline": str(configuration.get("baseline") or ""),
         "language": str(report.get("language") or ""),
     }
-    return _ENTRY.validate_python(entry)
+    return _ENTRY.validate_python({**entry, **_outcome(folder)})
 
 
-def _scores(models: Any) -> Iterator[tuple[str, TargetScore]]:
-    for model in models:
-        interval = model.get("interval") or {}
-        ends = (interval.get("low"), interval.get("high"))
-        yield str(model["model"]), TargetScore(model["score"], *ends, str(model.get("verdict", "")))
+def _outcome(folder: Path) -> dict[str, Any]:
+    """Return what a run's results say; nothing of one that is going on, or was broken off."""
+    try:
+        results, verdict = read_results(folder)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    spending = results.spending
+    cost = None
+    if spending and spending.cost_now is not None:
+        cost = Cost(spending.cost_now, spending.currency)
+    return {
+        "exit_code": int(verdict.exit_code),
+        "verdict": worst((model.verdict for model in verdict.models), verdict.changes),
+        "scores": {model.model: _score(model) for model in verdict.models},
+        "questions": _questions(results.run.get("items") or {}),
+        "cost": cost,
+    }
+
+
+def _score(model: "ModelResult") -> TargetScore:
+    score = model.overall.measured.score
+    return TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)
 
 
 def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
@@ -144,12 +156,6 @@ def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:
     if not digests:
         return ""
     return hashlib.sha256(canonical(digests).encode()).hexdigest()[:7]
-
-
-def _cost(spending: Mapping[str, Any]) -> Cost | None:
-    if spending.get("cost_now") is None:
-        return None
-    return Cost(spending["cost_now"], str(spending.get("currency") or ""))
 
 
 def _status(manifest: Mapping[str, Any]) -> str:

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,6 +17,10 @@ from data.errors import InputError
 from data.tables import TABLES
 from tasks.store import manifest as manifests
 from tasks.store.tables import Damaged, Store
+
+if TYPE_CHECKING:
+    from metrics.analysis.results import Results
+    from metrics.analysis.verdict import RunVerdict
 
 MANIFEST, RESULTS = manifests.NAME, "results.json"
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
@@ -173,29 +177,30 @@ def front(path: Path) -> Any:
     return json.loads(text.rstrip().removesuffix(b",") + b"}" if cells else text)
 
 
-def head(folder: Path, *, whole: bool = False) -> dict[str, Any]:
-    """Read a run's results.json: its front, or the `whole`.
+def read_results(folder: Path, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
+    """Read the results and the verdict in a run's folder: the front of results.json, or the `whole`.
 
     Raises:
-        ValueError: it is not such a document.
+        ValueError, KeyError, TypeError: it is not such a document.
         OSError: it cannot be read.
     """
+    from metrics.analysis.document import read  # imports half of the statistics, which few commands need
+
     path = folder / RESULTS
-    found = json.loads(path.read_bytes()) if whole else front(path)
-    if not isinstance(found, dict) or found.get("schema_version") != RESULTS_VERSION:
+    document = json.loads(path.read_bytes()) if whole else front(path)
+    if not isinstance(document, dict) or document.get("schema_version") != RESULTS_VERSION:
         raise ValueError(f"expected results of schema {RESULTS_VERSION}")
-    return found
+    return read(document)
 
 
-@contextmanager
-def results(run: Run, *, whole: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield a run's results, as `head`; what fails to read them inside is one message.
+def results(run: Run, *, whole: bool = False) -> "tuple[Results, RunVerdict]":
+    """Return a run's results and verdict, as `read_results`.
 
     Raises:
         InputError: they are not there, or not as a run writes them.
     """
     try:
-        yield head(run.folder, whole=whole)
+        return read_results(run.folder, whole=whole)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         why = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
         raise InputError(

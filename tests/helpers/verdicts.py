@@ -1,13 +1,15 @@
 """Verdicts from tables made by hand, and their entries as results.json has them."""
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import polars as pl
 
 from data.suites import Suite
-from metrics.analysis.document import record_json
+from metrics.analysis.document import document, record_json
 from metrics.analysis.headlines import Headline, Key, ModelResult
 from metrics.analysis.judged import Labels, Withheld
 from metrics.analysis.policy import Gate, Policy
@@ -95,3 +97,10 @@ def entry(record: Headline | ModelResult) -> Any:
     if isinstance(record, ModelResult):
         found["suites"] = [entry(headline) for headline in record.headlines]
     return SimpleNamespace(**found)
+
+
+def write_results(folder: Path, *models: ModelResult, run: Mapping[str, Any] | None = None, **facts: Any) -> None:
+    """Write a run's results.json; `facts` are the verdict's, and what it cost (`spending`)."""
+    results = Results(run or {}, models, spending=facts.pop("spending", None))
+    written = document(results, RunVerdict(facts.pop("gate", "point"), models, **facts))
+    (folder / "results.json").write_text(json.dumps(written, indent=1), encoding="utf-8")

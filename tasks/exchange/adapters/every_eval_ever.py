@@ -144,10 +144,11 @@ def _instance(row: ScoredReply, evaluation: Evaluation, metric: str, evaluation_
 
 def _result(metric: str, evaluation: Evaluation, evaluation_id: str) -> dict[str, Any]:
     cell = evaluation.cells[metric]
-    details: dict[str, Any] = {"score": cell["mean"]}
-    if cell.get("ci_low") is not None and cell.get("ci_high") is not None:
-        bounds = {"lower": cell["ci_low"], "upper": cell["ci_high"], "confidence_level": 0.95}
-        details["uncertainty"] = {"confidence_interval": bounds, "num_samples": cell["n_scored"]}
+    details: dict[str, Any] = {"score": cell.value.mean}
+    low, high = cell.value.interval.low, cell.value.interval.high
+    if low is not None and high is not None:
+        bounds = {"lower": low, "upper": high, "confidence_level": 0.95}
+        details["uncertainty"] = {"confidence_interval": bounds, "num_samples": cell.counts.n_scored}
     return {
         "evaluation_result_id": f"{evaluation_id}/{metric}",
         "evaluation_name": evaluation.suite,

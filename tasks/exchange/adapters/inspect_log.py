@@ -243,8 +243,10 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any], taken: se
 
     ids = list(dict.fromkeys(row.item_id for row in evaluation.rows))
     epochs = 1 + max(row.repeat for row in evaluation.rows)
-    means = {name: EvalMetric(name="mean", value=evaluation.cells[name]["mean"]) for name in evaluation.metrics()}
-    scores = [EvalScore(name=name, scorer=name, metrics={"mean": mean}) for name, mean in means.items()]
+    scores = []
+    for name in evaluation.metrics():
+        mean = EvalMetric(name="mean", value=evaluation.cells[name].value.mean or 0.0)
+        scores.append(EvalScore(name=name, scorer=name, metrics={"mean": mean}))
     log = EvalLog(
         eval=EvalSpec(
             created=str(run["started"]),

@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from data.errors import InputError
+from data.tables import SUMMARY
+from metrics.analysis.summary import cells
 from tasks.exchange.adapters.inspect_log import write
 from tasks.exchange.finished import Evaluation, ScoredReply
 from tasks.exchange.reading import read
 from tasks.exchange.records import Log
+from tests.helpers.tables import cell
 from tests.tasks.exchange.forms import FORMS, Line
 
 SAMPLES = Path(__file__).parents[2] / "fixtures" / "exchange"
@@ -99,6 +102,9 @@ def test_what_our_tests_write_has_the_keys_of_the_tool(tmp_path: Path, form: str
     assert ours - theirs <= declared
 
 
+CELLS = {"exact_match": cells(SUMMARY.frame([cell("own", "exact_match", 1.0)]))[0]}
+
+
 def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_path: Path) -> None:
     from inspect_ai.log import read_eval_log
 
@@ -108,7 +114,7 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
         ScoredReply(end, 0, f"{end}?", ["1"], "1", "", end, 1, 1, 0.1, {"exact_match": 1.0}, {}) for end in ends
     ]
     rows.append(ScoredReply("lost", 0, "lost?", ["1"], "", "timeout", "", None, None, None, {}, {}))
-    own = Evaluation("own", "m", ("exact_match",), {}, {"exact_match": {"mean": 1.0}}, tuple(rows))
+    own = Evaluation("own", "m", ("exact_match",), None, CELLS, tuple(rows))
     (path,) = write([own], tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})
     log = read_eval_log(str(path))
     samples = {one.id: one for one in log.samples or ()}
@@ -122,10 +128,7 @@ def test_inspect_reads_in_our_log_why_replies_ended_and_which_calls_failed(tmp_p
 
 def test_models_whose_names_differ_in_punctuation_only_have_a_log_each(tmp_path: Path) -> None:
     row = ScoredReply("q", 0, "q?", ["1"], "1", "", "stop", 1, 1, 0.1, {"exact_match": 1.0}, {})
-    both = [
-        Evaluation("own", name, ("exact_match",), {}, {"exact_match": {"mean": 1.0}}, (row,))
-        for name in ("llama3:8b", "llama3-8b")
-    ]
+    both = [Evaluation("own", name, ("exact_match",), None, CELLS, (row,)) for name in ("llama3:8b", "llama3-8b")]
     paths = [*write(both, tmp_path, run={"run": "r", "started": "2026-01-01T00:00:00+00:00"})]
     assert len({*paths}) == 2
     assert {read(path).rows[0].target for path in paths} == {"llama3:8b", "llama3-8b"}

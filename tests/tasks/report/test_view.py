@@ -19,13 +19,18 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 
 from data.errors import InputError
+from data.exits import GateOutcome
 from flows.cli import viewing
 from flows.cli.application import main
+from metrics.analysis.spending import Spending, Spent
+from metrics.stats.intervals import Interval
 from tasks.report import comparison, html
 from tasks.store.history import write_note
 from tests.benchmarks.report import many
 from tests.conftest import TOP
 from tests.helpers.finished import HOSTILE, finished
+from tests.helpers.suites import headline, model_of
+from tests.helpers.verdicts import write_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -46,14 +51,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
         manifest["started"] = f"2026-01-0{at}T10:00:00+00:00"
         (found / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         model = manifest["configuration"]["models"][0]["name"]
-        verdict = ("pass", "fail", "error")[at - 1]
+        outcome: GateOutcome = ("pass", "fail", "error")[at - 1]
+        around = Interval(at / 4 - 0.1, at / 4 + 0.1)
+        score = model_of(model, headline("basic_control", at / 4, around, 1.0, outcome=outcome))
+        run = {"items": {"basic_control": {"digest": "other" if name == "r02" else "same"}}}
+        spent = Spent("model", model, 1, 1, 1, 1, 0, 0, 1.5 * at, 1.5 * at)
+        spending = Spending("USD", [spent]) if name != EVIL else None
         # Its gate is off: what it came to is no less for it.
-        score = {"score": at / 4, "interval": {"low": at / 4 - 0.1, "high": at / 4 + 0.1}, "verdict": verdict}
-        final = {"exit_code": 0, "models": [{"model": model, **score}]}
-        run: dict[str, object] = {"items": {"basic_control": {"digest": "other" if name == "r02" else "same"}}}
-        if name != EVIL:
-            run["spending"] = {"cost_now": 1.5 * at, "currency": "USD"}
-        (found / name / "results.json").write_text(json.dumps({"final": final, "run": run}), encoding="utf-8")
+        write_results(found / name, score, run=run, spending=spending, gate="off")
         (found / name / "reports").mkdir()
         if name != "r02":
             shutil.copy(page_file, found / name / "reports" / page_file.name)

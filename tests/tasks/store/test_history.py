@@ -1,17 +1,23 @@
 """The history of runs: it follows their folders."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from data.exits import GateOutcome
 from flows.cli.application import main
+from metrics.analysis.headlines import ModelResult
+from metrics.analysis.spending import Spending, Spent
 from tasks.store import manifest as manifests
 from tasks.store.history import TargetScore, history, write_note
 from tasks.store.owners import owner
 from tests.conftest import TOP
+from tests.helpers.suites import headline, model_of
+from tests.helpers.verdicts import write_results
+
+OUTCOMES: dict[int, GateOutcome] = {0: "none", 1: "fail", 3: "undecided"}
 
 
 def finished(runs: Path, name: str, *, score: float = 0.5, code: int = 0, model: str = "m") -> Path:
@@ -20,9 +26,12 @@ def finished(runs: Path, name: str, *, score: float = 0.5, code: int = 0, model:
     configuration = {"models": [{"name": model}], "suites": [{"name": "s"}, "basic"]}
     facts = {"schema": 1, "run": name, "started": f"2026-01-{name[-2:]}T10:00:00+00:00", "status": "completed"}
     manifests.write(folder, {**facts, "commit": "abc", "configuration": configuration})
-    final = {"exit_code": code, "models": [{"model": model, "score": score}]}
-    (folder / "results.json").write_text(json.dumps({"final": final}), encoding="utf-8")
+    write_results(folder, scored(model, score, OUTCOMES[code]))
     return folder
+
+
+def scored(model: str, score: float, outcome: GateOutcome) -> ModelResult:
+    return model_of(model, headline("s", score, weight=1.0, outcome=outcome))
 
 
 def test_the_history_follows_the_folders(tmp_path: Path) -> None:
@@ -30,8 +39,8 @@ def test_the_history_follows_the_folders(tmp_path: Path) -> None:
     second = finished(tmp_path, "r02")
     found = history(tmp_path)
     assert [(one.name, one.exit_code, one.scores, one.commit) for one in found] == [
-        ("r02", 0, {"m": TargetScore(0.5)}, "abc"),
-        ("r01", 1, {"m": TargetScore(0.25)}, "abc"),
+        ("r02", 0, {"m": TargetScore(0.5, verdict="none")}, "abc"),
+        ("r01", 1, {"m": TargetScore(0.25, verdict="fail")}, "abc"),
     ]
     write_note(second, "the good one")
     for file in second.parent.joinpath("r01").iterdir():
@@ -59,11 +68,10 @@ def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tm
 
 
 def test_runs_of_the_same_questions_have_one_code_and_notes_of_before_are_read(tmp_path: Path) -> None:
+    spending = Spending("EUR", [Spent("model", "m", 1, 1, 1, 1, 0, 0, 0.5, 0.5)])
     for name, digest in (("r01", "same"), ("r02", "same"), ("r03", "other")):
-        path = finished(tmp_path, name) / "results.json"
-        results = json.loads(path.read_text(encoding="utf-8"))
-        run = {"items": {"s": {"digest": digest, "n": 3}}, "spending": {"cost_now": 0.5, "currency": "EUR"}}
-        path.write_text(json.dumps({**results, "run": run}), encoding="utf-8")
+        run = {"items": {"s": {"digest": digest, "n": 3}}}
+        write_results(finished(tmp_path, name), scored("m", 0.5, "pass"), run=run, spending=spending)
     (tmp_path / "r01" / "labels.json").write_text('{"tags": ["nightly"], "note": "slow"}', encoding="utf-8")
     third, second, first = history(tmp_path)
     assert first.questions == second.questions != third.questions
@@ -94,7 +102,5 @@ def test_runs_are_listed_noted_and_shown(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_what_held_against_its_baseline_without_a_threshold_passes(tmp_path: Path) -> None:
-    path = finished(tmp_path, "r01") / "results.json"
-    final = {"exit_code": 0, "changes": ["held"], "models": [{"model": "m", "score": 0.5, "verdict": "none"}]}
-    path.write_text(json.dumps({"final": final}), encoding="utf-8")
+    write_results(finished(tmp_path, "r01"), scored("m", 0.5, "none"), changes=("held",))
     assert [one.verdict for one in history(tmp_path)] == ["pass"]
