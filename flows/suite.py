@@ -1,38 +1,35 @@
 """Run one suite: items → query → sources → verify, score or judge, for every target and batch."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 from prefect import Flow
 from prefect.context import FlowRunContext
 
 from config.exam import SUITE as EXAM
-from config.exam import plan_short_exams
 from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from data.files import release
 from data.loading import digests_of, makers_of, offered, verifiers_of
 from data.plugins import metric
 from data.records import Metric
-from data.tables import ITEMS, SCORES
 from data.units import identity_of, named_in
 from flows.runners import run_part, running
-from metrics.analysis.judged import LeftOut, left_out
+from metrics.analysis.judged import LeftOut
 from metrics.analysis.results import SuiteFindings
 from metrics.analysis.verdict import decided
 from prompts import digests
-from tasks.arrange import arrange
-from tasks.decide import decide, monitored_suites
+from tasks.arrange import Numbered, arrange, rounds_of
+from tasks.decide import open_targets
+from tasks.examine import SuiteJudges, judges_of
 from tasks.findings import event_fields, find_suite
 from tasks.generate import ItemSource, generate, given
 from tasks.judge import judge
-from tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
 from tasks.models.protocol import told_by_server
-from tasks.plan import Identities, MetricPlan, Plan, SuitePlan, resolve
+from tasks.plan import Identities, MetricPlan, Plan, SuitePlan
 from tasks.query import prepare, query
 from tasks.runtime.logs import event
-from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
 from tasks.stage import current_ledger
@@ -58,10 +55,6 @@ def items_of(plan: SuitePlan) -> list[Ref]:
     if suite.stop is None:
         return items
     return arrange(Cell(suite.name), plan.store, items, suite=suite, stop=suite.stop)
-
-
-Numbered = Mapping[int | None, Ref]
-"""Batches of items by number; None for the only one."""
 
 
 def ask(
@@ -201,66 +194,47 @@ def renewed_items(plan: SuitePlan, items: list[Ref]) -> tuple[Numbered, Tables]:
     return made, tables
 
 
-def examine(
-    plan: SuitePlan, items: list[Ref], identities: Identities
-) -> tuple[dict[str, LeftOut], list[QueryResult]]:
-    """Make a suite's judges take the short exam where it is required and they have no passport yet.
-
-    Return the judges that do not count, by metric, before any verdict is used; and the exam's requests.
-    """
-    if not plan.judged:
-        return {}, []
-    store = open_store(plan.store)
-    spoken = {language for ref in items for language in store.read(ref)["language"].unique()}
-    found = PassportFinder([plan], identities.judges, store)
-    status = statuses_in(plan, spoken, found)
-    judged: list[QueryResult] = []
+def examine(plan: SuitePlan, judges: SuiteJudges) -> list[QueryResult]:
+    """Have a suite's judges take the short exams that they lack; return what was asked."""
+    asked: list[QueryResult] = []
     this = cast("Flow[..., Tables]", cast("FlowRunContext", FlowRunContext.get()).flow)  # on the same workers
-    missing = find_missing_exams(plan.suite, status)
-    for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
-        (exam,) = resolve(settings).suites
-        part = run_part(partial(run_suite, exam, identities), EXAM, run=f"{EXAM} of {plan.name}", like=this)
-        judged += part.judged
-        if any(one.submitted for one in part.judged):  # the next run takes it to its end
-            continue
-        scores, drawn = store.read_all(part.scores, SCORES), store.read_all(part.items, ITEMS)
-        keep_passports(exam.judges, identities.judges, scores, drawn, store, about={"run": current_ledger().run})
-    if judged:
-        status = statuses_in(plan, spoken, found)
-    return {own.name: left_out([one for one in status if one.metric == own.name]) for own in plan.judged}, judged
+    for exam in judges.missing_exams():
+        answers = run_part(
+            partial(run_suite, exam, judges.identities), EXAM, run=f"{EXAM} of {plan.name}", like=this
+        )
+        judges.keep(exam, answers, current_ledger().run)
+        asked += answers.judged
+    return asked
 
 
 def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     """Ask every target the suite's items, or as many as its verdict needs, and score the replies by its metrics."""
     items = items_of(plan)
-    left_out, judged = examine(plan, items, identities)
+    judges = judges_of(plan, items, identities)
+    tables = Tables(judged=examine(plan, judges))
+    left_out = judges.left_out()
     twins, counts = renewed_items(plan, items)
-    there = sum(target.model.name not in identities.missing for target in plan.asked)
-    n_items = sum(ref.rows for ref in (*items, *twins.values()))
-    calls = n_items * there * plan.repeats  # at most
-    event("suite_started", run=current_ledger().run, suite=plan.name, items=n_items, calls=calls)
-    found = PassportFinder([plan], identities.judges, open_store(plan.store))
-    rule = next(iter(monitored_suites([plan], found)), None)
-    tables, names = Tables(judged=judged), plan.names
-    if plan.suite.stop is None:
-        rounds: list[Numbered] = [dict(enumerate(items)) if len(items) > 1 else dict.fromkeys([None], items[0])]
-    else:  # one batch after another until the verdict is reached
-        rounds = [{number: batch} for number, batch in enumerate(items)]
-    for batches in rounds:
-        asked = plan.with_opponents(names)
+    event("suite_started", **planned_calls(plan, identities, [*items, *twins.values()]))
+    targets = plan.names
+    for batches in rounds_of(plan.suite, items):
+        asked = plan.with_opponents(targets)
         tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
-        # Replies that wait in a server's batch cannot be followed yet: the next run continues from here.
-        if rule is None or any(one.submitted for one in (*tables.asked, *tables.judged)):
-            break
-        here = Cell(plan.name, batch=len(tables.items) - 1)
-        followed = replace(rule, targets=tuple(names))
-        if not (names := decide(here, plan.store, tables.items, tables.scores, one=followed)):
+        targets = open_targets(plan, tables, identities, targets)
+        if not targets:
             break
     if twins:
         asked = plan.with_opponents(plan.names)
         renewed = evaluate(plan, twins, identities, asked, left_out=left_out)
         tables = tables.join(renewed.of_twins)
     return tables.join(counts)
+
+
+def planned_calls(plan: SuitePlan, identities: Identities, items: Sequence[Ref]) -> dict[str, Any]:
+    """Return what a suite is about to ask, at most."""
+    n_targets = sum(target.model.name not in identities.missing for target in plan.asked)
+    n_items = sum(ref.rows for ref in items)
+    calls = n_items * n_targets * plan.repeats
+    return {"run": current_ledger().run, "suite": plan.name, "items": n_items, "calls": calls}
 
 
 @dataclass(frozen=True, slots=True)

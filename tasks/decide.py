@@ -1,10 +1,10 @@
 """Decide: the targets that a suite with rounds has to go on asking."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from config.settings import StoreSettings
-from data.batches import Ref
+from data.batches import Cell, Ref, Tables
 from data.options import options_of
 from data.plugins import metric
 from data.suites import Suite
@@ -14,7 +14,7 @@ from metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, 
 from metrics.stats.calibration import ExamTable
 from prompts import languages
 from tasks.judges.passports import PassportFinder
-from tasks.plan import SuitePlan
+from tasks.plan import Identities, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
 from tasks.store.tables import Store
@@ -87,3 +87,17 @@ def monitor(
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict or rank is still open; `items` are the rounds that were asked."""
     return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)
+
+
+def open_targets(plan: SuitePlan, tables: Tables, identities: Identities, targets: Sequence[str]) -> Sequence[str]:
+    """Return those of a suite's targets that the next round has to ask; none if it is decided, or asked at once.
+
+    Replies that wait in a server's batch cannot be followed yet: the next run continues from here.
+    """
+    if plan.suite.stop is None or any(asked.submitted for asked in (*tables.asked, *tables.judged)):
+        return ()
+    finder = PassportFinder([plan], identities.judges, open_store(plan.store))
+    (monitored,) = monitored_suites([plan], finder)
+    cell = Cell(plan.name, batch=len(tables.items) - 1)
+    followed = replace(monitored, targets=tuple(targets))
+    return decide(cell, plan.store, tables.items, tables.scores, one=followed)

@@ -1,0 +1,58 @@
+"""Examine: the short exams that a suite's judges have to take first, and which of its judges count."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from config.exam import plan_short_exams
+from data.batches import Ref, Tables
+from data.tables import ITEMS, SCORES
+from metrics.analysis.judged import JudgeStatus, LeftOut, left_out
+from tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
+from tasks.plan import Identities, SuitePlan, resolve
+from tasks.runtime.storage import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteJudges:
+    """A suite's judges, in the languages of its items."""
+
+    plan: SuitePlan
+    identities: Identities
+    languages: frozenset[str] = field(default_factory=frozenset)
+
+    def missing_exams(self) -> Iterator[SuitePlan]:
+        """Yield the short exams of judges that are to take one and have no passport yet."""
+        plan = self.plan
+        missing = find_missing_exams(plan.suite, self._statuses())
+        for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
+            yield from resolve(settings).suites
+
+    def keep(self, exam: SuitePlan, answers: Tables, run: str) -> None:
+        """Keep the passports of an exam that a run put; one that waits in a batch is left to the next run."""
+        if any(asked.submitted for asked in answers.judged):
+            return
+        store = open_store(self.plan.store)
+        scores, questions = store.read_all(answers.scores, SCORES), store.read_all(answers.items, ITEMS)
+        keep_passports(exam.judges, self.identities.judges, scores, questions, store, about={"run": run})
+
+    def left_out(self) -> dict[str, LeftOut]:
+        """Return the judges that do not count, by metric: decided before any verdict is used."""
+        statuses = self._statuses()
+        return {
+            metric.name: left_out([status for status in statuses if status.metric == metric.name])
+            for metric in self.plan.judged
+        }
+
+    def _statuses(self) -> list[JudgeStatus]:
+        finder = PassportFinder([self.plan], self.identities.judges, open_store(self.plan.store))
+        return statuses_in(self.plan, self.languages, finder)
+
+
+def judges_of(plan: SuitePlan, items: Sequence[Ref], identities: Identities) -> SuiteJudges:
+    """Return a suite's judges."""
+    if not plan.judged:
+        return SuiteJudges(plan, identities)
+    store = open_store(plan.store)
+    return SuiteJudges(
+        plan, identities, frozenset(language for ref in items for language in store.read(ref)["language"].unique())
+    )
