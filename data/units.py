@@ -166,7 +166,8 @@ def _read_module(path: Path, home: Plugin) -> tuple[dict[Path, Plugin], frozense
                 files |= _modules(path.parents[node.level - 1], name, home) if node.level else _imported(name, home)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             words |= _words_of(node.value)
-            files |= _imported(node.value, home) if imports_by_name else {}
+            if imports_by_name and node.value.replace(".", "").isidentifier():
+                files |= _imported(node.value, home)
     return files, frozenset(words)
 
 

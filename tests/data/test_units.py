@@ -102,6 +102,7 @@ def test_a_source_is_the_same_wherever_its_files_lie(tree: Path, monkeypatch: py
         "try:\n    from helper import one\nexcept ImportError: pass",
         "from helper import *  # everything",
         "import importlib\nmodule = importlib.import_module('helper')",
+        "module = __import__('helper')\nurl = 'http://127.0.0.1/a.b', '', '..', '/', 'a\\0b', '.' * 5000",
         'module = __import__(\n    "helper"\n)',
         "import wrapped",
         "from pack import helping",
