@@ -172,8 +172,9 @@ def _read_module(path: Path, home: Plugin) -> tuple[dict[Path, Plugin], frozense
 
 
 def _read_template(path: Path) -> frozenset[str]:
-    """Return the names of the templates that a template includes."""
-    return frozenset(_INCLUDED.findall(path.read_text("utf-8", "replace"))) if path.suffix == ".j2" else frozenset()
+    """Return the file names of the templates that a template includes."""
+    text = path.read_text("utf-8", "replace") if path.suffix == ".j2" else ""
+    return frozenset(name.rpartition("/")[2] for name in _INCLUDED.findall(text))
 
 
 def _imported(name: str, home: Plugin) -> dict[Path, Plugin]:
@@ -225,20 +226,13 @@ def _files(home: Plugin) -> Mapping[Path, frozenset[str]]:
 
 def _words_of(text: str) -> frozenset[str]:
     """Return the words by which a string in a module may name files: a path, a file's name, an ending, a folder."""
-    last = text.rpartition("/")[2]
+    last = text.rstrip("/").rpartition("/")[2]
     ending = _ENDING.search(last)
-    return frozenset({text.rstrip("/"), last, f"*{ending[1]}" if ending else ""})
+    return frozenset({text, last, f"*{ending[1]}" if ending else ""})
 
 
 def _names_of(path: Path, folder: Path) -> frozenset[str]:
-    """Return the words that name a file: its path or the end of it, also of its folder, and its ending."""
-    parts = path.relative_to(folder).parts
-    names = {f"*{path.suffix}"}
-    for start in range(len(parts)):
-        tail = "/".join(parts[start:])
-        names |= {
-            tail,
-            tail.removesuffix(".j2"),
-            *("/".join(parts[start:end]) for end in range(start + 1, len(parts))),
-        }
-    return frozenset(names)
+    """Return the words that name a file: its name, its ending, its folders, a template below a language."""
+    language, *below = path.relative_to(folder).parts
+    template = "/".join(below).removesuffix(".j2") or language
+    return frozenset({path.name, f"*{path.suffix}", language, *below[:-1], template})

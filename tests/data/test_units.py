@@ -169,7 +169,7 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Use a folder of plug-ins: a metric and a family in one file, with a helper and files that it reads."""
     folder = tmp_path / "plugins"
     texts = {"tone.py": PLUGIN, "_words.py": "loud = str.isupper\n", "_other.py": "", "polite.txt": "please"}
-    texts |= dict.fromkeys(MOVING[3:] + STILL[1:], "") | {"en/mild/rate.j2": "{% include 'mild/part.j2' %}"}
+    texts |= dict.fromkeys(MOVING[3:] + STILL[1:], "") | {"en/mild/rate.j2": "{% include 'en/mild/part.j2' %}"}
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
