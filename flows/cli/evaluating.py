@@ -154,7 +154,7 @@ def _interruptible(go_on: Callable[[], str]) -> None:
 def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
     """Print a run's screen, after every figure and stage if `verbose`; `again` counts the stages that ran."""
     from prompts.phrases import phrase
-    from tasks.report.regressions import lines
+    from tasks.report.regressions import baseline_of, lines
     from tasks.report.screen import screen
     from tasks.report.text import numbers_in
 
@@ -162,7 +162,7 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
     if verbose:
         (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
         with numbers_in(language):
-            show(report.read_text(encoding="utf-8"), *lines(outcome.results.get("baseline"), language))
+            show(report.read_text(encoding="utf-8"), *lines(baseline_of(outcome.results), language))
         show(*(f"  {_stage(row, language)}" for row in outcome.stages))
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")

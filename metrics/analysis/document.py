@@ -13,9 +13,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from data.documents import RESULTS_VERSION
+from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.explainability import ExplainabilityResult, read_published
 from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
-from metrics.analysis.pairs import Comparison
+from metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
 from metrics.analysis.passports import Passport, read_passport
 from metrics.analysis.results import Results
 from metrics.analysis.summary import COLUMNS, Counts, SummaryRow
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _PARTS: Mapping[type, Mapping[str, type]] = {
     Headline: {"measured": Measurement, "missing": Shortfall, "decided": Decision},
     SummaryRow: {"counts": Counts},
+    Comparison: {"test": PairedTest, "missing": MissingPairs},
 }
 """Fields whose own fields stand beside the others."""
 _MEANS: dict[type, dict[str, tuple[str, ...]]] = {
@@ -188,6 +190,19 @@ def _fields(kind: type[Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _baseline_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a comparison with a baseline as the fields of its record."""
+    headlines = [{**change, "pair": _fields(Comparison, change["pair"])} for change in entry["headlines"]]
+    return {**entry, "headlines": headlines}
+
+
+def read_baseline(entry: Mapping[str, Any] | None) -> BaselineComparison | None:
+    """Return the record of a document's comparison with a baseline; None if there is none."""
+    from pydantic import TypeAdapter  # as above
+
+    return TypeAdapter(BaselineComparison).validate_python(_baseline_fields(entry)) if entry else None
+
+
 def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     value, interval, *high = keys
     ends = {"low": entry[interval], "high": entry[high[0]], "method": "combined"} if high else entry[interval]
@@ -196,6 +211,8 @@ def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "cells": lambda rows: [_fields(SummaryRow, row) for row in rows],
+    "comparisons": lambda rows: [_fields(Comparison, row) for row in rows],
+    "baseline": lambda entry: _baseline_fields(entry) if entry else None,
     "explainability": lambda rows: [*map(read_published, rows)],
     "passports": lambda rows: [passport for row in rows if (passport := read_passport(row))],
 }

@@ -13,13 +13,17 @@ from data.suites import Suite
 from metrics.analysis.baseline import NOTHING
 from metrics.analysis.pairs import (
     Comparison,
+    DraftedComparison,
     Grouping,
-    UncorrectedComparison,
     concluded,
     drafted,
     groups,
+    metrics_to_compare,
+    pairs_in,
+    scores_to_compare,
 )
-from metrics.analysis.values import KEY, values_of
+from metrics.analysis.values import KEY, question_values, values_of
+from metrics.stats.margins import PairedSample
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +75,29 @@ def compare_fields(
 
     For a suite with interim looks (`stop`) a pair has its difference, but neither interval nor test.
     """
-    looked = {suite.name for suite in suites if suite.stop}
-    drafts: list[UncorrectedComparison] = []
+    followed = {suite.name for suite in suites if suite.stop}
+    drafts: list[DraftedComparison] = []
     for field in compared:
-        order = [one.label for one in field]
-        own = scores.filter(pl.col("model").is_in(order))
-        drafts += drafted(own, items, suites, metrics=metrics, order=order, crossed=crossed)
-    kept = [draft for draft in drafts if draft.seen.n]
-    found = concluded([replace(one, sample=None, ends=None) if one.seen.suite in looked else one for one in kept])
+        order = [model.label for model in field]
+        chosen = pl.col("metric").is_in(metrics) if metrics else pl.lit(value=True)
+        values = question_values(scores.filter(pl.col("model").is_in(order), chosen), items)
+        if metrics or not suites:
+            lines = metrics_to_compare(values, suites)
+        else:
+            lines = scores_to_compare(suites, values["metric"].unique().to_list())
+        drafts += drafted(values, lines, pairs_in(values, order, crossed))
+    common = [draft for draft in drafts if draft.comparison.n]
+    tested = [
+        replace(draft, sample=PairedSample()) if draft.comparison.suite in followed else draft for draft in common
+    ]
+    pairs = concluded(tested)
     grouped: list[Grouping] = []
     for field in compared:
-        labels = {one.label for one in field}
-        if len(labels) > 2:  # noqa: PLR2004 - of two, the pair says it all
-            grouped += groups([p for p in found if p.suite not in looked and {p.model_a, p.model_b} <= labels])
-    return found, grouped
+        labels = {model.label for model in field}
+        own = [pair for pair in pairs if pair.suite not in followed and {pair.model_a, pair.model_b} <= labels]
+        # Of two models the pair says it all.
+        grouped += groups(own) if len(labels) > 2 else ()  # noqa: PLR2004 - see above
+    return pairs, grouped
 
 
 def changes(

@@ -2,16 +2,16 @@
 
 Interval, test and decision use one method (`metrics.stats.margins`), at the level that Holm's correction over all
 headlines and pairs of a comparison leaves to each: the interval contains 0 exactly if the difference is not
-significant. All comparisons of models, prompts or runs use this module.
+significant. All comparisons of models, prompts, runs and baselines use this module.
 
 Source: SPEC 9.
 """
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,16 +19,7 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.values import composites, question_values
 from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import (
-    Differences,
-    MarginTest,
-    Test,
-    least_p,
-    method_of,
-    paired,
-    two_sided,
-    weighted_mean,
-)
+from metrics.stats.margins import Differences, MarginTest, PairedSample, Test, least_p, method_of, paired, two_sided
 from metrics.stats.missing import ALIKE, equated
 from metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
@@ -36,7 +27,45 @@ Scope = Literal["metric", "suite", "total", "overall"]
 """What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""
 
 _PAIR = 2
-_KEY = ("suite", "item_id")
+_QUESTION = ("suite", "item_id")
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """The test of a paired difference, and the interval that belongs to it.
+
+    `p_adjusted` is Holm-adjusted over all that was compared together; `interval` has the confidence 1 - `level`, at
+    the level of its step: it contains 0 exactly if the difference is not significant. `detectable` is the smallest
+    true difference found with power 0.8 at this level and the observed spread. `reachable` is false if so few
+    questions could not have reached the level whatever their outcome.
+    """
+
+    method: Test = "none"
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    interval: Interval = field(default_factory=Interval)
+    level: float | None = None
+    detectable: float | None = None
+    reachable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPairs:
+    """What is missing from a paired difference, in both sides' answers, and the difference at its bounds.
+
+    `n_lost` answers failed, `n_cut` were truncated: `low` and `high` bound the difference, with their p-values.
+    `hangs`: the conclusion is not the same at both bounds and between. `n_alike` questions are missing on both
+    sides for the same cause and count as equal.
+    """
+
+    n_cut: int = 0
+    n_lost: int = 0
+    n_alike: int = 0
+    low: float | None = None
+    high: float | None = None
+    p_low: float | None = None
+    p_high: float | None = None
+    hangs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +73,13 @@ class Comparison:
     """Model a compared with model b on one headline, over the questions that both have scored.
 
     `scope` is the kind of headline: a metric of a suite; the suite's own score (`suite`, without a metric; `total`,
-    with strata); or the `overall` score, without a suite. `difference` is mean a - mean b with its 95 % interval;
-    None without common questions. `only_a` and `only_b` count the questions on which a, or b, is better. `p_value`
-    belongs to the `test` that gives the interval; `p_adjusted` is Holm-adjusted over all that was compared
-    together, and `interval_adjusted` is at the level of its step: it contains 0 exactly if the difference is not
-    significant.
-
-    `detectable` is the smallest true difference found with power 0.8 at this level and the observed spread.
-    `reachable` is false if so few questions could not have reached the level whatever their outcome. Where answers
-    failed or were truncated (`n_lost`, `n_cut`, of both models), `low` and `high` bound the difference, with their
-    p-values; `hangs`: the conclusion is not the same at both bounds and between. `n_alike` questions are missing on
-    both sides for the same cause and count as equal.
+    with strata); or the `overall` score, without a suite. `difference` is mean a - mean b; None without common
+    questions. `only_a` and `only_b` count the questions on which a, or b, is better; `n_left_out` lack a score.
     """
 
     suite: str
     metric: str
+    scope: Scope
     model_a: str
     model_b: str
     n: int
@@ -66,34 +87,17 @@ class Comparison:
     mean_a: float | None
     mean_b: float | None
     difference: float | None
-    yes_no: bool
     only_a: int
     only_b: int
-    scope: Scope = "metric"
-    interval: Interval = field(default_factory=Interval)
-    test: Test = "none"
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    interval_adjusted: Interval = field(default_factory=Interval)
-    detectable: float | None = None
-    reachable: bool = True
-    low: float | None = None
-    high: float | None = None
-    p_low: float | None = None
-    p_high: float | None = None
-    n_cut: int = 0
-    n_lost: int = 0
-    n_alike: int = 0
-    hangs: bool = False
+    yes_no: bool
+    test: PairedTest = field(default_factory=PairedTest)
+    missing: MissingPairs = field(default_factory=MissingPairs)
 
     @property
     def significant(self) -> bool:
         """Whether the difference is significant at 5 %, after correction, everywhere within the bounds."""
-        return self.p_adjusted is not None and self.p_adjusted < ALPHA and not self.hangs
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON."""
-        return {**asdict(self), "significant": self.significant}
+        p_adjusted = self.test.p_adjusted
+        return p_adjusted is not None and p_adjusted < ALPHA and not self.missing.hangs
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,53 +113,70 @@ class Grouping:
     scope: Scope = "metric"
 
 
+class SuitePart(NamedTuple):
+    """A suite in what is compared: its metrics, its weight, and whether families weigh equally."""
+
+    suite: str
+    metrics: tuple[str, ...]
+    weight: float = 1.0
+    strata: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedScore:
-    """What is compared: suites with their metrics, the suite's weight, and whether families weigh equally."""
+    """What is compared: one suite's metrics, or several suites by their weights."""
 
     scope: Scope
     suite: str
     metric: str
-    parts: tuple[tuple[str, tuple[str, ...], float, bool], ...]
+    parts: tuple[SuitePart, ...]
 
 
-def headlines(suites: Sequence[Suite], metrics: Collection[str]) -> list[ComparedScore]:
+def score_of_metric(suite: str, metric: str, *, strata: bool = False) -> ComparedScore:
+    """Return what is compared by a metric of a suite; with strata its TOTAL."""
+    return score_of_suite(suite, (metric,), strata=strata)
+
+
+def score_of_suite(suite: str, metrics: tuple[str, ...], *, strata: bool = False) -> ComparedScore:
+    """Return what is compared by a suite's metrics (at least one): of several their mean."""
+    whole = SuitePart(suite, metrics, strata=strata)
+    if strata:
+        return ComparedScore("total", suite, metrics[0], (whole,))
+    if len(metrics) == 1:
+        return ComparedScore("metric", suite, metrics[0], (whole,))
+    return ComparedScore("suite", suite, "", (whole,))
+
+
+def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list[ComparedScore]:
     """List what models are compared on: each metric of a score, each suite's score, and the overall score.
 
     `metrics` are those in the scores. A suite with one metric is represented by that metric; with strata by its
     TOTAL. There is an overall score if at least two suites have weight and all of these are means over all
     questions.
     """
-    found: list[ComparedScore] = []
-    weighed: list[tuple[str, tuple[str, ...], float, bool]] = []
+    listed: list[ComparedScore] = []
+    weighing: list[SuitePart] = []
     for suite in suites:
         names = tuple(name for name in suite.scored_by if name in metrics)
+        if not names:
+            continue
         strata = bool(suite.strata)
-        alone = (suite.name, names, 1.0, strata)
-        if strata and names:
-            found.append(ComparedScore("total", suite.name, names[0], (alone,)))
-        else:
-            found += [
-                ComparedScore("metric", suite.name, name, ((suite.name, (name,), 1.0, False),)) for name in names
-            ]
-        if len(names) > 1:
-            found.append(ComparedScore("suite", suite.name, "", (alone,)))
-        if suite.weight and names:
-            weighed.append((suite.name, names, suite.weight, strata))
-    if len(weighed) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
-        found.append(ComparedScore("overall", "", "", tuple(weighed)))
-    return found
+        if not strata:
+            listed += [score_of_metric(suite.name, name) for name in names]
+        if strata or len(names) > 1:
+            listed.append(score_of_suite(suite.name, names, strata=strata))
+        if suite.weight:
+            weighing.append(SuitePart(suite.name, names, suite.weight, strata))
+    if len(weighing) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
+        listed.append(ComparedScore("overall", "", "", tuple(weighing)))
+    return listed
 
 
-def by_metric(values: pl.DataFrame, suites: Sequence[Suite]) -> list[ComparedScore]:
-    """List every metric of every suite present; for a suite with strata, its TOTAL."""
+def metrics_to_compare(values: pl.DataFrame, suites: Sequence[Suite] = ()) -> list[ComparedScore]:
+    """List every metric of every suite in a table of questions' values; for a suite with strata, its TOTAL."""
     totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.scored_by}
-    there = values.select("suite", "metric").unique().sort("suite", "metric").rows()
-    return [
-        ComparedScore("total" if (total := (suite, metric) in totals) else "metric", suite, metric,
-                 ((suite, (metric,), 1.0, total),))
-        for suite, metric in there
-    ]  # fmt: skip
+    present = values.select("suite", "metric").unique().sort("suite", "metric").rows()
+    return [score_of_metric(suite, metric, strata=(suite, metric) in totals) for suite, metric in present]
 
 
 def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozenset[str]]:
@@ -163,17 +184,25 @@ def sharing_nothing(prompted: Mapping[str, tuple[str, str]]) -> frozenset[frozen
     return frozenset(
         frozenset((a, b))
         for a, b in combinations(prompted, _PAIR)
-        if all(one != other for one, other in zip(prompted[a], prompted[b], strict=True))
+        if prompted[a][0] != prompted[b][0] and prompted[a][1] != prompted[b][1]
     )
 
 
 @dataclass(frozen=True, slots=True)
-class UncorrectedComparison:
-    """A comparison before correction: the observed sample, and those at the bounds if there are any."""
+class DraftedComparison:
+    """A comparison before its test and correction: its sample, and the items that both sides have scored."""
 
-    seen: Comparison
-    sample: Differences | None
-    ends: tuple[Differences, Differences] | None
+    comparison: Comparison
+    sample: PairedSample
+    item_ids: pl.Series
+
+
+def nothing_common(line: ComparedScore, model_a: str, model_b: str) -> DraftedComparison:
+    """Return the comparison of two models without a common question."""
+    blank = Comparison(
+        line.suite, line.metric, line.scope, model_a, model_b, 0, 0, None, None, None, 0, 0, yes_no=False
+    )
+    return DraftedComparison(blank, PairedSample(), pl.Series("item_id", [], pl.String()))
 
 
 def compare(
@@ -184,7 +213,7 @@ def compare(
     order: Sequence[str] = (),
     crossed: Collection[frozenset[str]] = (),
 ) -> tuple[Comparison, ...]:
-    """Compare all pairs of models of a scores table on every headline (`headlines`), except pairs in `crossed`.
+    """Compare all pairs of models of a scores table, except those in `crossed`, by all `scores_to_compare`.
 
     A suite with interim looks (`stop`) has its sequences instead of fixed-sample tests.
 
@@ -196,142 +225,147 @@ def compare(
     Raises:
         InputError: a row whose item is not in `items`.
     """
-    looked = {suite.name for suite in suites if suite.stop}
-    drafts = drafted(scores, items, suites, order=order, crossed=crossed)
-    return tuple(concluded([draft for draft in drafts if draft.seen.suite not in looked]))
+    values = question_values(scores, items)
+    lines = scores_to_compare(suites, values["metric"].unique().to_list()) if suites else metrics_to_compare(values)
+    followed = {suite.name for suite in suites if suite.stop}
+    lines = [line for line in lines if line.suite not in followed]
+    return tuple(concluded(drafted(values, lines, pairs_in(values, order, crossed))))
+
+
+def pairs_in(
+    values: pl.DataFrame, order: Sequence[str] = (), crossed: Collection[frozenset[str]] = ()
+) -> list[tuple[str, str]]:
+    """List the pairs of models of a table, the later in `order` first (without it, alphabetically)."""
+    models = values["model"].unique().sort().to_list()
+    listed = list(combinations(models, _PAIR))
+    if order:
+        listed = [
+            (later, earlier) for earlier, later in combinations([name for name in order if name in models], _PAIR)
+        ]
+    return [pair for pair in listed if frozenset(pair) not in crossed]
 
 
 def drafted(
-    scores: pl.DataFrame,
-    items: pl.DataFrame,
-    suites: Sequence[Suite] = (),
-    *,
-    metrics: Collection[str] = (),
-    order: Sequence[str] = (),
-    crossed: Collection[frozenset[str]] = (),
-) -> list[UncorrectedComparison]:
-    """Pair models on every headline, uncorrected; `concluded` tests all that was compared together.
+    values: pl.DataFrame, lines: Sequence[ComparedScore], pairs: Sequence[tuple[str, str]]
+) -> list[DraftedComparison]:
+    """Pair models on headlines, uncorrected; `concluded` tests all that was compared together.
 
-    `metrics`: compare each of these instead of the headlines.
+    `values` are those of `question_values`; of each pair the second is subtracted from the first. A model without
+    an answer in one of a headline's suites has no comparison on it.
     """
-    values = question_values(scores.filter(pl.col("metric").is_in(list(metrics))) if metrics else scores, items)
-    there = values["model"].unique().sort().to_list()
-    pairs = list(combinations(there, _PAIR))
-    if order:
-        pairs = [(a, b) for b, a in combinations([name for name in order if name in there], _PAIR)]
-    pairs = [pair for pair in pairs if frozenset(pair) not in crossed]
-    single = metrics or not suites
-    listed = by_metric(values, suites) if single else headlines(suites, values["metric"].unique().to_list())
-    found = []
-    for headline in listed:
-        rows = pl.concat(
-            composites(values.filter(pl.col("suite") == suite, pl.col("metric").is_in(names))).with_columns(
-                family=pl.col("family") if strata else pl.lit(""), weight=pl.lit(weight)
-            )
-            for suite, names, weight, strata in headline.parts
-        )
-        took_part = rows.group_by("model").agg(pl.col("suite").n_unique())
-        sides = {name: rows.filter(model=name) for name in took_part.filter(suite=len(headline.parts))["model"]}
-        found += [_draft(sides[a], sides[b], a, b, headline) for a, b in pairs if a in sides and b in sides]
-    return found
+    drafts = []
+    for line in lines:
+        rows = pl.concat(_part_values(values, part) for part in line.parts)
+        suites_answered = rows.group_by("model").agg(pl.col("suite").n_unique())
+        whole = suites_answered.filter(suite=len(line.parts))["model"]
+        sides = {name: rows.filter(model=name) for name in whole}
+        drafts += [_draft(sides[a], sides[b], a, b, line) for a, b in pairs if a in sides and b in sides]
+    return drafts
 
 
-def _draft(
-    a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, headline: ComparedScore
-) -> UncorrectedComparison:
-    both = a.join(b, on=_KEY, suffix="_before", maintain_order="left")
-    there = both.drop_nulls(["value", "value_before"])
-    cut, lost = ((pl.col(name) + pl.col(f"{name}_before")).sum() for name in ("n_cut", "n_lost"))
-    n_cut, n_lost, n_alike = map(int, both.select(n_cut=cut, n_lost=lost, n_alike=ALIKE.sum()).row(0))
-    sample, means = None, (None, None)
-    if whole := there["suite"].n_unique() == len(headline.parts):
-        weights = _weights(there)
-        sample = _sample(there, "value", "value_before", weights)
-        means = tuple(weighted_mean(_floats(there[name]), weights) for name in ("value", "value_before"))
-    seen = Comparison(
-        suite=headline.suite,
-        metric=headline.metric,
-        scope=headline.scope,
+def _part_values(values: pl.DataFrame, part: SuitePart) -> pl.DataFrame:
+    own = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in(part.metrics))
+    family = pl.col("family") if part.strata else pl.lit("")
+    return composites(own).with_columns(family=family, weight=pl.lit(part.weight))
+
+
+def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: ComparedScore) -> DraftedComparison:
+    both = a.join(b, on=_QUESTION, suffix="_before", maintain_order="left")
+    rows = both.drop_nulls(["value", "value_before"])
+    if rows["suite"].n_unique() < len(line.parts):
+        rows = rows.clear()
+    sample = PairedSample()
+    n_cut, n_lost = (int((both[name] + both[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
+    if rows.height:
+        seen = _sample(rows, "value", "value_before")
+        sample = PairedSample(seen, *_bounds(both)) if n_cut or n_lost else PairedSample(seen, seen, seen)
+    seen = sample.seen
+    mean_a, mean_b = seen.means if seen and seen.means else (None, None)
+    comparison = Comparison(
+        suite=line.suite,
+        metric=line.metric,
+        scope=line.scope,
         model_a=model_a,
         model_b=model_b,
-        n=there.height if whole else 0,
-        n_left_out=both.height - there.height,
-        mean_a=means[0],
-        mean_b=means[1],
-        difference=sample.mean if sample else None,
-        yes_no=bool(sample and sample.yes_no),
-        only_a=sample.won if sample else 0,
-        only_b=sample.lost if sample else 0,
-        n_cut=n_cut,
-        n_lost=n_lost,
-        n_alike=n_alike,
+        n=rows.height,
+        n_left_out=both.height - both.drop_nulls(["value", "value_before"]).height,
+        mean_a=mean_a,
+        mean_b=mean_b,
+        difference=seen.mean if seen else None,
+        only_a=seen.won if seen else 0,
+        only_b=seen.lost if seen else 0,
+        yes_no=bool(seen and seen.yes_no),
+        missing=MissingPairs(n_cut, n_lost, both.select(ALIKE.sum()).item()),
     )
-    return UncorrectedComparison(seen, sample, _bounds(both) if sample and (n_cut or n_lost) else None)
+    return DraftedComparison(comparison, sample, rows["item_id"])
 
 
 def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
     """Compute a's worst and best differences over all questions that both were asked."""
-    known, weights = equated(both), _weights(both)
-    return _sample(known, "lower", "upper_before", weights), _sample(known, "upper", "lower_before", weights)
+    known = equated(both)
+    return _sample(known, "lower", "upper_before"), _sample(known, "upper", "lower_before")
+
+
+def _sample(rows: pl.DataFrame, a: str, b: str) -> Differences:
+    after, before = (rows[name].to_numpy().astype(np.float64) for name in (a, b))
+    return paired(after, before, weights=_weights(rows), clusters=rows["cluster"].to_numpy())
 
 
 def _weights(rows: pl.DataFrame) -> Floats:
     """Return each question's weight: the suite's, divided equally among its strata, in these by the shares."""
     strata, share = pl.col("family").n_unique().over("suite"), pl.col("share")
     each = pl.col("weight") / strata * share / share.sum().over("suite", "family")
-    weights = _floats(rows.select(each).to_series())
-    found: Floats = weights / weights.sum()
-    return found
+    weights = rows.select(each).to_series().to_numpy().astype(np.float64)
+    normalised: Floats = weights / weights.sum()
+    return normalised
 
 
-def _sample(rows: pl.DataFrame, a: str, b: str, weights: Floats) -> Differences:
-    return paired(_floats(rows[a]), _floats(rows[b]), weights=weights, clusters=rows["cluster"].to_numpy())
-
-
-def _floats(column: pl.Series) -> Floats:
-    return column.to_numpy().astype(np.float64)
-
-
-def concluded(drafts: Sequence[UncorrectedComparison]) -> list[Comparison]:
+def concluded(drafts: Sequence[DraftedComparison]) -> list[Comparison]:
     """Test drafts together: each separately, then Holm over all p-values and intervals."""
-    smallest = ALPHA / _PAIR / max(sum(draft.sample is not None for draft in drafts), 1)
-    tests = [method_of(draft.sample, level=smallest) if draft.sample else None for draft in drafts]
-    seen = [two_sided(test) if test else None for test in tests]
-    ends = [
-        [two_sided(method_of(end, level=smallest)) for end in draft.ends] if draft.sample and draft.ends else [p, p]
-        for draft, p in zip(drafts, seen, strict=True)
-    ]
-    each = (seen, [low for low, _ in ends], [high for _, high in ends])
-    return [*map(_concluded, drafts, tests, zip(*map(holm, each), strict=True))]
+    smallest = ALPHA / _PAIR / max(sum(draft.sample.seen is not None for draft in drafts), 1)
+
+    samples = [draft.sample for draft in drafts]
+    tests = [method_of(sample.seen, level=smallest) if sample.seen else None for sample in samples]
+
+    def steps(end: Literal["worst", "best"]) -> list[HolmStep]:
+        p_values = []
+        for sample, test in zip(samples, tests, strict=True):
+            bound: Differences | None = getattr(sample, end)
+            own = test if bound is sample.seen or bound is None else method_of(bound, level=smallest)
+            p_values.append(two_sided(own) if own else None)
+        return holm(p_values)
+
+    seen = holm([two_sided(test) if test else None for test in tests])
+    return [*map(_concluded, drafts, tests, seen, steps("worst"), steps("best"))]
 
 
-def _concluded(draft: UncorrectedComparison, test: MarginTest | None, steps: tuple[HolmStep, ...]) -> Comparison:
-    """Conclude from a test at the level of its step; `steps`: as observed, and at both bounds."""
-    seen, sample, ends = draft.seen, draft.sample, draft.ends
-    own, low, high = steps
-    if sample is None or test is None or own.level is None:
-        return seen
-    right = max(seen.mean_a or 0.0, seen.mean_b or 0.0)
-    found = replace(
-        seen,
-        interval=test.limits((ALPHA / 2, ALPHA / 2)),
-        test=test.name,
-        p_value=own.p,
-        p_adjusted=own.adjusted,
-        interval_adjusted=test.limits((own.level / 2, own.level / 2)),
-        detectable=detectable(sample, max(right, 1 - right), level=own.level / 2),
-        reachable=least_p(sample) < own.level / 2,
+def _concluded(
+    draft: DraftedComparison, test: MarginTest | None, step: HolmStep, low: HolmStep, high: HolmStep
+) -> Comparison:
+    """Conclude from a test at the level of its step; `low` and `high` are those at both bounds."""
+    comparison, (seen, worst, best) = draft.comparison, draft.sample
+    if test is None or step.level is None or not (seen and worst and best):
+        return comparison
+    right = max(comparison.mean_a or 0.0, comparison.mean_b or 0.0)
+    decided = PairedTest(
+        method=test.name,
+        p_value=step.p,
+        p_adjusted=step.adjusted,
+        interval=test.limits((step.level / 2, step.level / 2)),
+        level=step.level,
+        detectable=detectable(seen, max(right, 1 - right), level=step.level / 2),
+        reachable=least_p(seen) < step.level / 2,
     )
-    if not ends:
-        return found
-    worst, best = (end.mean for end in ends)
-    ways = {*map(_direction, (seen.difference, worst, best), (step.adjusted for step in steps))}
-    return replace(found, low=worst, high=best, p_low=low.p, p_high=high.p, hangs=len(ways) > 1)
+    missing = comparison.missing
+    if worst is not seen:
+        ways = {_direction(sample.mean, one.adjusted) for sample, one in ((seen, step), (worst, low), (best, high))}
+        missing = replace(missing, low=worst.mean, high=best.mean, p_low=low.p, p_high=high.p, hangs=len(ways) > 1)
+    return replace(comparison, test=decided, missing=missing)
 
 
-def _direction(difference: float | None, p_adjusted: float | None) -> int:
+def _direction(difference: float, p_adjusted: float | None) -> int:
     """Return which model a comparison favours: 1 the first, -1 the second, 0 neither."""
-    if difference is None or p_adjusted is None or p_adjusted >= ALPHA:
+    if p_adjusted is None or p_adjusted >= ALPHA:
         return 0
     return 1 if difference > 0 else -1
 

@@ -17,7 +17,7 @@ import polars as pl
 from data.batches import TwinCount
 from data.plugins import metric
 from data.suites import TWIN_KINDS, Suite
-from metrics.analysis.pairs import Comparison, concluded, drafted
+from metrics.analysis.pairs import Comparison, concluded, drafted, metrics_to_compare
 from metrics.analysis.values import question_values
 from metrics.stats.intervals import Interval, mean_interval
 
@@ -133,14 +133,14 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
     there = {*values["model"].unique()}
     order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
     wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
-    drafts = drafted(values, items, metrics=[*values["metric"].unique()], order=order)
-    kept = [one for one in drafts if wanted.get(one.seen.model_a) == one.seen.model_b]
-    told = {one.model_a: one for one in concluded(kept)}
+    questions = question_values(values, items)
+    drafts = drafted(questions, metrics_to_compare(questions), [*wanted.items()])
+    told = {one.model_a: one for one in concluded(drafts)}
     for kind in TWIN_KINDS:
         if one := told.get(kind):
             outcome = _outcome(one)
             # Number of pairs that would show 5 points with the observed spread.
-            times = (one.detectable / MARGIN) ** 2 if one.detectable and outcome == "unknown" else 0.0
+            times = (one.test.detectable / MARGIN) ** 2 if one.test.detectable and outcome == "unknown" else 0.0
             yield TwinDifference(
                 kind=kind,
                 against=one.model_b,
@@ -148,20 +148,20 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
                 mean=one.mean_a,
                 mean_against=one.mean_b,
                 difference=one.difference,
-                interval=one.interval_adjusted,
-                p_adjusted=one.p_adjusted,
-                detectable=one.detectable,
+                interval=one.test.interval,
+                p_adjusted=one.test.p_adjusted,
+                detectable=one.test.detectable,
                 outcome=outcome,
                 needed=math.ceil(one.n * times) if one.n and 1 < times <= FARTHEST else None,
             )
 
 
 def _outcome(one: Comparison) -> TwinOutcome:
-    low, high = one.interval_adjusted.low, one.interval_adjusted.high
+    low, high = one.test.interval.low, one.test.interval.high
     if one.significant and one.difference:
         return "falls" if one.difference < 0 else "rises"
     near = low is not None and high is not None and low >= -MARGIN and high <= MARGIN
-    return "same" if near and not one.hangs else "unknown"
+    return "same" if near and not one.missing.hangs else "unknown"
 
 
 def _in_all(values: pl.DataFrame, items: pl.DataFrame, kinds: Sequence[str]) -> pl.DataFrame:

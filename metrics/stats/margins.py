@@ -18,9 +18,9 @@ the sign-flip test accepts a margin exactly where it lies among the means of ran
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,8 @@ class Differences:
     `totals` are the units' sums of weight x difference, which add up to the `mean` difference; `sizes` their sums
     of weights, which add up to 1. Of `n` questions the first side is better on `won`, the second on `lost`.
     `counts`: yes/no pairs without clusters and with equal weights. `squares`: the sum of the questions' squared
-    weights. `fixed_templates`: so few templates are shared that results hold for these only.
+    weights. `fixed_templates`: so few templates are shared that results hold for these only. `means` are those of
+    the two sides, where known.
     """
 
     totals: Floats
@@ -63,6 +64,7 @@ class Differences:
     clustered: bool
     squares: float
     fixed_templates: bool = False
+    means: tuple[float, float] | None = None
 
     @property
     def variance(self) -> float:
@@ -103,7 +105,19 @@ def differences(
 def paired(after: Floats, before: Floats, *, weights: Floats, clusters: Codes) -> Differences:
     """Make a sample from the means of both sides in [0, 1], a question a row: yes/no if all are 0 or 1."""
     yes_no = all(bool(((means <= _WHOLE) | (means >= 1 - _WHOLE)).all()) for means in (after, before))
-    return differences(after - before, yes_no=yes_no, weights=weights, clusters=clusters)
+    sample = differences(after - before, yes_no=yes_no, weights=weights, clusters=clusters)
+    return replace(sample, means=(weighted_mean(after, weights), weighted_mean(before, weights)))
+
+
+class PairedSample(NamedTuple):
+    """A paired comparison's differences as observed, and the first side's `worst` and `best`.
+
+    The last two differ from the first where answers are missing or truncated. All are None if nothing is common.
+    """
+
+    seen: Differences | None = None
+    worst: Differences | None = None
+    best: Differences | None = None
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float:

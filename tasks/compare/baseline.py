@@ -1,27 +1,31 @@
-"""Comparison of a run with its configured baseline, and pinning a finished run as a baseline."""
+"""Decisions on two sets of results: runs, pinned baselines, or other tools' files, the older one scored again.
 
-from collections.abc import Mapping, Sequence
+Source: SPEC 10.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
+from config.declared import recorded
+from config.settings import Settings
 from data.batches import Ref
 from data.draw import content_id
+from data.errors import InputError
 from data.tables import ITEMS
-from metrics.analysis.baseline import (
-    BaselineComparison,
-    RunSide,
-    compare_with_baseline,
-    matched,
-    refuse,
-    unlike,
-)
+from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, matched
+from metrics.analysis.rules import changed_units, differences, refuse
 from tasks.compare.provenance import provenance_of
-from tasks.plan import BaselineRule, Plan
+from tasks.plan import BaselineRule, Plan, resolve
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import KEPT, Baseline, read
 from tasks.store.runs import Run, items_of, load, replies
 from tasks.store.tables import Damaged, Store
+
+Judges = Mapping[str, Mapping[str, str]]
+"""The identities of a run's judges by name."""
 
 
 def pin(name: str, run: Run, root: str = "") -> Baseline:
@@ -30,24 +34,32 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
     Raises:
         InputError: the run's tables are not intact.
     """
-    provenance = provenance_of(run.manifest)
-    items = items_of(run, root).unique("item_id", maintain_order=True)
-    scores = load(run, "scores", root).join(items.select("item_id", "suite"), on="item_id", how="inner")
-    pairs = pl.DataFrame(
-        [(suite, metric) for suite, rules in provenance.suites.items() for metric in rules.score],
+    side = side_of(run.manifest, load(run, "scores", root), items_of(run, root), replies(run, root))
+    deciding = pl.DataFrame(
+        [(suite, metric) for suite, rules in side.provenance.suites.items() for metric in rules.score],
         schema={"suite": pl.String, "metric": pl.String},
         orient="row",
     )
+    scores = side.scores.join(deciding, on=["suite", "metric"], how="semi")
     return Baseline(
         name,
         str(run.manifest.get("run", run.name)),
         str(run.manifest.get("started", "")),
-        provenance,
-        items.select("item_id", "suite", pl.col("family").fill_null(""), *ITEMS.added),
-        scores.join(pairs, on=["suite", "metric"], how="semi"),
-        reply_digests(replies(run, root)),
-        {kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT},
+        replace(side, scores=scores),
+        tables_of(run),
     )
+
+
+def tables_of(run: Run) -> dict[str, tuple[Ref, ...]]:
+    """Return a run's tables by which its replies can be scored again."""
+    return {kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT}
+
+
+def side_of(manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> RunSide:
+    """Return a run of ours as a side; `texts` are the replies: item_id, model, repeat, text."""
+    drawn = items.unique("item_id", maintain_order=True)
+    by_suite = scores.join(drawn.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
+    return RunSide(by_suite, drawn, provenance_of(manifest), reply_digests(texts))
 
 
 def reply_digests(texts: pl.DataFrame) -> pl.DataFrame:
@@ -64,9 +76,76 @@ def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str
     """
     if rule.name:
         known = read(rule.name)
-        refuse(known.name, unlike(known.provenance, provenance_of(manifest)), allow_different=rule.allow_different)
+        differing = differences(known.side.provenance, provenance_of(manifest))
+        refuse(known.name, differing, allow_different=rule.allow_different)
         if targets:
-            matched(known.name, targets, known.scores["model"].unique(maintain_order=True).to_list())
+            matched(known.name, targets, known.side.models)
+
+
+def against(
+    baseline: Baseline,
+    run: RunSide,
+    rule: BaselineRule,
+    *,
+    plan: Callable[[], Plan | None],
+    judges: Judges,
+    targets: Sequence[str] = (),
+) -> BaselineComparison:
+    """Compare a run with a baseline, whose replies are first scored again if only scoring units changed.
+
+    `plan` returns what the run asked, None if that is no longer known; `judges` are its judges' identities,
+    `targets` its models, if some may have no score.
+
+    Raises:
+        InputError: the two cannot be compared.
+    """
+    rescored: Sequence[str] = ()
+    changed = changed_units(baseline.side.provenance, run.provenance)
+    if changed and baseline.tables and (asked := plan()):
+        from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
+
+        baseline, rescored = rescore(asked, baseline, run.provenance, judges)
+    return compare_with_baseline(
+        baseline.name,
+        baseline.run,
+        baseline.side,
+        run,
+        max_drop=rule.max_drop,
+        rescored=rescored,
+        allow_different=rule.allow_different,
+        targets=targets,
+    )
+
+
+def plan_of(run: Run, root: str = "") -> Plan | None:
+    """Return what a finished run asked; `root` is its store's current location, if moved.
+
+    None if its data or plug-ins are missing here, without which nothing is scored.
+    """
+    store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
+    try:
+        return resolve(Settings.model_validate({**recorded(run.configuration), "store": store}))
+    except (InputError, ValueError):
+        return None
+
+
+def planned(
+    plan: Plan, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
+) -> BaselineComparison | None:
+    """Compare a run's scores with the planned baseline; None if there is none.
+
+    `texts` are the replies: item_id, model, repeat, text.
+
+    Raises:
+        InputError: the two cannot be compared.
+    """
+    if not plan.baseline.name:
+        return None
+    known = read(plan.baseline.name)
+    worded = replace(known, side=replace(known.side, items=_with_texts(known, open_store(plan.store))))
+    run = side_of(manifest, scores, items, texts)
+    judges = manifest.get("judge_identities") or {}
+    return against(worded, run, plan.baseline, plan=lambda: plan, judges=judges, targets=[*plan.members])
 
 
 def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
@@ -75,35 +154,5 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
         texts = store.read_all([*known.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")
     except Damaged:
         texts = ITEMS.frame([]).select("item_id", "prompt", "answer")
-    return known.questions.join(texts.unique("item_id"), on="item_id", how="left", maintain_order="left")
-
-
-def against(
-    plan: Plan, manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame
-) -> BaselineComparison | None:
-    """Compare a run's scores with the planned baseline; None if there is none.
-
-    `texts` are the replies: item_id, model, repeat, text. If only a version or a source of a scoring unit differs,
-    the baseline's replies are scored again first.
-
-    Raises:
-        InputError: the two cannot be compared.
-    """
-    from tasks.compare.rescore import rescore  # imports Prefect, which is not needed to pin a run
-
-    if not plan.baseline.name:
-        return None
-    provenance = provenance_of(manifest)
-    judges = manifest.get("judge_identities") or {}
-    known, rescored = rescore(plan, read(plan.baseline.name), provenance, judges)
-    return compare_with_baseline(
-        known.name,
-        known.run,
-        RunSide(known.scores, _with_texts(known, open_store(plan.store)), known.provenance, known.replies),
-        RunSide(scores, items, provenance, reply_digests(texts)),
-        max_drop=plan.baseline.max_drop,
-        strata=[one.name for one in plan.suites if one.suite.strata],
-        known=unlike(known.provenance, provenance, rescored),
-        allow_different=plan.baseline.allow_different,
-        targets=[*plan.members],
-    )
+    questions = known.side.items.drop("prompt", "answer", strict=False)
+    return questions.join(texts.unique("item_id"), on="item_id", how="left", maintain_order="left")

@@ -1,40 +1,31 @@
 """The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from config.declared import recorded
-from config.settings import Settings
 from data.errors import InputError
-from data.suites import MAX_DROP, Suite
-from metrics.analysis.baseline import (
-    BaselineComparison,
-    Provenance,
-    RunSide,
-    SuiteRules,
-    changed_units,
-    compare_with_baseline,
-    unlike,
-)
+from data.suites import Suite
+from metrics.analysis.baseline import BaselineComparison, RunSide
 from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from metrics.analysis.rules import Provenance, SuiteRules
 from metrics.analysis.scores import Circumstances, suite_headlines
-from metrics.analysis.stopping import against
+from metrics.analysis.stopping import against as against_threshold
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH
-from tasks.compare.baseline import pin, reply_digests
+from tasks.compare.baseline import against, plan_of, reply_digests, tables_of
 from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, decisive, placed, remarks, shared_metrics, sides
 from tasks.exchange.records import UNNAMED_JUDGE
 from tasks.exchange.tables import Side
-from tasks.plan import resolve
+from tasks.plan import BaselineRule
 from tasks.store.baselines import Baseline
 from tasks.store.runs import Run, results
 
@@ -44,129 +35,109 @@ def gate(
     *,
     runs: Path,
     root: str = "",
-    baseline: str = "",
+    rule: BaselineRule,
     metric: str = "",
-    max_drop: float = MAX_DROP,
     threshold: float | None = None,
-    allow_different: bool = False,
     form: FileForm | None = None,
 ) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
-    """Return whether a run or file passes: `threshold` for its scores, `max_drop` below the baseline's.
+    """Return whether a run or file passes: by its scores' `threshold`, and by the `rule` against a baseline.
 
     Besides the verdict and the comparison: remarks on the files, as `compare` makes them. `metric` is the one that
     decides; by default a run's scores, or the first metric that both files have. A run's scores are those of its
     results, decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's
-    are refused, or named if `allow_different`.
+    are refused, or named if allowed.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
     """
-    found = sides([baseline, new] if baseline else [new], runs=runs, root=root, form=form)
-    chosen = _chosen(found, metric)
-    named = dict.fromkeys(chosen.values())
-    for side in found if chosen else ():
-        if decisive(side, chosen)["value"].count() == 0:
-            raise InputError(f"{side.name}: no reply has a score by {', '.join(named)}, so nothing can be decided.")
-    held = None
-    if baseline:
-        held = _compared(found[0], found[1], chosen, max_drop, root, allow_different=allow_different)
-    run = found[-1].run
-    results = Results({}, ())
-    if run and not chosen:
-        results = _recorded(run, threshold)
+    both = sides([rule.name, new] if rule.name else [new], runs=runs, root=root, form=form)
+    side = both[-1]
+    chosen = _chosen(both, metric)
+    for one in both if chosen else ():
+        if decisive(one, chosen)["value"].count() == 0:
+            names = ", ".join(dict.fromkeys(chosen.values()))
+            raise InputError(f"{one.name}: no reply has a score by {names}, so nothing can be decided.")
+    comparison = _against(both[0], side, chosen, rule, root) if rule.name else None
+    measured = Results({}, ())
+    if side.run and not chosen:
+        measured = _recorded(side.run, threshold)
     elif threshold is not None:
-        results = _scored(found[-1], chosen)
-    told = run.configuration if run else {}
+        measured = _scored(side, chosen)
+    configured = side.run.configuration if side.run else {}
     policy = Policy(
-        "interval" if told.get("gate") == "interval" else "point",
+        "interval" if configured.get("gate") == "interval" else "point",
         threshold,
-        {(one.suite, one.metric): threshold for model in results.models for one in model.headlines},
-        undecided="pass" if told.get("undecided") == "pass" else "undecided",
-        regressions=held is not None,
+        {(line.suite, line.metric): threshold for model in measured.models for line in model.headlines},
+        undecided="pass" if configured.get("undecided") == "pass" else "undecided",
+        regressions=comparison is not None,
     )
-    return verdict_of(replace(results, baseline=held), policy), held, [*remarks(found, ENGLISH)]
+    verdict = verdict_of(replace(measured, baseline=comparison), policy)
+    return verdict, comparison, [*remarks(both, ENGLISH)]
 
 
-def _chosen(found: Sequence[Side], metric: str) -> dict[str, str]:
+def _chosen(both: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
-    there = shared_metrics(found)
-    if metric and not all(metric in side.scores["metric"].unique() for side in found):
-        raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(there) or 'none'}.")
+    shared = shared_metrics(both)
+    if metric and not all(metric in side.scores["metric"].unique() for side in both):
+        raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(shared) or 'none'}.")
     if metric:
-        return dict.fromkeys((suite for side in found for suite in side.items["suite"].unique()), metric)
-    if all(side.run for side in found):
+        return dict.fromkeys((suite for side in both for suite in side.items["suite"].unique()), metric)
+    if not any(side.is_file for side in both):
         return {}
-    if not there:
-        raise InputError(f"{found[-1].name}: found no metric in common with {found[0].name}.")
+    if not shared:
+        raise InputError(f"{both[-1].name}: found no metric in common with {both[0].name}.")
     chosen = {}
-    for suite in dict.fromkeys(suite for side in found for suite in side.score):
-        own = [side.score[suite] for side in found if suite in side.score]
-        chosen[suite] = next((one for one in own[0] if all(one in other for other in own)), own[0][0])
+    for suite in dict.fromkeys(suite for side in both for suite in side.score):
+        first_side, *other_sides = (side.score[suite] for side in both if suite in side.score)
+        common = [name for name in first_side if all(name in side for side in other_sides)]
+        chosen[suite] = common[0] if common else first_side[0]
     return chosen
 
 
-def _compared(
-    baseline: Side, new: Side, chosen: Mapping[str, str], max_drop: float, root: str, *, allow_different: bool
-) -> BaselineComparison:
-    first, run = baseline.run, new.run
+def _against(old: Side, new: Side, chosen: Mapping[str, str], rule: BaselineRule, root: str) -> BaselineComparison:
+    """Compare two sides by the `chosen` metrics, or by the scores of runs."""
+    whole = not (old.is_file or new.is_file)
+    judged = {metric for metric in old.judged if metric in new.judged}
     named = [
-        {metric for metric, judge in side.judged.items() if UNNAMED_JUDGE not in judge.split(", ")}
-        for side in (baseline, new)
+        metric
+        for metric in judged
+        if all(UNNAMED_JUDGE not in side.judged[metric].split(", ") for side in (old, new))
     ]
-    judged = named[0] & named[1]
-    before, after = (_provenance(side, chosen, judged, whole=bool(first and run)) for side in (baseline, new))
-    old, own = _side(baseline, before), _side(new, after)
-    units: Sequence[str] = ()
-    if first and run and changed_units(before, after):
-        again, units = _rescored(pin(baseline.name, first, root), run, after, root)
-        others = old.scores.join(again, on=["suite", "metric"], how="anti", maintain_order="left")
-        old = replace(old, scores=pl.concat([others, again.select(others.columns)]))
-    return compare_with_baseline(
-        baseline.name,
-        baseline.name,
-        old,
-        own,
-        max_drop=max_drop,
-        strata=[suite.name for suite in new.suites if suite.strata],
-        known=unlike(before, after, units),
-        allow_different=allow_different,
-    )
+    before, after = (_run_side(side, chosen, named, whole=whole) for side in (old, new))
+    tables = old.pinned.tables if old.pinned else tables_of(old.run) if old.run and new.run else {}
+    baseline = Baseline(old.name, old.name, "", before, tables)
+    run = new.run
+    judges = run.manifest.get("judge_identities") or {} if run else {}
+    return against(baseline, after, rule, plan=lambda: plan_of(run, root) if run else None, judges=judges)
 
 
-def _provenance(side: Side, chosen: Mapping[str, str], judged: Collection[str], *, whole: bool) -> Provenance:
-    """Return what decides a side's scores by the `chosen` metrics; in part (not `whole`) beside a file's.
+def _run_side(side: Side, chosen: Mapping[str, str], judged: Sequence[str], *, whole: bool) -> RunSide:
+    """Return a side as the comparison needs it; `judged` are the metrics of which both sides name the judge.
 
-    Both sides name the judge of the metrics in `judged`.
+    What decides its scores is known as a `whole` if both sides are runs or baselines of ours, not beside a file.
     """
-    if side.run and whole and not chosen:
-        return provenance_of(side.run.manifest)
-    there = decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows()
-    known = provenance_of(side.run.manifest, chosen) if side.run and whole else Provenance({}, tested=side.stated)
-    blank = SuiteRules(())
-    suites = {suite: replace(known.suites.get(suite, blank), score=(name,)) for suite, name in there}
-    for suite, own in suites.items():
-        if (name := own.score[0]) in judged:
-            judges = ", ".join(sorted(side.judged[name].split(", ")))
-            suites[suite] = replace(own, rules={f"judges.{name}": judges})
-    return replace(known, suites=suites)
-
-
-def _side(side: Side, provenance: Provenance) -> RunSide:
     items = side.items.unique("item_id", maintain_order=True)
-    return RunSide(placed(side), items, provenance, reply_digests(side.replies))
+    digests = side.pinned.side.replies if side.pinned else reply_digests(side.replies)
+    return RunSide(placed(side), items, _provenance(side, chosen, judged, whole=whole), digests)
 
 
-def _rescored(known: Baseline, run: Run, provenance: Provenance, root: str) -> tuple[pl.DataFrame, Sequence[str]]:
-    """Return a baseline's scores, recomputed with today's units if those scored the run, and these units."""
-    from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
-
-    store = {**run.configuration.get("store", {}), **({"root": root} if root else {})}
-    try:
-        plan = resolve(Settings.model_validate({**recorded(run.configuration), "store": store}))
-    except (InputError, ValueError):  # its data or plug-ins are missing here, without which nothing is scored
-        return known.scores, ()
-    again, units = rescore(plan, known, provenance, run.manifest.get("judge_identities") or {})
-    return again.scores, units
+def _provenance(side: Side, chosen: Mapping[str, str], judged: Sequence[str], *, whole: bool) -> Provenance:
+    known = Provenance({}, tested=side.stated)
+    if whole and side.run:
+        known = provenance_of(side.run.manifest, chosen)
+    elif whole and side.pinned:
+        known = side.pinned.side.provenance
+    if not chosen:
+        return known
+    totals = {suite.name: {"strata": suite.strata} for suite in side.suites if suite.strata}
+    suites = {}
+    for suite, metric in decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows():
+        rules = known.suites.get(suite, SuiteRules((), totals.get(suite, {})))
+        if metric in judged:
+            judges = ", ".join(sorted(side.judged[metric].split(", ")))
+            rules = replace(rules, rules={**totals.get(suite, {}), f"judges.{metric}": judges})
+        suites[suite] = replace(rules, score=(metric,))
+    return replace(known, suites=suites)
 
 
 def _recorded(run: Run, threshold: float | None) -> Results:
@@ -178,7 +149,9 @@ def _recorded(run: Run, threshold: float | None) -> Results:
         stopping = headline.measured.stopping
         if stopping is None or threshold is None:
             return headline
-        return replace(headline, measured=replace(headline.measured, stopping=against(stopping, threshold)))
+        return replace(
+            headline, measured=replace(headline.measured, stopping=against_threshold(stopping, threshold))
+        )
 
     models = tuple(replace(model, headlines=tuple(map(judged, model.headlines))) for model in verdict.models)
     return Results({}, models, waiting={run.name: verdict.waiting})

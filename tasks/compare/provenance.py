@@ -13,8 +13,8 @@ from data.loading import judged_by
 from data.options import Declared
 from data.plugins import metric
 from data.suites import Suite
-from metrics.analysis.baseline import Provenance, SuiteRules
 from metrics.analysis.explainability import EXPLAINED
+from metrics.analysis.rules import Provenance, SuiteRules
 from metrics.analysis.scores import THRESHOLD
 from metrics.judging import templates
 from prompts import digest, languages, read_by, shipped

@@ -1,6 +1,7 @@
 """Score a baseline's replies again, without a call, if only a version or source of a scoring unit changed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import polars as pl
@@ -13,8 +14,8 @@ from data.records import Metric
 from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
-from metrics.analysis.baseline import Provenance, changed_units, same_rules
 from metrics.analysis.judged import LeftOut, judge_statuses, left_out
+from metrics.analysis.rules import Provenance, changed_units, same_rules
 from tasks.judges.passports import PassportFinder
 from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
@@ -34,56 +35,63 @@ def rescore(
     by other rules, scores from comparisons with another target's replies, and those of metrics and families that
     did not score the run of `provenance`, whose judges' identities are `judges`.
     """
+    before = known.side.provenance
+    changed = changed_units(before, provenance)
     examined = PassportFinder(plan.suites, judges, open_store(plan.store))
-    changed = changed_units(known.provenance, provenance)
     scored: list[pl.DataFrame] = []
-    found: dict[str, bool] = {}
-    for suite in plan.suites if changed else ():
+    is_rescored: dict[str, bool] = {}
+    for suite in plan.suites:
         for name in suite.suite.scored_by:
-            own = _units(suite.suite, name)
-            units = [one for one in own if one in changed]
-            if not units or not same_rules(known.provenance, provenance, suite.name, name):
+            facts = _units(suite.suite, name)
+            units = [unit for unit in facts if unit in changed]
+            if not units or not same_rules(before, provenance, suite.name, name):
                 continue
-            again = all(facts == provenance.units.get(one, facts) for one, facts in own.items())
-            try:
-                scored += _again(suite, suite.metric(name), known, examined) if again else ()
-            except (Damaged, InputError):  # part of it is no longer in the store
-                again = False
-            found |= {unit: again and found.get(unit, True) for unit in units}
+            tables: list[pl.DataFrame] = []
+            # Only the code that scored the run gives scores that can be compared with the run's.
+            if all(unit == provenance.units.get(name, unit) for name, unit in facts.items()):
+                with suppress(Damaged, InputError):  # part of it is no longer in the store
+                    tables = [*_scored_again(suite, suite.metric(name), known, examined)]
+            scored += tables
+            is_rescored |= {unit: bool(tables) and is_rescored.get(unit, True) for unit in units}
     if not scored:
         return known, ()
-    fresh = pl.concat(scored)
-    kept = known.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
-    done = tuple(unit for unit, again in found.items() if again)
-    return replace(known, scores=pl.concat([kept, fresh.select(known.scores.columns)])), done
+    compared = known.side.scores.select("suite", "metric").unique()  # parts of metrics too, if they are
+    fresh = pl.concat(scored).join(compared, on=["suite", "metric"], how="semi", maintain_order="left")
+    old = known.side.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
+    scores = pl.concat([old, fresh.select(old.columns)])
+    units = tuple(unit for unit, done in is_rescored.items() if done)
+    return replace(known, side=replace(known.side, scores=scores)), units
 
 
 def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
     """Return version and source of a metric's scoring units: itself, or the verifiers that it uses."""
-    listed = verifiers_of(suite) if metric(name).verifies else (identity_of(Metric, name),)
-    return {one.name: {"version": one.version, "source": one.source} for one in listed}
+    units = verifiers_of(suite) if metric(name).verifies else (identity_of(Metric, name),)
+    return {unit.name: {"version": unit.version, "source": unit.source} for unit in units}
 
 
-def _again(suite: SuitePlan, own: MetricPlan, known: Baseline, examined: PassportFinder) -> Iterator[pl.DataFrame]:
+def _scored_again(
+    suite: SuitePlan, own: MetricPlan, known: Baseline, examined: PassportFinder
+) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
-    listed = {kind: [*known.tables.get(kind, ())] for kind in KEPT}
-    if not all(listed[kind] for kind in ("items", "requests", "responses")):
+    refs = {kind: [*known.tables.get(kind, ())] for kind in KEPT}
+    if not all(refs[kind] for kind in ("items", "requests", "responses")):
         raise InputError("the baseline does not say where its replies are")
-    frames = {kind: store.read_all(refs, TABLES[kind]) for kind, refs in listed.items()}
+    frames = {kind: store.read_all(listed, TABLES[kind]) for kind, listed in refs.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
-    names = [one.name for one in own.judges if one.name in examined.identities]
+    names = [judge.name for judge in own.judges if judge.name in examined.identities]
     out = left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
-    for model in known.scores.filter(suite=suite.name, metric=own.name)["model"].unique(maintain_order=True):
+    for model in known.side.scores.filter(suite=suite.name, metric=own.name)["model"].unique(maintain_order=True):
         if suite.opponent_of(own.name, model):
             raise InputError("it takes another target's replies to the same items")
         replies = _replies(frames, items, model)
-        refs = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}
-        evidence = refs["evidence"] if replies["evidence"].height else None
-        batch = Batch(Cell(suite.name, model), refs["items"], refs["requests"], refs["responses"], evidence)
+        written = {kind: store.write(TABLES[kind], frame) for kind, frame in replies.items()}
+        evidence = written["evidence"] if replies["evidence"].height else None
+        cell = Cell(suite.name, model)
+        batch = Batch(cell, written["items"], written["requests"], written["responses"], evidence)
         judgements = store.write(TABLES["judgements"], replies["judgements"].filter(pl.col("metric") == own.name))
         scores = store.read(_scored(suite, own, batch, judgements, out))
-        yield scores.filter(pl.col("metric") == own.name).with_columns(suite=pl.lit(suite.name))
+        yield scores.with_columns(suite=pl.lit(suite.name))
 
 
 def _replies(frames: dict[str, pl.DataFrame], items: pl.DataFrame, model: str) -> dict[str, pl.DataFrame]:

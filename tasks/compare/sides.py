@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from data.errors import InputError
+from data.tables import SCORES
 from metrics.analysis.other_tools import stated_scores
 from metrics.stated import NAME as STATED
 from metrics.stats.intervals import MIN_CLUSTERS
@@ -14,6 +15,8 @@ from prompts.phrases import phrase
 from tasks.exchange.reading import read
 from tasks.exchange.records import name_of
 from tasks.exchange.tables import UNNAMED, LogFrames, Scales, Side, differing, framed, shared_ids, tabulate
+from tasks.store.baselines import Baseline, is_baseline, path_of
+from tasks.store.baselines import read as read_baseline
 from tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
@@ -45,29 +48,50 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
         InputError: a run or file is not there, or cannot be read.
     """
     form = form or FileForm()
-    ours = [one for one in named if is_run(one, runs)]
-    found = {one: _side_of(run, root) for one, run in zip(ours, find_all(ours, runs), strict=True)}
-    logs = _directed({n: _read(Path(one), form) for n, one in enumerate(named) if one not in found})
-    known = {str(one) for side in found.values() for one in side.items["question_id"]}
-    there = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
-    if unknown := {*form.scales} - there.keys():
-        listed = ", ".join(there) or "none"
+    pinned = {name: baseline for name in named if (baseline := _pinned(name, runs))}
+    # A pinned run that is still there has the texts as well.
+    named = [pinned[name].run if name in pinned and (runs / pinned[name].run).is_dir() else name for name in named]
+    ours = [name for name in named if name not in pinned and is_run(name, runs)]
+    known = {name: _side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
+    known |= {name: _pinned_side(pinned[name]) for name in named if name in pinned}
+    logs = _directed({n: _read(Path(name), form) for n, name in enumerate(named) if name not in known})
+    metrics = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
+    if unknown := {*form.scales} - metrics.keys():
+        listed = ", ".join(metrics) or "none"
         raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {listed}.")
-    ids = shared_ids(logs.values(), known)
+    questions = {str(question) for side in known.values() for question in side.items["question_id"]}
+    ids = shared_ids(logs.values(), questions)
     by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
     labels = _labels(named)
     verified = name_of(form.verify) if form.verify else ""
     apart = {verified, *differing(logs.values())}
 
-    def side(n: int, log: LogFrames) -> Side:
+    def file_side(n: int, log: LogFrames) -> Side:
         try:
-            found = tabulate(labels[n], log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
+            side = tabulate(labels[n], log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
             raise InputError(f"{named[n]}: {error}") from error
-        return _verified(found, verified) if verified else found
+        return _verified(side, verified) if verified else side
 
-    whole = [side(n, logs[n]) if n in logs else found[one] for n, one in enumerate(named)]
+    whole = [file_side(n, logs[n]) if n in logs else known[name] for n, name in enumerate(named)]
     return _aligned(_expecting(whole)) if logs else whole
+
+
+def _pinned(name: str, runs: Path) -> Baseline | None:
+    """Return the baseline of that name or path; None if it names a run or another file."""
+    path = path_of(name)
+    is_other = (runs / name).exists() or (Path(name).exists() and not is_baseline(Path(name)))
+    return None if is_other or not path.is_file() else read_baseline(name)
+
+
+def _pinned_side(baseline: Baseline) -> Side:
+    """Return a baseline whose run is gone as a side, without the texts of its replies."""
+    side = baseline.side
+    texts = {name: pl.lit(None, pl.String) for name in ("text", "error")}
+    scores = pl.concat([SCORES.frame([]), side.scores.drop("suite")], how="diagonal_relaxed")
+    score = {name: suite.score for name, suite in side.provenance.suites.items()}
+    replies = side.replies.drop("reply").with_columns(**texts)
+    return Side(baseline.name, side.items, scores, replies, score, pinned=baseline)
 
 
 def _read(path: Path, form: FileForm) -> LogFrames:
@@ -131,7 +155,7 @@ def _expecting(whole: Sequence[Side]) -> list[Side]:
         return [*whole]
     return [
         replace(side, items=side.items.with_columns(answer_digest=pl.lit("")),
-                stated=side.stated if none or side.run else {**side.stated, EXPECTED: "stated"})
+                stated=side.stated if none or not side.is_file else {**side.stated, EXPECTED: "stated"})
         for side, none in zip(whole, blank, strict=True)
     ]  # fmt: skip
 
@@ -186,7 +210,7 @@ def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None
 
 def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
     """Yield remarks on the files among the sides: missing data, repeats, judges."""
-    files = [side for side in found if not side.run]
+    files = [side for side in found if side.is_file]
     keys = dict.fromkeys(key for side in files for key in side.stated)
     if plain := [side.name for side in files if not side.verified]:
         yield phrase("compare.stated", language, names=", ".join(plain))
@@ -207,7 +231,7 @@ def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
     """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
     own = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
     for side, names in zip(found, own, strict=True):
-        if (gone := set.union(*own) - names) and not all(one.run for one in found):
+        if (gone := set.union(*own) - names) and any(side.is_file for side in found):
             yield phrase("compare.lacking", language, name=side.name, metrics=", ".join(sorted(gone)))
 
 

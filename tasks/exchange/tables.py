@@ -17,6 +17,7 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.other_tools import StatedScore
 from tasks.exchange.records import UNREAD, Log, Recorded
+from tasks.store.baselines import Baseline
 from tasks.store.runs import Run
 
 UNNAMED = "results"
@@ -68,7 +69,7 @@ class Side:
 
     `score` are the compared metrics, by suite, the main one first. `kinds` maps each metric of a file to `yes_no`,
     `share` or `rating` (of a declared scale). `stated` is what a file states of versions, options and prompts,
-    `verified` its own scores beside ours; `run` is our run, None for a file.
+    `verified` its own scores beside ours; `run` is our run, `pinned` our baseline, both None for a file.
     """
 
     name: str
@@ -82,7 +83,13 @@ class Side:
     kinds: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     run: Run | None = None
+    pinned: Baseline | None = None
     verified: tuple[StatedScore, ...] = ()
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file of another tool."""
+        return self.run is None and self.pinned is None
 
 
 def framed(log: Log) -> LogFrames:

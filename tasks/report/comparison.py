@@ -11,11 +11,12 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from data.characters import visible
+from metrics.analysis.document import record_json
 from metrics.analysis.pairs import Comparison, Grouping
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.report.pages import still
-from tasks.report.regressions import moved_lines
+from tasks.report.regressions import moved_lines, size
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
@@ -39,9 +40,9 @@ def verdict(pair: Comparison) -> str:
 
     Untested if results were inspected in between.
     """
-    if pair.difference is not None and pair.p_value is None:
+    if pair.difference is not None and pair.test.p_value is None:
         return "untested"
-    if pair.hangs:
+    if pair.missing.hangs:
         return "undecided"
     if pair.difference is None or not pair.significant:
         return "same"
@@ -50,7 +51,7 @@ def verdict(pair: Comparison) -> str:
 
 def conclusion(pair: Comparison, language: str) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    return "; ".join([phrase(f"compare.{outcome_of(pair)}", language), *remarks(asdict(pair), language)])
+    return "; ".join([phrase(f"compare.{outcome_of(pair)}", language), *remarks(record_json(pair), language)])
 
 
 def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
@@ -67,8 +68,6 @@ def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
 
 
 def _answer(pair: Comparison, language: str) -> str:
-    low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
-    size = {"points": points(pair.difference), "low": points(low), "high": points(high)}
     outcome = "none" if pair.difference is None else outcome_of(pair)
     said = phrase(
         f"compare.answer_{outcome}",
@@ -76,27 +75,28 @@ def _answer(pair: Comparison, language: str) -> str:
         after=pair.model_a,
         before=pair.model_b,
         what=headline(pair, language),
-        by=phrase("compare.by" if low is None else "compare.by_around", language, **size),
-        p=p_value(pair.p_adjusted),
+        by=size(pair, language),
+        p=p_value(pair.test.p_adjusted),
         n=pair.n,
     )
-    more = remarks(asdict(pair), language)
-    if outcome in {"same", "equal"} and pair.detectable is not None:
-        more.append(phrase("compare.found_from", language, detectable=points(pair.detectable).lstrip("+")))
+    more = remarks(record_json(pair), language)
+    if outcome in {"same", "equal"} and pair.test.detectable is not None:
+        more.append(phrase("compare.found_from", language, detectable=points(pair.test.detectable).lstrip("+")))
     return "; ".join([said, *more])
 
 
 def outcome_of(pair: Comparison) -> str:
     """Return the outcome of a comparison, or equal if no question tells the two apart."""
-    alike = pair.n and not (pair.only_a or pair.only_b or pair.hangs)
+    alike = pair.n and not (pair.only_a or pair.only_b or pair.missing.hangs)
     return "equal" if alike and not pair.difference else verdict(pair)
 
 
 def bounds(found: RunComparison) -> Iterator[str]:
     """Yield the bounds of the difference for each pair with missing or truncated replies."""
     for pair in found.pairs:
-        if pair.low is not None and pair.low != pair.high:
-            ends = {"low": points(pair.low), "high": points(pair.high)}
+        low, high = pair.missing.low, pair.missing.high
+        if low is not None and low != high:
+            ends = {"low": points(low), "high": points(high)}
             yield phrase("compare.bounds", found.language, what=heading(pair, found.language), **ends)
 
 
@@ -113,7 +113,7 @@ def heading(pair: Comparison, language: str) -> str:
 
 def interval(pair: Comparison) -> str:
     """Format a difference in percentage points, with its interval, corrected like its p-value."""
-    low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
+    low, high = pair.test.interval.low, pair.test.interval.high
     return points(pair.difference) + (f" [{points(low)}, {points(high)}]" if low is not None else "")
 
 
@@ -131,8 +131,8 @@ def table(found: RunComparison) -> Table:
         column("after", lambda pair: percent(pair.mean_a), numeric=True),
         column("difference", interval, numeric=True),
         column("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}", numeric=True),
-        column("p", lambda pair: p_value(pair.p_adjusted), numeric=True),
-        column("detectable", lambda pair: points(pair.detectable).lstrip("+"), numeric=True),
+        column("p", lambda pair: p_value(pair.test.p_adjusted), numeric=True),
+        column("detectable", lambda pair: points(pair.test.detectable).lstrip("+"), numeric=True),
         column("verdict", lambda pair: conclusion(pair, language)),
     )
     return replace(made, tones=tones)
@@ -152,7 +152,7 @@ def asked(found: RunComparison) -> Iterator[str]:
 
 def notes(found: RunComparison) -> list[str]:
     """Return remarks on the runs: what may explain a difference, and what changed in their questions."""
-    moved = [(run, asdict(changes)) for run, suites in found.moved.items() for changes in suites]
+    moved = [(run, changes) for run, suites in found.moved.items() for changes in suites]
     lines = [f"{run}: {line}" for run, changes in moved for line in moved_lines(changes, found.language)]
     return [*found.notes, *lines]
 
@@ -181,7 +181,7 @@ def verified(found: RunComparison, most: int) -> Iterator[str]:
 
 def correction(found: RunComparison) -> str:
     """Return the family of tests over which p-values and intervals are corrected."""
-    n = sum(pair.p_value is not None for pair in found.pairs)
+    n = sum(pair.test.p_value is not None for pair in found.pairs)
     return phrase("compare.correction", found.language, n=n)
 
 
@@ -337,7 +337,7 @@ def document(found: RunComparison) -> str:
         "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
         "differing": [{"key": key, "values": values} for key, values in found.differences],
         "pairs": [
-            {**pair.as_dict(), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
+            {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
              "changed": [*frame.iter_rows(named=True)]}
             for pair, frame in zip(found.pairs, found.changed, strict=True)
         ],
@@ -356,7 +356,7 @@ def junit(found: RunComparison) -> str:
             headline(pair, found.language),
             f"{pair.model_b} → {pair.model_a}",
             outcomes.get(verdict(pair), "undecided") if pair.n else "undecided",
-            f"{interval(pair)}, p {p_value(pair.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",
+            f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",
             counts=True,
             passes=True,
         )

@@ -11,7 +11,7 @@ from data.errors import plural
 from data.exits import OUTCOMES
 from metrics.analysis.summary import rounded
 from prompts.phrases import phrase, translated
-from tasks.report.regressions import regressed
+from tasks.report.regressions import baseline_of, regressed
 from tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
 from tasks.report.words import measure, parts, remarks, say, suites_in, why
 
@@ -48,8 +48,9 @@ def _concluded(results: Results, language: str) -> tuple[str, str]:
     worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
     worse = {"regressed", "undecided"} if worst == "pass" else {"regressed"}
     decides = worst == "none" or final["gate"] == "off" or worse & {*final["changes"]}
-    if final["changes"] and decides and worst != "error":
-        return regressed(results.get("baseline") or {}, final["changes"], language)
+    comparison = baseline_of(results)
+    if comparison and final["changes"] and decides and worst != "error":
+        return regressed(comparison, final["changes"], language)
     if final["waiting"] and worst in {"none", "pass", "undecided"}:
         return "undecided", translated(f"submitted: {plural(final['waiting'], 'request')} in batches", language)
     if worst == "none":
@@ -194,7 +195,7 @@ def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list
         "model_a": race["model"],
         "model_b": race["against"],
         "difference": last["mean"],
-        "interval_adjusted": last,
+        "interval": last,
         "p_adjusted": None,
         "significant": bool(race["side"]),
     }
@@ -225,7 +226,7 @@ def _alike(pair: Pair, language: str) -> str:
     if pair["difference"] is None:
         return phrase("screen.alike", language, names=names)
     more = remarks(pair, language) if "hangs" in pair else []
-    low, high = pair["interval_adjusted"]["low"], pair["interval_adjusted"]["high"]
+    low, high = pair["interval"]["low"], pair["interval"]["high"]
     if pair.get("hangs") and low is not None and (low > 0 or high < 0):
         told = phrase("screen.ahead_so_far", language, better=better, worse=worse, **_by(pair, first))
     else:
@@ -236,7 +237,7 @@ def _alike(pair: Pair, language: str) -> str:
 def _by(pair: Pair, better: str) -> dict[str, str]:
     """Return the points by which one model is better, and the numbers given with them."""
     sign = 100 if pair["model_a"] == better else -100
-    interval = pair["interval_adjusted"]
+    interval = pair["interval"]
     value = _number(sign * pair["difference"])
     if interval["low"] is None:
         return {"points": value, "around": "", "beside": ""}

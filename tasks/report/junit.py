@@ -8,12 +8,13 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from data.characters import visible
+from metrics.analysis.baseline import BaselineComparison
 from prompts.phrases import ENGLISH, phrase
 from tasks.report.passports import warnings
-from tasks.report.regressions import regression
+from tasks.report.regressions import baseline_of, regression
 from tasks.report.report_data import ReportData
 from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import measure, parts, shared, suites_in, why
+from tasks.report.words import measure, parts, shared, why
 from tasks.store.tables import write_atomically
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -62,19 +63,22 @@ def gates(data: ReportData) -> list[ET.Element]:
             if told_of := warned.get((model["model"], part["suite"])):
                 ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
             cases.append(case)
-    held = results.get("baseline") or {"models": (), "name": ""}
-    return [*cases, *against_baseline(held, language, counts=policy.regressions, passes=passes)]
+    comparison = baseline_of(results)
+    changes = against_baseline(comparison, language, counts=policy.regressions, passes=passes) if comparison else ()
+    return [*cases, *changes]
 
 
-def against_baseline(held: Mapping[str, Any], language: str, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
-    """Yield the cases of a comparison with a baseline: each suite, and what is missing."""
-    of = f"baseline {held['name']}"
-    for model, part in suites_in(held):
-        told = regression(part, language)
-        yield case_of(part["suite"], f"{of}.{model}", part["outcome"], told, counts=counts, passes=passes)
-    for what in () if held.get("allowed") else held.get("missing", ()):
-        said = phrase("regression.missing", language, what=what)
-        yield case_of(what, of, "regressed", said, counts=counts, passes=passes)
+def against_baseline(
+    comparison: BaselineComparison, language: str, *, counts: bool, passes: bool
+) -> Iterator[ET.Element]:
+    """Yield the cases of a comparison with a baseline: each headline, and what is missing."""
+    of = f"baseline {comparison.name}"
+    for change in comparison.headlines:
+        name, told = f"{of}.{change.pair.model_a}", regression(change, language)
+        yield case_of(change.pair.suite, name, change.decision.outcome, told, counts=counts, passes=passes)
+    for what in () if comparison.allowed else comparison.missing:
+        told = phrase("regression.missing", language, what=what)
+        yield case_of(what, of, "regressed", told, counts=counts, passes=passes)
 
 
 def _told(part: Mapping[str, Any], language: str) -> str:

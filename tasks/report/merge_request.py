@@ -1,16 +1,15 @@
 """The summary of a run for a merge request: its screen, its baseline comparison, the largest changes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
 from prompts.phrases import phrase
-from tasks.report.regressions import apart, around, moved_lines, regression
+from tasks.report.regressions import apart, baseline_of, moved_lines, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Table, column_maker
 from tasks.report.text import clipped, code, percent, plain, points, speaking, written
-from tasks.report.words import suites_in
 from tasks.store.tables import write_atomically
 
 LONGEST = 120
@@ -21,54 +20,59 @@ LONGEST = 120
 def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, the largest changes, files."""
     language = data.language
-    held = data.results.get("baseline")
+    comparison = baseline_of(data.results)
     shown = screen(data.results, data.plan, data.manifest["requests"], data.manifest.get("wall_s"))
     text = ["## Basic Control", "", *shown.markdown(), ""]
-    if held:
-        text += list(_against(held, language))
+    if comparison:
+        text += _against(comparison, language)
     files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
     text += [phrase("regression.files", language, run=code(data.run), files=files), ""]
     return "\n".join(text)
 
 
-def _against(held: Mapping[str, Any], language: str) -> Iterator[str]:
-    yield f"### {plain(phrase('regression.head', language, name=held['name'], run=held['run']))}"
+def _against(comparison: BaselineComparison, language: str) -> Iterator[str]:
+    yield f"### {plain(phrase('regression.head', language, name=comparison.name, run=comparison.run))}"
     yield ""
-    yield from (f"- {plain(line)}" for line in apart(held, language))
-    moved = (line for _, part in suites_in(held) for line in moved_lines(part["moved"], language))
+    yield from (f"- {plain(line)}" for line in apart(comparison, language))
+    moved = (line for change in comparison.headlines for line in moved_lines(change.moved, language))
     yield from dict.fromkeys(f"- {plain(line)}" for line in moved)
     yield ""
     of_all, column = column_maker("common", language), column_maker("regression", language)
 
-    def how(part: Mapping[str, Any]) -> str:
-        whole, named = regression(part, language), "improved" if part["improved"] else part["outcome"]
-        return whole[max(0, whole.find(phrase(f"regression.{named}", language))) :]
+    def outcome(change: HeadlineChange) -> str:
+        whole = regression(change, language)
+        name = "improved" if change.decision.improved else change.decision.outcome
+        return whole[max(0, whole.find(phrase(f"regression.{name}", language))) :]
 
-    def now(one: Mapping[str, Any]) -> str:
-        return written(f"{one['after']:g}") + ("" if one["status"] == "scored" else f" ({one['status']})")
+    def interval(change: HeadlineChange) -> str:
+        ends = change.pair.test.interval
+        return f"{points(ends.low)} … {points(ends.high)}"
+
+    def now(item: ChangedItem) -> str:
+        return written(f"{item.after:g}") + ("" if item.status == "scored" else f" ({item.status})")
 
     yield from Table.of(
-        suites_in(held),
-        of_all("model", lambda one: one[0]),
-        of_all("suite", lambda one: one[1]["suite"]),
-        column("baseline", lambda one: percent(one[1]["baseline"]), numeric=True),
-        column("now", lambda one: percent(one[1]["mean"]), numeric=True),
-        column("difference", lambda one: points(one[1]["difference"]), numeric=True),
-        column("interval", lambda one: around(one[1]), numeric=True),
-        column("lost_won", lambda one: f"{one[1]['lost']} / {one[1]['won']}", numeric=True),
-        column("outcome", lambda one: how(one[1]), strong=True),
+        comparison.headlines,
+        of_all("model", lambda change: change.pair.model_a),
+        of_all("suite", lambda change: change.pair.suite),
+        column("baseline", lambda change: percent(change.pair.mean_b), numeric=True),
+        column("now", lambda change: percent(change.pair.mean_a), numeric=True),
+        column("difference", lambda change: points(change.pair.difference), numeric=True),
+        column("interval", interval, numeric=True),
+        column("lost_won", lambda change: f"{change.pair.only_b} / {change.pair.only_a}", numeric=True),
+        column("outcome", outcome, strong=True),
     ).markdown()
     yield ""
-    if changed := [one for model in held["models"] for one in model["changed"]]:
-        made = Table.of(
-            changed,
-            column("item", lambda one: f"{one['suite']} {one['item_id']}"),
-            column("baseline", lambda one: written(f"{one['before']:g}"), numeric=True),
+    if comparison.changed:
+        yield from (f"### {phrase('regression.changed', language)}", "")
+        yield from Table.of(
+            comparison.changed,
+            column("item", lambda item: f"{item.suite} {item.item_id}"),
+            column("baseline", lambda item: written(f"{item.before:g}"), numeric=True),
             column("now", now, numeric=True),
-            column("prompt", lambda one: clipped(" ".join((one["prompt"] or "").split()), LONGEST)),
-            title=phrase("regression.changed", language),
-        )
-        yield from (f"### {made.title}", "", *made.markdown(), "")
+            column("prompt", lambda item: clipped(" ".join((item.prompt or "").split()), LONGEST)),
+        ).markdown()
+        yield ""
 
 
 def write(data: ReportData, path: Path) -> Path:

@@ -222,7 +222,7 @@ def comparisons(data: ReportData) -> dict[str, Any] | None:
     pairs = counting["comparisons"]
     if not pairs:
         return None
-    ends = [row["interval_adjusted"][end] for row in pairs for end in ("low", "high")]
+    ends = [row["interval"][end] for row in pairs for end in ("low", "high")]
     return {
         "pairs": [{**row, "remarks": remarks(row, data.language)} for row in pairs],
         "groups": counting["groups"],

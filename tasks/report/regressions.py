@@ -3,136 +3,170 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from metrics.analysis.baseline import BaselineComparison, HeadlineChange
+from metrics.analysis.document import read_baseline
+from metrics.analysis.pairs import Comparison
+from metrics.analysis.questions import QuestionChanges, QuestionPrompt, RelabelledQuestion
+from metrics.stats.regression import Change, Regression
 from prompts.phrases import phrase
-from tasks.report.text import clipped, points, written
-from tasks.report.words import lacking, suites_in
+from tasks.report.text import clipped, percent, points, written
+from tasks.report.words import lacking
 
 NAMED = 3
 """Questions of a kind named in a line."""
 _LONGEST = 60
-
-
-def around(part: Mapping[str, Any]) -> str:
-    """Return the interval of a difference."""
-    low, high = part["interval"]["low"], part["interval"]["high"]
-    return f"{points(low)} … {points(high)}"
-
-
-def regression(part: Mapping[str, Any], language: str = "en") -> str:
-    """Describe a suite's outcome against its baseline, and if undecided the detectable difference."""
-
-    def say(name: str, **values: object) -> str:
-        return phrase(f"regression.{name}", language, **values)
-
-    tolerated = written(f"{100 * part['max_drop']:g}")
-    few = f"; {say('few', n=part['moved']['n_common'], total=part['moved']['n_before'])}" if part["few"] else ""
-    if part["difference"] is None:
-        return say("nothing") + few
-    equal = part["outcome"] == "held" and not part["difference"] and part["interval"]["low"] <= -part["max_drop"]
-    said = say(
-        "equal" if equal else "line",
-        difference=points(part["difference"]),
-        around=around(part),
-        tolerated=tolerated,
-        n=part["n"],
-        outcome=say("improved" if part["improved"] else part["outcome"]),
-    )
-    if few:
-        return said + few
-    if part.get("n_alike"):  # which earlier versions did not count
-        said += f"; {phrase('compare.alike', language, n=part['n_alike'])}"
-    if part["hangs"]:
-        what = lacking(part["n_left_out"], part["n_cut"], language)
-        return f"{said}; {say('hangs', what=what, low=points(part['low']), high=points(part['high']))}"
-    if part["outcome"] != "undecided":
-        return said
-    shown, needed = part["detectable"], part["n_needed"]
-    told = say("blind" if shown is None else "shown", n=part["n"], drop=points(shown).lstrip("+"))
-    more = "" if needed is None else f"; {say('needed', n=needed, tolerated=tolerated)}"
-    return f"{said}; {told}{more}"
-
-
-def lines(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
-    """Yield a run's outcome against its baseline, for the terminal."""
-    if not held:
-        return
-    yield phrase("regression.head", language, name=held["name"], run=held["run"])
-    yield from (f"  {line}" for line in apart(held, language))
-    for model, part in suites_in(held):
-        yield f"  {part['suite']} {model}: {regression(part, language)}"
-        yield from (f"    {line}" for line in moved_lines(part["moved"], language))
-
-
-def apart(held: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what is missing from the baseline, and other changes."""
-    for what in held["missing"]:
-        yield phrase(f"regression.{'missing_allowed' if held['allowed'] else 'missing'}", language, what=what)
-    for one in held["differences"]:
-        spoken = {name: one[name] for name in ("what", "run", "baseline")}
-        how = {"decides": "differs_allowed", "rescored": "rescored"}.get(one["kind"], "differs")
-        yield phrase(f"regression.{how}", language, **spoken)
-
-
-_GATES = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
+_GATES: Mapping[Change, str] = {"regressed": "fail", "undecided": "undecided", "held": "pass"}
 """The gate's outcome for each baseline outcome, from the worst to the best."""
 _ORDER = [*_GATES]
 
 
-def headline(held: Mapping[str, Any] | None, language: str) -> Iterator[str]:
-    """Yield a line for a run's screen: the number of suites by outcome against the baseline, and the worst."""
-    if not held:
+def baseline_of(results: Mapping[str, Any]) -> BaselineComparison | None:
+    """Return a run's comparison with its baseline from its document of results."""
+    return read_baseline(results.get("baseline"))
+
+
+def size(pair: Comparison, language: str) -> str:
+    """Return a difference in points, with its interval and the interval's level."""
+    low, high = pair.test.interval.low, pair.test.interval.high
+    if low is None or high is None or pair.test.level is None:
+        return phrase("compare.by", language, points=points(pair.difference))
+    level = percent(1 - pair.test.level)
+    ends = {"low": points(low), "high": points(high)}
+    return phrase("compare.by_around", language, points=points(pair.difference), level=level, **ends)
+
+
+def _bounded(by: str, decision: Regression, language: str) -> str:
+    """Return a difference with the one-sided bound that decides at the margin."""
+    if decision.outcome == "undecided":
+        return by
+    side, bound, level = "at_least", decision.lower, decision.lower_level
+    if decision.outcome == "regressed":
+        side, bound, level = "at_most", decision.upper, decision.upper_level
+    return phrase(f"regression.{side}", language, by=by, bound=points(bound), level=percent(1 - level))
+
+
+def regression(change: HeadlineChange, language: str = "en") -> str:
+    """Describe a headline's outcome against its baseline, and if undecided the detectable difference."""
+
+    def say(name: str, **values: object) -> str:
+        return phrase(f"regression.{name}", language, **values)
+
+    pair, decision, moved = change.pair, change.decision, change.moved
+    few = f"; {say('few', n=moved.n_common, total=moved.n_before)}" if change.few else ""
+    if pair.difference is None:
+        return say("nothing") + few
+    tolerated = written(f"{100 * decision.max_drop:g}")
+    counts = {"n": pair.n, "outcome": say("improved" if decision.improved else decision.outcome)}
+    is_test_decided = decision.lower is not None and decision.lower > -decision.max_drop
+    if decision.outcome == "held" and not pair.difference and not is_test_decided:
+        told = say("equal", **counts)
+    else:
+        by = _bounded(size(pair, language), decision, language)
+        told = say("line", by=by, tolerated=tolerated, **counts)
+    if few:
+        return told + few
+    missing = pair.missing
+    if missing.n_alike:
+        told += f"; {phrase('compare.alike', language, n=missing.n_alike)}"
+    if decision.hangs:
+        what = lacking(missing.n_lost, missing.n_cut, language)
+        return f"{told}; {say('hangs', what=what, low=points(missing.low), high=points(missing.high))}"
+    if decision.outcome != "undecided":
+        return told
+    drop, needed = decision.detectable, decision.n_needed
+    told += f"; {say('blind' if drop is None else 'shown', n=pair.n, drop=points(drop).lstrip('+'))}"
+    return told if needed is None else f"{told}; {say('needed', n=needed, tolerated=tolerated)}"
+
+
+def lines(comparison: BaselineComparison | None, language: str) -> Iterator[str]:
+    """Yield a run's outcome against its baseline, for the terminal."""
+    if comparison:
+        yield phrase("regression.head", language, name=comparison.name, run=comparison.run)
+        yield from details(comparison, language)
+
+
+def details(comparison: BaselineComparison, language: str) -> Iterator[str]:
+    """Yield what differs from a baseline, and each headline's outcome with what changed in its questions."""
+    yield from (f"  {line}" for line in apart(comparison, language))
+    for change in comparison.headlines:
+        yield f"  {named(change.pair)}: {regression(change, language)}"
+        yield from (f"    {line}" for line in moved_lines(change.moved, language))
+
+
+def named(pair: Comparison) -> str:
+    """Return a headline's suite and model, with the metric if it is one of several."""
+    return f"{pair.suite} {pair.model_a}"
+
+
+def apart(comparison: BaselineComparison, language: str) -> Iterator[str]:
+    """Yield what is missing from the baseline, and other changes."""
+    for what in comparison.missing:
+        yield phrase(f"regression.{'missing_allowed' if comparison.allowed else 'missing'}", language, what=what)
+    for difference in comparison.differences:
+        how = {"decides": "differs_allowed", "rescored": "rescored"}.get(difference.kind, "differs")
+        values = {"what": difference.what, "run": difference.run, "baseline": difference.baseline}
+        yield phrase(f"regression.{how}", language, **values)
+
+
+def headline(comparison: BaselineComparison | None, language: str) -> Iterator[str]:
+    """Yield a line for a run's screen: the number of headlines by outcome against the baseline, and the worst."""
+    if not comparison:
         return
-    parts = _worst_first(held)
-    said = phrase("regression.head", language, name=held["name"], run=held["run"])
-    if parts:
-        model, part = parts[0]
-        said += f": {part['suite']} {model}: {regression(part, language)}"
-    outcomes = [part["outcome"] for _, part in parts[1:]]
-    more = [f"{phrase(f'regression.{one}', language)} {n}" for one in _ORDER if (n := outcomes.count(one))]
-    yield f"{said}; {phrase('regression.others', language, counts=', '.join(more))}" if more else said
+    told = phrase("regression.head", language, name=comparison.name, run=comparison.run)
+    worst, *others = _worst_first(comparison) or [None]
+    if worst:
+        told += f": {named(worst.pair)}: {regression(worst, language)}"
+    outcomes = [change.decision.outcome for change in others if change]
+    counts = [f"{phrase(f'regression.{one}', language)} {outcomes.count(one)}" for one in _ORDER if one in outcomes]
+    yield f"{told}; {phrase('regression.others', language, counts=', '.join(counts))}" if counts else told
 
 
-def regressed(held: Mapping[str, Any], changes: Sequence[str], language: str) -> tuple[str, str]:
-    """Return the run's outcome against its baseline and the cause: the worst suite, or what is missing."""
+def regressed(comparison: BaselineComparison, changes: Sequence[Change], language: str) -> tuple[str, str]:
+    """Return the run's outcome against its baseline and the cause: the worst headline, or what is missing."""
     worst = min(changes, key=_ORDER.index)
     outcome = phrase(f"regression.{worst}", language)
-    said = phrase("regression.verdict", language, outcome=outcome, name=held["name"])
-    gone = () if held["allowed"] else held["missing"]
+    told = phrase("regression.verdict", language, outcome=outcome, name=comparison.name)
+    gone = () if comparison.allowed else comparison.missing
     causes = [phrase("regression.missing", language, what=what) for what in gone]
-    causes += [f"{part['suite']} {model} {points(part['difference'])}" for model, part in _worst_first(held)]
-    return _GATES[worst], said if worst == "held" or not causes else f"{said} ({causes[0]})"
+    pairs = [change.pair for change in _worst_first(comparison)]
+    causes += [f"{named(pair)} {points(pair.difference)}" for pair in pairs]
+    return _GATES[worst], told if worst == "held" or not causes else f"{told} ({causes[0]})"
 
 
-def _worst_first(held: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    return sorted(suites_in(held), key=lambda one: _ORDER.index(one[1]["outcome"]))
+def _worst_first(comparison: BaselineComparison) -> list[HeadlineChange]:
+    return sorted(comparison.headlines, key=lambda change: _ORDER.index(change.decision.outcome))
 
 
-def moved_lines(moved: Mapping[str, Any], language: str) -> Iterator[str]:
-    """Yield what changed in a suite's questions (`QuestionChanges` of metrics.analysis.questions as JSON)."""
-    suite = moved["suite"]
-    totals = {"relabelled": "common", "reworded": "before", "only_before": "before", "only_after": "after"}
-    for kind, of in totals.items():
-        if n := moved[f"n_{kind}"]:
-            which = _named(moved[kind], n, language)
-            yield phrase(f"questions.{kind}", language, suite=suite, n=n, total=moved[f"n_{of}"], which=which)
+def moved_lines(moved: QuestionChanges, language: str) -> Iterator[str]:
+    """Yield what changed in a suite's questions."""
+    kinds = (
+        ("relabelled", moved.relabelled, moved.n_relabelled, moved.n_common),
+        ("reworded", moved.reworded, moved.n_reworded, moved.n_before),
+        ("only_before", moved.only_before, moved.n_only_before, moved.n_before),
+        ("only_after", moved.only_after, moved.n_only_after, moved.n_after),
+    )
+    for kind, questions, n, total in kinds:
+        if n:
+            which = _listed(questions, n, language)
+            yield phrase(f"questions.{kind}", language, suite=moved.suite, n=n, total=total, which=which)
 
 
-def _named(listed: Iterable[Mapping[str, Any]], n: int, language: str) -> str:
+def _listed(questions: Iterable[QuestionPrompt], n: int, language: str) -> str:
+    """Name the first of `n` questions, relabelled ones with both expected answers."""
+
     def short(text: str) -> str:
         return clipped(" ".join(text.split()), _LONGEST)
 
     def answer(text: str | None) -> str:
-        return (
-            phrase("questions.unknown", language)
-            if text is None
-            else short(text) or phrase("questions.nothing", language)
-        )
+        if text is None:
+            return phrase("questions.unknown", language)
+        return short(text) or phrase("questions.nothing", language)
 
-    said = []
-    for one in [*listed][:NAMED]:
-        question = short(one["prompt"]) or one["question_id"]
-        if "before" in one:
-            answers = {side: answer(one[side]) for side in ("before", "after")}
-            question = phrase("questions.relabelled_one", language, question=question, **answers)
-        said.append(question)
-    return "; ".join([*said, *(["…"] if n > len(said) else [])])
+    names = []
+    for question in [*questions][:NAMED]:
+        name = short(question.prompt) or question.question_id
+        if isinstance(question, RelabelledQuestion):
+            answers = {"before": answer(question.before), "after": answer(question.after)}
+            name = phrase("questions.relabelled_one", language, question=name, **answers)
+        names.append(name)
+    return "; ".join([*names, *(["…"] if n > len(names) else [])])

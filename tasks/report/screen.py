@@ -18,6 +18,7 @@ from tasks.plan import Plan
 from tasks.report import twins
 from tasks.report.conclusion import conclusion, differences
 from tasks.report.passports import panel
+from tasks.report.regressions import baseline_of
 from tasks.report.regressions import headline as against
 from tasks.report.tables import Column, Table
 from tasks.report.text import NAME, duration, listed, plain, shortened, speaking, total_percent, whole_percent
@@ -181,7 +182,7 @@ def screen(
         folded=fold + 1 if fold else 0,
         differences=[
             *differences(results, language, prompted(plan.declared, plan.configured)),
-            *against(results.get("baseline"), language),
+            *against(baseline_of(results), language),
         ],
         notes=[
             *_beside(models, language),

@@ -17,7 +17,7 @@ from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import phrase, translated
 from tasks.plan import Plan
 from tasks.report import passports
-from tasks.report.regressions import apart, moved_lines
+from tasks.report.regressions import apart, baseline_of, moved_lines
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
 from tasks.report.words import say, spending_of, suites_in
@@ -60,10 +60,10 @@ def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[
 def _odd(results: Results, plan: Plan) -> Iterator[Note]:
     """Yield changes from the baseline, that nothing decides the run, repeated questions, truncated replies."""
     language = plan.report.language
-    if held := results.get("baseline"):
-        yield from map(Note, apart(held, language))
-        for _, part in suites_in(held):
-            yield from map(Note, moved_lines(part["moved"], language))
+    if comparison := baseline_of(results):
+        yield from map(Note, apart(comparison, language))
+        for change in comparison.headlines:
+            yield from map(Note, moved_lines(change.moved, language))
     final = results["final"]
     if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
         yield Note(phrase("common.nothing_decides", language))

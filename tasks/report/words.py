@@ -123,8 +123,8 @@ def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
         said.append(phrase("compare.too_few", language))
     if pair["interval"]["fixed_templates"]:
         said.append(phrase("compare.fixed_templates", language))
-    if alike := pair.get("n_alike"):  # which earlier versions did not count
-        said.append(phrase("compare.alike", language, n=alike))
+    if pair["n_alike"]:
+        said.append(phrase("compare.alike", language, n=pair["n_alike"]))
     return said
 
 

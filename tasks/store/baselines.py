@@ -12,34 +12,35 @@ from data.batches import Ref
 from data.commands import BASELINES
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import Provenance, SuiteRules
+from metrics.analysis.baseline import RunSide
+from metrics.analysis.rules import Provenance, SuiteRules
 from tasks.store.tables import write_atomically
 
 SCHEMA = 2
+_BEGINNING = b'{\n "schema": '
+"""The first bytes of a baseline's file."""
 KEPT = ("items", "requests", "responses", "judgements", "evidence")
 """The tables needed to score a run's replies again."""
 _PLACE = ("suite", "family")
 _IDS = dict.fromkeys(("item_id", *ITEMS.added), pl.String())
 _VALUES = ("item_id", "repeat", "value", "status", "reason")
+_UNKNOWN = {name: pl.lit("") for name in ("level", "language", "template")} | {"facts": pl.lit("{}")}
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A pinned run: the facts behind its numbers, its questions, and its scores with their suites.
+    """A pinned run: its scores and the facts behind them, as one side of a comparison.
 
-    `questions` has the columns item_id, suite, family and the ids of the question, `scores` those of the scores
-    table for values (the reason only of failed calls), `replies` has a digest of each reply. `tables` are the run's
-    own, by which its replies are found as long as a store has them.
+    In its file, items have their suite, family and the ids of the question alone; scores the columns for values
+    (the reason only of failed calls). `tables` are the run's own, by which its replies are found as long as a store
+    has them.
     """
 
     name: str
     run: str
     started: str
-    provenance: Provenance
-    questions: pl.DataFrame
-    scores: pl.DataFrame
-    replies: pl.DataFrame
+    side: RunSide
     tables: Mapping[str, tuple[Ref, ...]]
 
 
@@ -48,30 +49,37 @@ def path_of(name: str, folder: str = BASELINES) -> Path:
     return Path(name) if name.endswith(".json") else Path(folder) / f"{name}.json"
 
 
+def is_baseline(path: Path) -> bool:
+    """Return whether a file is a baseline, of whatever schema."""
+    return path.suffix == ".json" and path.is_file() and path.read_bytes()[: len(_BEGINNING)] == _BEGINNING
+
+
 def write(baseline: Baseline, path: Path) -> Path:
     """Write a baseline, a line for each suite's questions of a family, and for each model, suite and metric.
 
     Raises:
         InputError: it cannot be written.
     """
-    suites = {name: {"score": one.score, "rules": one.rules} for name, one in baseline.provenance.suites.items()}
+    side = baseline.side
+    suites = {name: {"score": suite.score, "rules": suite.rules} for name, suite in side.provenance.suites.items()}
+    questions = side.items.unique("item_id").with_columns(pl.col("family").fill_null(""))
     head = {
         "schema": SCHEMA,
         "name": baseline.name,
         "run": baseline.run,
         "started": baseline.started,
-        "facts": {**asdict(baseline.provenance), "suites": suites},
+        "facts": {**asdict(side.provenance), "suites": suites},
         "tables": {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()},
     }
     reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
     listed = {
-        "questions": _grouped(baseline.questions.sort(*_PLACE, "item_id"), _PLACE, (*_IDS,)),
+        "questions": _grouped(questions.sort(*_PLACE, "item_id"), _PLACE, (*_IDS,)),
         "scores": _grouped(
-            baseline.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
+            side.scores.with_columns(reason).sort("model", "suite", "metric", "item_id", "repeat"),
             ("model", "suite", "metric"),
             _VALUES,
         ),
-        "replies": _grouped(baseline.replies.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
+        "replies": _grouped(side.replies.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
     }
     text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
     for name, groups in listed.items():
@@ -115,16 +123,16 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         suites = {
             suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in facts["suites"].items()
         }
-        return Baseline(
-            str(raw["name"]),
-            str(raw["run"]),
-            str(raw["started"]),
-            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
-            _frame(({"family": "", **one} for one in raw["questions"]), _PLACE, _IDS),  # earlier ones name none
+        families = ({"family": "", **group} for group in raw["questions"])  # earlier ones name none
+        questions = _frame(families, _PLACE, _IDS)
+        side = RunSide(
             _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
+            pl.concat([ITEMS.frame([]), questions.with_columns(**_UNKNOWN)], how="diagonal_relaxed"),
+            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
             _frame(raw["replies"], ("model",), _REPLIES),
-            {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()},
         )
+        tables = {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()}
+        return Baseline(str(raw["name"]), str(raw["run"]), str(raw["started"]), side, tables)
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"baseline {name}: {path} is damaged ({error!r}). Set it again.") from error
 

@@ -10,7 +10,7 @@ from data.tables import TABLES
 from metrics.analysis.policy import Gate
 from metrics.analysis.summary import summarise
 from metrics.analysis.verdict import RunVerdict
-from metrics.stats.regression import Pairs
+from metrics.stats.margins import PairedSample
 from tests.helpers.pairs import pairs_of
 from tests.helpers.verdicts import finalise
 
@@ -65,17 +65,16 @@ def pairs(
     *,
     upper: Sequence[float] | None = None,
     baseline_upper: Sequence[float] | None = None,
-    name: str = "s",
-) -> Pairs:
+) -> PairedSample:
     """Return pairs of values, each a question of its own."""
     columns = [None if one is None else np.array(one, float) for one in (upper, baseline_upper)]
     after, before = np.array(run, float), np.array(baseline, float)
-    return pairs_of(name, after, before, upper=columns[0], baseline_upper=columns[1])
+    return pairs_of(after, before, upper=columns[0], baseline_upper=columns[1])
 
 
-def counted(won: int, lost: int, n: int, right: int = 0, name: str = "s") -> Pairs:
+def counted(won: int, lost: int, n: int, right: int = 0) -> PairedSample:
     """Return yes/no pairs by counts; of those alike, so many are right."""
     alike = n - won - lost
     run = [1.0] * won + [0.0] * lost + [1.0] * right + [0.0] * (alike - right)
     baseline = [0.0] * won + [1.0] * lost + [1.0] * right + [0.0] * (alike - right)
-    return pairs(run, baseline, name=name)
+    return pairs(run, baseline)

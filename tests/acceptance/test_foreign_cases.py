@@ -39,7 +39,7 @@ def check(pair: dict[str, Any], n: int, lost: int, won: int) -> None:
     assert (pair["n"], pair["only_b"], pair["only_a"]) == (n, lost, won)
     assert pair["difference"] == pytest.approx((won - lost) / n)
     assert pair["p_value"] == pytest.approx(mcnemar(lost, won), rel=1e-9)
-    low, high = tango(lost, won, n, 0.95)
+    low, high = tango(lost, won, n, 1 - pair["level"])
     assert (pair["interval"]["low"], pair["interval"]["high"]) == pytest.approx((low, high), abs=1e-9)
 
 

@@ -29,15 +29,13 @@ DIFFERENCES = (
 )
 
 
-def only(found: tuple[regression.Regression, ...]) -> regression.Regression:
-    assert len(found) == 1
-    return found[0]
+def decided(sample: margins.PairedSample, max_drop: float, *, outlook: bool = True) -> regression.Regression:
+    (decision,) = regression.regressions([sample], max_drop=max_drop, outlook=outlook)
+    return decision
 
 
 def held(won: int, lost: int, n: int, max_drop: float, right: int = 0) -> regression.Regression:
-    return only(
-        regression.regressions([tables.counted(won, lost, n, right)], max_drop={"s": max_drop}, outlook=False)
-    )
+    return decided(tables.counted(won, lost, n, right), max_drop, outlook=False)
 
 
 @pytest.mark.parametrize(("won", "lost"), SMALL)
@@ -69,7 +67,9 @@ def test_golden_counts_at_margin_0(won: int, lost: int, outcome: str, p: Fractio
     found = held(won, lost, 300, 0.0, right=200)
     assert found.p_regressed == pytest.approx(float(p), rel=1e-12)
     assert found.outcome == outcome
-    assert (found.n, found.won, found.lost, found.yes_no) == (300, won, lost, True)
+    sample = tables.counted(won, lost, 300, 200).seen
+    assert sample
+    assert (sample.n, sample.won, sample.lost, sample.yes_no) == (300, won, lost, True)
 
 
 @pytest.mark.parametrize("margin", MARGINS)
@@ -114,12 +114,11 @@ def test_outcomes_follow_the_tests_and_the_interval_agrees(won: int, lost: int, 
     expected = "regressed" if below < 0.05 else "held" if above < 0.05 or same else "undecided"
     assert (found.p_regressed, found.p_held) == pytest.approx((below, above), abs=1e-7)
     assert found.outcome == expected
-    assert found.difference == pytest.approx((won - lost) / n)
-    assert found.interval.low is not None
-    assert found.interval.high is not None
+    assert found.lower is not None
+    assert found.upper is not None
     if won + lost:
-        assert (found.interval.high < -max_drop) == (expected == "regressed")
-        assert (found.interval.low > -max_drop) == (expected == "held")
+        assert (found.upper < -max_drop) == (expected == "regressed")
+        assert (found.lower > -max_drop) == (expected == "held")
 
 
 @pytest.mark.parametrize("values", DIFFERENCES)
@@ -136,19 +135,21 @@ def test_the_sign_flip_counts_every_pattern(values: list[float], margin: float) 
 def test_partial_scores_are_flipped(values: list[float], max_drop: float) -> None:
     base = [1.0 if value < 0 else 0.0 for value in values]
     run = [one + value for one, value in zip(base, values, strict=True)]
-    found = only(regression.regressions([tables.pairs(run, base)], max_drop={"s": max_drop}, outlook=False))
+    sample = tables.pairs(run, base)
+    found = decided(sample, max_drop, outlook=False)
     below = float(references.flipped(values, -max_drop))
     above = float(references.flipped([-value for value in values], max_drop))
     assert (found.p_regressed, found.p_held) == pytest.approx((below, above))
     assert found.outcome == ("regressed" if below < 0.05 else "held" if above < 0.05 else "undecided")
-    assert not found.yes_no
+    assert sample.seen
+    assert not sample.seen.yes_no
 
 
 def test_many_partial_scores_are_flipped_at_random_near_the_normal_p() -> None:
     rng = np.random.default_rng(5)
     base = rng.random(200)
     run = np.clip(base + rng.normal(-0.03, 0.15, 200), 0, 1)
-    found = only(regression.regressions([tables.pairs(run.tolist(), base.tolist())], max_drop={"s": 0.02}))
+    found = decided(tables.pairs(run.tolist(), base.tolist()), 0.02)
     shifted = run - base + 0.02
     z = shifted.sum() / np.sqrt((shifted**2).sum())  # of random signs the sum has mean 0 and this spread
     assert found.p_regressed == pytest.approx(stats.norm.cdf(z), abs=0.015)
@@ -166,23 +167,15 @@ def test_equal_pairs_hold_where_so_many_refuse_the_drop(
 ) -> None:
     """0.98 to the power of 149 is below 0.05."""
     same = tables.pairs([value] * n, [value] * n)
-    found = only(regression.regressions([same], max_drop={"s": max_drop}))
-    assert (found.outcome, found.difference) == (outcome, 0.0)
+    assert decided(same, max_drop).outcome == outcome
 
 
-def test_holms_correction_runs_over_suites() -> None:
-    found = regression.regressions(
-        [
-            tables.counted(0, 6, 100, 50, "a"),
-            tables.counted(0, 6, 100, 50, "b"),
-            tables.counted(3, 3, 100, 50, "c"),
-        ],
-        max_drop={"a": 0.0, "b": 0.0, "c": 0.0},
-    )
+def test_holms_correction_runs_over_headlines() -> None:
+    lost, even = tables.counted(0, 6, 100, 50), tables.counted(3, 3, 100, 50)
+    found = regression.regressions([lost, lost, even], max_drop=0.0)
     # 1/64 at 0.05 / 3 (0.0167), then at 0.05 / 2, then 42/64 at 0.05.
     assert [one.outcome for one in found] == ["regressed", "regressed", "undecided"]
-    four = [tables.counted(0, 6, 100, 50, str(k)) for k in range(4)]
-    outcomes = [one.outcome for one in regression.regressions(four, max_drop=dict.fromkeys("0123", 0.0))]
+    outcomes = [one.outcome for one in regression.regressions([lost] * 4, max_drop=0.0)]
     assert outcomes == ["undecided"] * 4  # 1/64 is not below 0.05 / 4
 
 
@@ -272,13 +265,15 @@ def test_what_is_not_scored_counts_apart_from_what_is_wrong() -> None:
 def test_cut_replies_between_regressed_and_held_leave_it_undecided() -> None:
     base, run = [1.0] * 6 + [1.0] * 94, [0.0] * 6 + [1.0] * 94
     cut = tables.pairs(run, base, upper=[1.0] * 100)
-    found = only(regression.regressions([cut], max_drop={"s": 0.0}))
+    found = decided(cut, 0.0)
     assert (found.outcome, found.hangs) == ("undecided", True)
-    assert (found.low, found.high) == pytest.approx((-0.06, 0.0))
+    assert cut.worst
+    assert cut.best
+    assert (cut.worst.mean, cut.best.mean) == pytest.approx((-0.06, 0.0))
     lost_anyway = tables.pairs(run, base, upper=[0.0] * 5 + [1.0] * 95)
-    assert only(regression.regressions([lost_anyway], max_drop={"s": 0.0})).outcome == "regressed"  # 5 lost: 1/32
+    assert decided(lost_anyway, 0.0).outcome == "regressed"  # 5 lost: 1/32
     of_baseline = tables.pairs([1.0] * 100, [0.0] * 5 + [1.0] * 95, baseline_upper=[1.0] * 100)
-    assert only(regression.regressions([of_baseline], max_drop={"s": 0.0})).outcome == "held"
+    assert decided(of_baseline, 0.0).outcome == "held"
 
 
 @pytest.mark.parametrize("values", DIFFERENCES)
@@ -303,8 +298,8 @@ def test_models_are_compared_in_pairs_with_holm_over_all() -> None:
     counts = {("a", "b"): (7, 0, 40), ("a", "c"): (6, 0, 39), ("b", "c"): (0, 0, 39)}
     assert {key: (one.only_a, one.only_b, one.n) for key, one in by.items()} == counts
     plain = [float(references.two_sided(*counts[key][:2])) for key in counts]
-    assert [by[key].p_value for key in counts] == pytest.approx(plain)
-    assert [by[key].p_adjusted for key in counts] == pytest.approx(references.holm(plain))
+    assert [by[key].test.p_value for key in counts] == pytest.approx(plain)
+    assert [by[key].test.p_adjusted for key in counts] == pytest.approx(references.holm(plain))
     assert [by[key].significant for key in counts] == [one < 0.05 for one in references.holm(plain)]
     group = pairs.groups(found)[0].groups
     assert ("b", "c") in {tuple(sorted(one)) for one in group}
@@ -323,9 +318,9 @@ def test_a_comparison_that_cut_replies_could_turn_tells_no_two_apart() -> None:
             "b": [*first, *[("scored", 1.0)] * 32],
         }
         found = pairs.compare(tables.scores(rows), tables.items(40))[0]
-        assert (found.difference, found.p_value) == pytest.approx((0.2, 2 / 2**8))
-        refused = found.p_adjusted is not None and found.p_adjusted < 0.05
-        said[name] = (found.hangs, found.significant, refused)
+        assert (found.difference, found.test.p_value) == pytest.approx((0.2, 2 / 2**8))
+        refused = found.test.p_adjusted is not None and found.test.p_adjusted < 0.05
+        said[name] = (found.missing.hangs, found.significant, refused)
     assert said["lost"] == (False, True, True)
     assert said["cut"] == (True, False, True)  # had they all been right, nothing would differ
     assert said["few"] == (False, True, True)  # six lost are still significant: 2/64

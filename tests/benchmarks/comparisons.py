@@ -162,7 +162,7 @@ def trials(trial: Trial, drop: float, draws: int, seed: int) -> Iterator[Compari
 
 def power(trial: Trial, draws: int = DRAWS, seed: int = 23) -> tuple[float, int]:
     """Return the difference that equal models state as detectable, and how many comparisons find it."""
-    stated = [found.detectable or 1.0 for found in trials(trial, 0.0, max(draws // 5, 20), seed)]
+    stated = [found.test.detectable or 1.0 for found in trials(trial, 0.0, max(draws // 5, 20), seed)]
     drop = float(np.median(stated))
     return drop, sum(found.significant for found in trials(trial, drop, draws, seed + 1))
 

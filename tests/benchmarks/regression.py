@@ -61,20 +61,18 @@ def _run(rng: np.random.Generator, odds: Floats, design: Design, lost: float = 0
 
 def runs(
     design: Design, *, pairs: int = PAIRS, seed: int = 7, lost: float = 0.0, outlook: bool = False
-) -> Iterator[tuple[Regression, ...]]:
+) -> Iterator[list[Regression]]:
     """Yield what pairs of runs come to; the second of each is worse by `lost`."""
     rng = np.random.default_rng(seed)
     clusters = templates_of(design.n, design.templates)
     strata = np.repeat(np.arange(len(design.families)), design.families) if design.families else None
-    names = [f"suite {number}" for number in range(design.suites)]
     for _ in range(pairs):
         listed = []
-        for name in names:
+        for _ in range(design.suites):
             odds = rng.normal(1.5, 1.2, design.n)
             baseline, run = _run(rng, odds, design), _run(rng, odds, design, lost)
-            listed.append(pairs_of(name, run, baseline, clusters=clusters, strata=strata))
-        tolerated = dict.fromkeys(names, design.max_drop)
-        yield regressions(listed, max_drop=tolerated, outlook=outlook)
+            listed.append(pairs_of(run, baseline, clusters=clusters, strata=strata))
+        yield regressions(listed, max_drop=design.max_drop, outlook=outlook)
 
 
 def equal(design: Design, *, pairs: int = PAIRS, seed: int = 7) -> tuple[int, float]:
@@ -95,7 +93,7 @@ def dropped(n: int, discordance: float, drop: float, max_drop: float, *, pairs: 
         right = rng.random(n) < 0.75
         baseline = np.where(lost, 1.0, np.where(won, 0.0, right))
         run = np.where(lost, 0.0, np.where(won, 1.0, right))
-        (one,) = regressions([pairs_of("s", run, baseline)], max_drop={"s": max_drop}, outlook=False)
+        (one,) = regressions([pairs_of(run, baseline)], max_drop=max_drop, outlook=False)
         found += one.outcome == "regressed"
     return found
 

@@ -86,11 +86,14 @@ def test_a_weaker_model_fails_the_build_against_the_baseline_and_says_where(
     assert "capitals" in told
     assert "The capital of Country 0" in told
     document = json.loads(copied.read_text(encoding="utf-8"))
-    (model,) = document["baseline"]["models"]
-    outcomes = {suite["suite"]: (suite["outcome"], suite["lost"], suite["won"]) for suite in model["suites"]}
+    held = document["baseline"]
+    outcomes = {
+        change["pair"]["suite"]: (change["decision"]["outcome"], change["pair"]["only_b"], change["pair"]["only_a"])
+        for change in held["headlines"]
+    }
     assert outcomes == {"capitals": ("regressed", 8, 0), "rivers": ("held", 0, 0)}
     assert document["final"]["exit_code"] == 1
-    assert len(model["changed"]) == 8
+    assert len(held["changed"]) == 8
     with serve_openai(answering(8)) as server:
         only_told = run("--config", path, "--set", at(server, name="b"), "--baseline", baseline)
     assert only_told.returncode == 0, only_told.stderr
@@ -146,7 +149,12 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     assert {*provenance.units} >= {"simple_logic", "response_groundedness", "factual_correctness"}
     older = {name: {**one, "version": 0} for name, one in provenance.units.items()}
     lost = replace(
-        known, provenance=replace(provenance, units=older), scores=known.scores.with_columns(value=pl.lit(0.0))
+        known,
+        side=replace(
+            known.side,
+            provenance=replace(provenance, units=older),
+            scores=known.side.scores.with_columns(value=pl.lit(0.0)),
+        ),
     )
     plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
@@ -154,8 +162,8 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     assert {*units} == {*provenance.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]
-    assert_frame_equal(again.scores.select(columns).sort(order), known.scores.select(columns).sort(order))
-    assert known.scores["value"].max() == 1.0
+    assert_frame_equal(again.side.scores.select(columns).sort(order), known.side.scores.select(columns).sort(order))
+    assert known.side.scores["value"].max() == 1.0
     assert len(undisturbed.server.requests) == asked
 
 
@@ -218,13 +226,13 @@ def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run,
         run("--data", str(rows_in(tmp_path / "rows.jsonl", [*replies])), *words, flow="rag")
     found = find(str(latest(tmp_path)), tmp_path / "runs")
     pinned, provenance = pin("main", found), provenance_of(found.manifest)
-    assert pinned.scores["value"].max() == 0.0, "sound alone counts"
+    assert pinned.side.scores["value"].max() == 0.0, "sound alone counts"
     older = {name: {**one, "source": "0"} for name, one in provenance.units.items()}
-    before = replace(pinned, provenance=replace(provenance, units=older))
+    before = replace(pinned, side=replace(pinned.side, provenance=replace(provenance, units=older)))
     plan = resolve(Settings.model_validate(found.configuration))
     again, units = rescore(plan, before, provenance, found.manifest["judge_identities"])
     assert "response_groundedness" in units
-    assert again.scores["value"].max() == 0.0
+    assert again.side.scores["value"].max() == 0.0
 
 
 def test_other_models_are_refused_before_anything_is_asked_and_none_stands_in_for_one_that_is_away(
@@ -246,4 +254,4 @@ def test_other_models_are_refused_before_anything_is_asked_and_none_stands_in_fo
         done = run("--config", path, "--set", f"models={mixed}", "--baseline", baseline)
     assert done.returncode == 2
     found = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["baseline"]
-    assert "c" not in [one["model"] for one in found["models"]]
+    assert "c" not in [change["pair"]["model_a"] for change in found["headlines"]]

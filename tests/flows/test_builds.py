@@ -139,7 +139,7 @@ def test_the_shell_steps_of_both_workflows_run_and_keep_the_replies(
         assert done.returncode == 0, done.stderr
         assert ET.parse(folder / "junit.xml").getroot().get("failures") == "0"  # noqa: S314 - our own file
         held = json.loads((folder / "results.json").read_text(encoding="utf-8"))["baseline"]
-        assert held["models"][0]["suites"][0]["outcome"] == "held"
+        assert held["headlines"][0]["decision"]["outcome"] == "held"
         assert len(server.requests) == 20, "the replies of the first run are in the store that the build keeps"
     assert shell(steps["Show"], folder, given).returncode == 0
     assert "## Basic Control" in (tmp_path / "shown.md").read_text(encoding="utf-8")

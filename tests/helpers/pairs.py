@@ -1,14 +1,12 @@
-"""Pairs of a regression, of values of which nothing is missing."""
+"""Samples of a regression, of values of which nothing is missing."""
 
 import numpy as np
-import polars as pl
 
 from metrics.stats.intervals import Codes, Floats
-from metrics.stats.regression import Pairs
+from metrics.stats.margins import Differences, PairedSample, paired
 
 
 def pairs_of(
-    suite: str,
     run: Floats,
     baseline: Floats,
     *,
@@ -16,19 +14,20 @@ def pairs_of(
     baseline_upper: Floats | None = None,
     clusters: Codes | None = None,
     strata: Codes | None = None,
-) -> Pairs:
-    """Make pairs of a suite, a question a row; the upper bounds are the values unless they are given."""
+) -> PairedSample:
+    """Make a sample, a question a row; the upper bounds are the values unless they are given."""
     n = len(run)
-    sides = (("", run, upper), ("_before", baseline, baseline_upper))
-    rows = {
-        f"{name}{suffix}": np.asarray(values if name != "upper" or most is None else most, float)
-        for suffix, values, most in sides
-        for name in ("value", "lower", "upper")
-    }
-    codes = {
-        "cluster": np.full(n, -1) if clusters is None else clusters,
-        "stratum": np.zeros(n, np.int64) if strata is None else strata,
-        "share": np.ones(n),
-        "identical": np.zeros(n, np.bool_),
-    }
-    return Pairs(suite, pl.DataFrame({**rows, **codes}))
+    families = np.zeros(n, np.int64) if strata is None else strata
+    sizes = np.bincount(families)[families]
+    weights = 1 / sizes / len(np.unique(families)) if n else np.zeros(0)
+    templates = np.full(n, -1) if clusters is None else clusters
+
+    def sample(after: Floats, before: Floats) -> Differences | None:
+        return paired(after, before, weights=weights, clusters=templates) if n else None
+
+    seen = sample(run, baseline)
+    if upper is None and baseline_upper is None:
+        return PairedSample(seen, seen, seen)
+    worst = sample(run, baseline if baseline_upper is None else baseline_upper)
+    best = sample(run if upper is None else upper, baseline)
+    return PairedSample(seen, worst, best)

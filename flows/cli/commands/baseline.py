@@ -32,8 +32,8 @@ def list_(folder: Folder = BASELINES, /) -> None:
     there = files(folder)
     for path in there:
         one = read(str(path))
-        models = ", ".join(one.scores["model"].unique().sort())
-        show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.provenance.suites)}")
+        models = ", ".join(sorted(one.side.models))
+        show(f"{one.name}: run {one.run}, {one.started[:19]}; {models}; {', '.join(one.side.provenance.suites)}")
     if not there:
         show(f"{folder} has no baseline. Set one from a finished run: basic-control baseline set NAME RUN.")
 
@@ -44,30 +44,27 @@ def show_(name: Name, /) -> None:
     Args:
         name: the baseline's name, or a path that ends in .json
     """
-    import polars as pl
-
-    from metrics.analysis.baseline import one_line
     from metrics.analysis.means import suite_mean
+    from metrics.analysis.rules import one_line
     from metrics.analysis.values import composites, observations, question_values
     from tasks.report.text import percent
     from tasks.store.baselines import read
 
-    one = read(name)
-    show(f"Baseline {one.name}: run {one.run}, {one.started[:19]}")
-    items = one.questions.with_columns(pl.lit("").alias(name) for name in ("level", "language", "template"))
-    once = observations(one.scores, items)
+    pinned = read(name)
+    show(f"Baseline {pinned.name}: run {pinned.run}, {pinned.started[:19]}")
+    side, facts = pinned.side, pinned.side.provenance
+    once = observations(side.scores, side.items)
     values = question_values(once.scores, once.items)
-    for suite, rules in one.provenance.suites.items():
+    for suite, rules in facts.suites.items():
         for (model,), own in values.filter(suite=suite).group_by("model", maintain_order=True):
             mean = suite_mean(own, strata=bool(rules.rules.get("strata"))).mean
             scored = composites(own)["value"]
             show(f"  {suite} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
-    for suite, rules in one.provenance.suites.items():
+    for suite, rules in facts.suites.items():
         for path, value in rules.rules.items():
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")
-    for listed in (one.provenance.rules, one.provenance.units, one.provenance.tested):
-        for path, value in listed.items():
-            show(f"  {path}: {one_line(value)}")
+    for path, value in (*facts.rules.items(), *facts.units.items(), *facts.tested.items()):
+        show(f"  {path}: {one_line(value)}")
 
 
 VERBS = (set_, list_, show_)

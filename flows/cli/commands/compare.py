@@ -3,7 +3,6 @@
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -158,7 +157,7 @@ def gate(
 
     Args:
         new: a run's id or folder, or a file or folder of another tool
-        baseline: an earlier run or file; or the name of a pinned baseline whose run still exists
+        baseline: an earlier run or file, or the name of a pinned baseline
         max_drop: the tolerated drop from the baseline (default: 0.02)
         threshold: the threshold of its score, from 0 to 1
         metric: the metric that decides (default: a run's score, or a file's first)
@@ -169,6 +168,7 @@ def gate(
     from flows.environment import PRIVACY
     from prompts.phrases import ENGLISH, phrase
     from tasks.compare.gating import gate as gated
+    from tasks.plan import BaselineRule
     from tasks.report import regressions
     from tasks.store.tables import write_atomically
 
@@ -176,40 +176,17 @@ def gate(
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
     for name, value in PRIVACY.items():  # before Prefect is imported, to score replies again
         os.environ.setdefault(name, value)
-    baseline = _pinned(baseline, at.runs)
-    verdict, held, remarks = gated(
-        new,
-        runs=at.runs,
-        root=at.root,
-        baseline=baseline,
-        metric=metric,
-        max_drop=MAX_DROP if max_drop is None else max_drop,
-        threshold=threshold,
-        allow_different=allow_different,
-        form=form.form(),
+    rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
+    verdict, comparison, remarks = gated(
+        new, runs=at.runs, root=at.root, rule=rule, metric=metric, threshold=threshold, form=form.form()
     )
     lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
-    if held:  # its first line names a pinned run
-        lines += [f"{new}, compared with {baseline}:", *[*regressions.lines(asdict(held), ENGLISH)][1:]]
+    if comparison:
+        lines += [f"{new}, compared with {baseline}:", *regressions.details(comparison, ENGLISH)]
     show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *remarks)
     if junit:
-        written([write_atomically(Path(junit), _cases(verdict, held, new))])
+        written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     return verdict.exit_code
-
-
-def _pinned(name: str, runs: Path) -> str:
-    """Return the run of a pinned baseline; a run or a file is returned unchanged."""
-    from tasks.store.baselines import path_of, read
-
-    if not name or Path(name).exists() or (runs / name).exists() or not path_of(name).is_file():
-        return name
-    run = read(name).run
-    if not (runs / run).exists():
-        raise InputError(
-            f"--baseline {name}: pinned from run {run}, which is not in {runs}. Give a run or a file of another "
-            f"tool, or compare with the pinned scores during a run: `basic-control run --baseline {name}`."
-        )
-    return run
 
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
@@ -233,7 +210,7 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             yield model.model, f"{headline.suite} {model.model}", outcome, said
 
 
-def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -> str:
+def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
     from prompts.phrases import ENGLISH
     from tasks.report.junit import against_baseline, case_of, text_of
 
@@ -242,8 +219,8 @@ def _cases(verdict: "RunVerdict", held: "BaselineComparison | None", new: str) -
         case_of(name, model, outcome, said, counts=True, passes=passes)
         for model, name, outcome, said in _thresholds(verdict)
     ]
-    if held:
-        cases += against_baseline(asdict(held), ENGLISH, counts=True, passes=passes)
+    if comparison:
+        cases += against_baseline(comparison, ENGLISH, counts=True, passes=passes)
     return text_of(cases, new)
 
 

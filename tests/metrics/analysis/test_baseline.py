@@ -13,17 +13,11 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
     BaselineComparison,
-    Provenance,
     RunSide,
-    SuiteRules,
     compare_with_baseline,
-    missing,
-    one_line,
-    refuse,
-    same_rules,
-    unlike,
 )
 from metrics.analysis.pairs import compare
+from metrics.analysis.rules import Provenance, SuiteRules, differences, missing, one_line, refuse, same_rules
 from metrics.analysis.values import values_of
 
 
@@ -85,8 +79,7 @@ def against(
         "main",
         "r1",
         side(baseline.with_columns(suite=pl.lit("s")), items(200) if pinned is None else pinned, before),
-        side(run, items(200) if asked is None else asked, after),
-        known=unlike(before, after),
+        side(run.with_columns(suite=pl.lit("s")), items(200) if asked is None else asked, after),
         max_drop=more.pop("max_drop", 0.0),
         **more,
     )
@@ -94,11 +87,16 @@ def against(
 
 def test_only_questions_of_both_count_and_the_rest_is_counted() -> None:
     found = against(scores([0.0] * 6 + [1.0] * 91 + [None]), scores([1.0] * 100))
-    (suite,) = found.models[0].suites
-    assert (suite.n, suite.n_left_out, suite.lost, suite.outcome) == (97, 1, 6, "regressed")
+    (suite,) = found.headlines
+    assert (suite.pair.n, suite.pair.n_left_out, suite.pair.only_b, suite.decision.outcome) == (
+        97,
+        1,
+        6,
+        "regressed",
+    )
     moved = suite.moved
     assert (moved.n_before, moved.n_after, moved.n_common, moved.n_only_before) == (100, 98, 98, 2)
-    first, *_ = found.models[0].changed
+    first, *_ = found.changed
     assert (first.item_id, first.before, first.after, first.prompt) == ("yes0", 1, 0, "Question 0?")
 
 
@@ -107,23 +105,23 @@ def test_nothing_is_held_over_less_than_95_percent_of_the_questions(asked: int, 
     """All that is asked is as it was, and half of the rest would not be."""
     run = pl.concat([scores([1.0] * asked), scores([1.0] * 40, answer="other", first=200)])
     moved = pl.concat([items(asked), items(240, answer="other", first=200)])
-    (suite,) = against(run, scores([1.0] * 100), asked=moved).models[0].suites
-    assert suite.outcome == (outcome or "undecided")
+    (suite,) = against(run, scores([1.0] * 100), asked=moved).headlines
+    assert suite.decision.outcome == (outcome or "undecided")
     assert suite.few == (outcome != "held")
-    (allowed,) = against(run, scores([1.0] * 100), asked=moved, allow_different=True).models[0].suites
+    (allowed,) = against(run, scores([1.0] * 100), asked=moved, allow_different=True).headlines
     assert allowed.few == (outcome != "held"), "and it is named"
-    assert allowed.outcome == ("held" if asked else "undecided")
+    assert allowed.decision.outcome == ("held" if asked else "undecided")
 
 
 def test_what_is_worse_on_the_questions_in_common_stays_regressed() -> None:
-    (suite,) = against(scores([0.0] * 50), scores([1.0] * 100)).models[0].suites
-    assert (suite.few, suite.outcome) == (True, "regressed")
+    (suite,) = against(scores([0.0] * 50), scores([1.0] * 100)).headlines
+    assert (suite.few, suite.decision.outcome) == (True, "regressed")
 
 
 def test_a_corrected_answer_keeps_its_pair_and_is_named() -> None:
     found = against(scores([1.0] * 10, answer="no"), scores([1.0] * 10), asked=items(10, answer="no"))
-    (suite,) = found.models[0].suites
-    assert (suite.n, suite.outcome, suite.moved.n_relabelled) == (10, "held", 10)
+    (suite,) = found.headlines
+    assert (suite.pair.n, suite.decision.outcome, suite.moved.n_relabelled) == (10, "held", 10)
     assert (suite.moved.relabelled[0].before, suite.moved.relabelled[0].after) == ("yes", "no")
 
 
@@ -135,8 +133,8 @@ def test_rows_that_ask_the_same_are_one_unit() -> None:
         .with_columns(item_id=pl.Series(ids))
         .select([*ITEMS.columns])
     )
-    (suite,) = against(scores([0.0] * 50), scores([1.0] * 50), asked=same, pinned=same).models[0].suites
-    assert (suite.n, suite.p_regressed) == (5, 1 / 32)
+    (suite,) = against(scores([0.0] * 50), scores([1.0] * 50), asked=same, pinned=same).headlines
+    assert (suite.pair.n, suite.decision.p_regressed) == (5, 1 / 32)
     assert suite.moved.n_common == 5
 
 
@@ -160,7 +158,11 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
         ]
     )
     found = compare_with_baseline(
-        "main", "r1", side(before, pinned, both), side(scores([1.0] * 10), pinned, both), max_drop=0.0
+        "main",
+        "r1",
+        side(before, pinned, both),
+        side(scores([1.0] * 10).with_columns(suite=pl.lit("s")), pinned, both),
+        max_drop=0.0,
     )
     assert found.missing == ("suite t of model a",)
     assert "regressed" in found.outcomes
@@ -168,7 +170,7 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
 
 def test_models_are_matched_by_name_or_the_only_one_with_the_only_one() -> None:
     other = against(scores([1.0], model="b"), scores([1.0]))
-    assert other.models[0].against == "a"
+    assert other.headlines[0].pair.model_b == "a"
     assert [str(one) for one in other.differences] == ["model: b, in the baseline a"]
     two = pl.concat([scores([1.0], model="b"), scores([1.0], model="c")])
     with pytest.raises(InputError, match="it has the models a, the run has b, c: none in common"):
@@ -177,9 +179,42 @@ def test_models_are_matched_by_name_or_the_only_one_with_the_only_one() -> None:
 
 def test_a_regression_that_hangs_on_cut_replies_is_undecided() -> None:
     run = scores([0.0] * 6 + [1.0] * 6, cut=(0, 1, 2))
-    (suite,) = against(run, scores([1.0] * 12)).models[0].suites
-    assert (suite.outcome, suite.hangs) == ("undecided", True)
-    assert (suite.low, suite.difference, suite.high) == pytest.approx((-0.5, -0.5, -0.25))
+    (suite,) = against(run, scores([1.0] * 12)).headlines
+    assert (suite.decision.outcome, suite.decision.hangs) == ("undecided", True)
+    assert (suite.pair.missing.low, suite.pair.difference, suite.pair.missing.high) == pytest.approx(
+        (-0.5, -0.5, -0.25)
+    )
+
+
+def test_wrong_replies_that_turned_into_failed_calls_do_not_hold() -> None:
+    """40 of 200 lost, but as failed calls: over what is scored all are equal, at worst it regressed."""
+    found = against(scores([None] * 40 + [1.0] * 160), scores([1.0] * 200), max_drop=0.02)
+    (suite,) = found.headlines
+    assert (suite.pair.difference, suite.pair.n_left_out) == (0.0, 40)
+    assert (suite.pair.missing.low, suite.pair.missing.high) == pytest.approx((-0.2, 0.0))
+    assert (suite.decision.outcome, suite.decision.hangs) == ("undecided", True)
+
+
+def test_what_a_provider_refuses_both_times_is_equal() -> None:
+    def refused() -> pl.DataFrame:
+        return scores([None] * 40 + [1.0] * 160).with_columns(reason=pl.lit("refused"))
+
+    (suite,) = against(refused(), refused(), max_drop=0.02).headlines
+    assert (suite.decision.outcome, suite.pair.missing.low, suite.pair.missing.high) == ("held", 0.0, 0.0)
+    assert suite.pair.missing.n_alike == 40
+
+
+def test_the_shown_interval_is_that_of_a_comparison_of_the_same_two() -> None:
+    """23 points are lost and none won: `compare` and the gate give one interval at one level (SPEC 10)."""
+    run, before = scores([0.0] * 23 + [1.0] * 177), scores([1.0] * 200)
+    (suite,) = against(run, before, max_drop=0.02).headlines
+    (pair,) = compare(pl.concat([run.with_columns(model=pl.lit("b")), before]), items(200), order=["a", "b"])
+    assert (suite.pair.difference, suite.pair.test) == (pair.difference, pair.test)
+    assert suite.pair.test.level == 0.05
+    high, bound = suite.pair.test.interval.high, suite.decision.upper
+    assert high is not None
+    assert bound is not None
+    assert bound < high, "the one-sided bound is the nearer one"
 
 
 TWO = Suite(name="s", items={"data": "x.jsonl"}, prompt="{{ question }}", metrics={"m": {}, "k": {}})
@@ -192,8 +227,13 @@ def asked_twice(first: Sequence[float | None], second: Sequence[float | None], m
 
 def test_repeats_of_an_item_are_one_unit() -> None:
     """6 items lost twice are 6 units, and p is 1/64."""
-    (suite,) = against(asked_twice([0.0] * 6, [0.0] * 6), asked_twice([1.0] * 6, [1.0] * 6)).models[0].suites
-    assert (suite.test, suite.n, suite.p_regressed, suite.outcome) == ("binomial", 6, 1 / 64, "regressed")
+    (suite,) = against(asked_twice([0.0] * 6, [0.0] * 6), asked_twice([1.0] * 6, [1.0] * 6)).headlines
+    assert (suite.decision.test, suite.pair.n, suite.decision.p_regressed, suite.decision.outcome) == (
+        "binomial",
+        6,
+        1 / 64,
+        "regressed",
+    )
 
 
 def test_a_baseline_and_a_comparison_agree_where_a_repeat_lacks_a_metric() -> None:
@@ -201,10 +241,10 @@ def test_a_baseline_and_a_comparison_agree_where_a_repeat_lacks_a_metric() -> No
     run = pl.concat([asked_twice([1.0] * 4, [0.0] * 4), asked_twice([1.0] * 4, [None] * 4, "k")])
     before = pl.concat([asked_twice([1.0] * 4, [1.0] * 4), asked_twice([1.0] * 4, [1.0] * 4, "k")])
     rules = provenance(score=("m", "k"))
-    (suite,) = against(run, before, before=rules, after=rules).models[0].suites
+    (suite,) = against(run, before, before=rules, after=rules).headlines
     both = pl.concat([run.with_columns(model=pl.lit("b")), before])
     (pair,) = [one for one in compare(both, items(4), [TWO]) if one.scope == "suite"]
-    assert suite.difference == -0.25
+    assert suite.pair.difference == -0.25
     assert pair.difference == 0.25, "model a, the baseline here, minus b"
 
 
@@ -213,10 +253,13 @@ def test_a_metric_that_applies_to_few_questions_weighs_as_much_as_in_the_score()
     run, before = (pl.concat([scores([1.0] * 800), scores([k] * 6, metric="k")]) for k in (0.0, 1.0))
     rules, asked = provenance(score=("m", "k")), items(800)
     found = against(run, before, before=rules, after=rules, asked=asked, pinned=asked, max_drop=0.02)
-    (suite,) = found.models[0].suites
-    assert (suite.mean, suite.baseline) == (pytest.approx(0.5), 1.0)
-    assert (suite.difference, suite.p_regressed) == (pytest.approx(-0.5), pytest.approx(1 / 64, abs=0.005))
-    assert suite.outcome == "regressed"
+    (suite,) = found.headlines
+    assert (suite.pair.mean_a, suite.pair.mean_b) == (pytest.approx(0.5), 1.0)
+    assert (suite.pair.difference, suite.decision.p_regressed) == (
+        pytest.approx(-0.5),
+        pytest.approx(1 / 64, abs=0.005),
+    )
+    assert suite.decision.outcome == "regressed"
     both = pl.concat([run.with_columns(model=pl.lit("b")), before])
     (pair,) = [one for one in compare(both, asked, [TWO]) if one.scope == "suite"]
     assert (pair.mean_a, pair.mean_b) == (1.0, pytest.approx(0.5))
@@ -260,7 +303,7 @@ BEFORE = {
 )
 def test_other_rules_are_refused_unless_allowed(path: str, value: Any, message: str) -> None:
     before = provenance(score=("contains",), **BEFORE)
-    found = unlike(before, provenance(score=("contains",), **{**BEFORE, path: value}))
+    found = differences(before, provenance(score=("contains",), **{**BEFORE, path: value}))
     with pytest.raises(InputError, match=r"--allow-different") as raised:
         refuse("main", found, allow_different=False)
     assert message in str(raised.value)
@@ -272,7 +315,7 @@ def test_long_criteria_are_shown_from_where_they_part() -> None:
     before, after = (
         provenance(**{"metrics.m.criteria": f"{text}{end}"}) for end in ("with a greeting.", "without one.")
     )
-    (found,) = unlike(before, after)
+    (found,) = differences(before, after)
     assert "with a greeting" in found.baseline
     assert "without one" in found.run
 
@@ -292,7 +335,7 @@ def test_another_model_prompt_or_parameter_is_named_and_refused_by_nobody() -> N
     after = under_test(
         **{"model a": {"digest": "2"}, "parameters of a": {"temperature": 1}, "prompt of suite s": {"text": "2"}}
     )
-    found = unlike(under_test(), after)
+    found = differences(under_test(), after)
     assert {one.what for one in found} == {"model a", "parameters of a", "prompt of suite s"}
     refuse("main", found, allow_different=False)
 
@@ -302,11 +345,13 @@ def test_an_upgrade_refuses_nothing_and_is_named() -> None:
         ({"version": 2, "source": "y"}, "version of m"),
         ({"version": 1, "source": "y"}, "source of m"),
     ):
-        found = unlike(under_test(), Provenance(under_test().suites, units={"m": unit}, tested=under_test().tested))
+        found = differences(
+            under_test(), Provenance(under_test().suites, units={"m": unit}, tested=under_test().tested)
+        )
         assert [one.what for one in found] == [what]
         refuse("main", found, allow_different=False)
     assert (
-        unlike(
+        differences(
             under_test(), Provenance(under_test().suites, units={"m": {"version": 1}}, tested=under_test().tested)
         )
         == []
@@ -321,13 +366,13 @@ def test_an_option_that_is_newer_or_gone_refuses_nothing_unless_it_is_set() -> N
     for case, refused in ((False, []), (True, ["m.case of suite s: True, in the baseline False"])):
         own = SuiteRules(("m",), {**now, "metrics.m.case": case}, {"metrics.m.case": False})
         after = Provenance({"s": own})
-        assert [str(one) for one in unlike(before, after)] == refused
+        assert [str(one) for one in differences(before, after)] == refused
         assert same_rules(before, after, "s", "m") == (not refused)
 
 
 def test_what_the_run_has_in_addition_is_named() -> None:
     after = Provenance({"s": SuiteRules(("m", "k")), "t": SuiteRules(("m",))})
-    found = unlike(provenance(), after)
+    found = differences(provenance(), after)
     assert [str(one) for one in found] == [
         "metric k of suite s: in its score, in the baseline none",
         "suite t: evaluated, in the baseline none",
@@ -339,8 +384,8 @@ def test_weights_and_the_whole_threshold_count_where_there_are_several_suites() 
     def weighing(weight: float, threshold: float, *suites: str) -> Provenance:
         return Provenance({one: SuiteRules(("m",), {"weight": weight}) for one in suites}, {"threshold": threshold})
 
-    assert unlike(weighing(0.2, 0.8, "s"), weighing(1.0, 0.5, "s")) == []
-    found = unlike(weighing(0.2, 0.8, "s", "t"), weighing(1.0, 0.5, "s", "t"))
+    assert differences(weighing(0.2, 0.8, "s"), weighing(1.0, 0.5, "s")) == []
+    found = differences(weighing(0.2, 0.8, "s", "t"), weighing(1.0, 0.5, "s", "t"))
     assert {one.what for one in found} == {"threshold", "weight of suite s", "weight of suite t"}
 
 

@@ -53,13 +53,13 @@ def test_differences_are_later_minus_earlier_and_agree_with_statsmodels(seed: in
             [(~before & after).sum(), (~before & ~after).sum()],
         ]
         raw.append(mcnemar(crossed, exact=True).pvalue)
-        assert pair.p_value == pytest.approx(raw[-1])
-        low, high = pair.interval.low, pair.interval.high
+        assert pair.test.p_value == pytest.approx(raw[-1])
+        low, high = pair.test.interval.low, pair.test.interval.high
         assert low is not None
         assert high is not None
         assert low < after.mean() - before.mean() < high
         assert (low <= 0 <= high) == (raw[-1] >= 0.05)
-    assert [p.p_adjusted for p in pairs] == pytest.approx(list(multipletests(raw, method="holm")[1]))
+    assert [p.test.p_adjusted for p in pairs] == pytest.approx(list(multipletests(raw, method="holm")[1]))
 
 
 def test_holm_is_over_the_pairs_of_all_fields() -> None:
@@ -70,9 +70,9 @@ def test_holm_is_over_the_pairs_of_all_fields() -> None:
     pairs, groups = compare_fields(scores, items, fields(listed))
     assert [(p.model_b, p.model_a) for p in pairs] == [("m @ r1", "m @ r2"), ("x @ r1", "x @ r2")]
     exact = binomtest(0, 24).pvalue
-    assert pairs[0].p_value == pytest.approx(exact)
-    assert pairs[0].p_adjusted == pytest.approx(2 * exact)
-    assert pairs[1].p_adjusted == 1
+    assert pairs[0].test.p_value == pytest.approx(exact)
+    assert pairs[0].test.p_adjusted == pytest.approx(2 * exact)
+    assert pairs[1].test.p_adjusted == 1
     assert groups == []
 
 
@@ -93,10 +93,12 @@ def test_of_a_suite_that_was_looked_at_in_between_no_test_is_made_and_none_is_gr
     listed = fields(compared_models({name: [name] for name in names}))
     for metrics in ((), (metric,)):
         tested, grouped = compare_fields(scores, items, listed, [once], metrics)
-        assert [pair.p_value is None for pair in tested] == [False] * 3
+        assert [pair.test.p_value is None for pair in tested] == [False] * 3
         assert len(grouped) == 1
         pairs, none = compare_fields(scores, items, listed, [once.model_copy(update={"stop": Stop()})], metrics)
-        assert [(pair.p_value, pair.p_adjusted, pair.interval.low) for pair in pairs] == [(None, None, None)] * 3
+        assert [(pair.test.p_value, pair.test.p_adjusted, pair.test.interval.low) for pair in pairs] == [
+            (None, None, None)
+        ] * 3
         assert [pair.difference for pair in pairs] == [pair.difference for pair in tested]
         assert none == []
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from data.errors import InputError
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.document import record_json
 from metrics.analysis.pairs import compare, groups
 from metrics.stats.margins import differences, method_of, two_sided
 from metrics.stats.power import holm
@@ -48,11 +49,11 @@ def test_a_pair_by_hand() -> None:
     b: list[float | None] = [0, 0, 0, 0, 1, 1, 1, 0, 0, None]
     (found,) = compare(scores({"a": a, "b": b}), items(10))
     assert (found.model_a, found.model_b, found.n, found.n_left_out) == ("a", "b", 9, 1)
-    assert (found.only_a, found.only_b, found.test) == (4, 1, "tango")
+    assert (found.only_a, found.only_b, found.test.method) == (4, 1, "tango")
     assert (found.mean_a, found.mean_b) == pytest.approx((6 / 9, 3 / 9))
     assert found.difference == pytest.approx(3 / 9)
-    assert found.p_value == pytest.approx(12 / 32)
-    json.dumps(found.as_dict(), allow_nan=False)
+    assert found.test.p_value == pytest.approx(12 / 32)
+    json.dumps(record_json(found), allow_nan=False)
 
 
 def test_no_answer_is_a_wrong_answer_in_a_pair() -> None:
@@ -69,18 +70,18 @@ def test_graded_scores_get_an_interval_of_the_differences() -> None:
     (found,) = compare(scores({"a": a.tolist(), "b": b.tolist()}), items(50))
     test = method_of(differences(a - b, yes_no=False))
     expected = test.limits((0.025, 0.025))
-    assert (found.test, found.yes_no) == ("sign-flip", False)
-    assert (found.interval.low, found.interval.high) == pytest.approx((expected.low, expected.high))
-    assert found.p_value == pytest.approx(two_sided(test))
+    assert (found.test.method, found.yes_no) == ("sign-flip", False)
+    assert (found.test.interval.low, found.test.interval.high) == pytest.approx((expected.low, expected.high))
+    assert found.test.p_value == pytest.approx(two_sided(test))
 
 
 def test_repeated_items_are_tested_as_items() -> None:
     """Six items on which a alone is right, asked five times: p = 2 / 64 as for six, not as for thirty."""
     table = pl.concat([scores({"a": [1.0] * 6, "b": [0.0] * 6}, repeat=r) for r in range(5)])
     (found,) = compare(table, items(6))
-    assert (found.n, found.only_a, found.test) == (6, 6, "tango")
-    assert found.p_value == pytest.approx(2 / 64)
-    assert found.interval.units == 6
+    assert (found.n, found.only_a, found.test.method) == (6, 6, "tango")
+    assert found.test.p_value == pytest.approx(2 / 64)
+    assert found.test.interval.units == 6
 
 
 def test_pairs_are_clustered_by_template() -> None:
@@ -89,21 +90,21 @@ def test_pairs_are_clustered_by_template() -> None:
     table = scores({"a": list(a), "b": list(b)})
     (clustered,) = compare(table, items(120, template=[f"t{n // 10}" for n in range(120)]))
     (ignored,) = compare(table, items(120))
-    assert clustered.interval.units == 12
-    assert clustered.interval.low is not None
-    assert ignored.interval.low is not None
-    assert clustered.interval.low < ignored.interval.low
-    assert clustered.detectable is not None
-    assert ignored.detectable is not None
-    assert clustered.detectable > 2 * ignored.detectable
+    assert clustered.test.interval.units == 12
+    assert clustered.test.interval.low is not None
+    assert ignored.test.interval.low is not None
+    assert clustered.test.interval.low < ignored.test.interval.low
+    assert clustered.test.detectable is not None
+    assert ignored.test.detectable is not None
+    assert clustered.test.detectable > 2 * ignored.test.detectable
 
 
 def test_holm_corrects_over_the_pairs_of_a_metric() -> None:
     right = [1.0] * 12
     table = scores({"a": [*right], "b": [0.0] * 12, "c": [*right]})
     ab, ac, bc = compare(table, items(12))
-    assert (ab.p_value, ac.p_value, bc.p_value) == pytest.approx((2 / 4096, 1.0, 2 / 4096))
-    assert (ab.p_adjusted, ac.p_adjusted, bc.p_adjusted) == pytest.approx((6 / 4096, 1.0, 6 / 4096))
+    assert (ab.test.p_value, ac.test.p_value, bc.test.p_value) == pytest.approx((2 / 4096, 1.0, 2 / 4096))
+    assert (ab.test.p_adjusted, ac.test.p_adjusted, bc.test.p_adjusted) == pytest.approx((6 / 4096, 1.0, 6 / 4096))
     assert (ab.significant, ac.significant, bc.significant) == (True, False, True)
 
 
@@ -115,7 +116,7 @@ def test_holm_corrects_over_all_metrics_together() -> None:
     table = pl.concat([one, *(same.with_columns(metric=pl.lit(f"m{n}")) for n in range(4))])
     found = compare(table, items(12))
     assert len(found) == 15
-    told = {(p.metric, p.model_a, p.model_b): p.p_adjusted for p in found if p.significant}
+    told = {(p.metric, p.model_a, p.model_b): p.test.p_adjusted for p in found if p.significant}
     assert told == pytest.approx({("correct", "a", "b"): 15 * 2 / 4096, ("correct", "b", "c"): 15 * 2 / 4096})
 
 
@@ -135,12 +136,16 @@ def test_one_test_keeps_its_interval_and_several_are_wider() -> None:
     table = scores({model: (rng.random(60) < share).astype(float).tolist() for model, share in
                     {"a": 0.9, "b": 0.6, "c": 0.55}.items()})  # fmt: skip
     (alone,) = compare(table.filter(pl.col("model") != "c"), items(60))
-    assert alone.interval_adjusted == alone.interval
-    several = compare(table, items(60))
-    for pair in several:
-        assert pair.interval.low is not None
-        assert pair.interval_adjusted.low is not None
-        assert pair.interval_adjusted.low <= pair.interval.low + 1e-9
+    several = [pair for pair in compare(table, items(60)) if (pair.model_a, pair.model_b) == ("a", "b")]
+    low, high = alone.test.interval.low, alone.test.interval.high
+    least, most = several[0].test.interval.low, several[0].test.interval.high
+    assert low is not None
+    assert high is not None
+    assert least is not None
+    assert most is not None
+    assert least < low
+    assert high < most
+    assert (alone.test.level, several[0].test.level) == (0.05, pytest.approx(0.05 / 2))
 
 
 @settings(max_examples=20)
@@ -161,7 +166,7 @@ def test_an_interval_holds_nothing_exactly_where_two_cannot_be_told_apart(
     table = scores({f"m{n}": list(column) for n, column in enumerate(columns)})
     found = compare(pl.concat([table, table.with_columns(metric=pl.lit("again"))]), items(8 * times))
     for pair in found:
-        low, high = pair.interval_adjusted.low, pair.interval_adjusted.high
+        low, high = pair.test.interval.low, pair.test.interval.high
         assert low is not None
         assert high is not None
         assert pair.difference is not None
@@ -191,17 +196,23 @@ def test_models_that_cannot_be_told_apart_are_grouped_best_first() -> None:
 def test_pairs_without_a_common_item_are_left_open() -> None:
     table = scores({"a": [1.0, None], "b": [None, 1.0]})
     (found,) = compare(table, items(2))
-    assert (found.n, found.n_left_out, found.test, found.p_value, found.difference) == (0, 2, "none", None, None)
+    assert (found.n, found.n_left_out, found.test.method, found.test.p_value, found.difference) == (
+        0,
+        2,
+        "none",
+        None,
+        None,
+    )
     assert groups((found,))[0].groups == (("a", "b"),)
-    json.dumps(found.as_dict(), allow_nan=False)
+    json.dumps(record_json(found), allow_nan=False)
 
 
 def test_equal_models_differ_by_nothing_and_say_what_could_have_been_seen() -> None:
     (found,) = compare(scores({"a": [1.0] * 30, "b": [1.0] * 30}), items(30))
-    assert (found.difference, found.p_value) == (0.0, 1.0)
-    assert found.interval.low is not None
-    assert found.interval.low < 0
-    assert found.detectable is not None
+    assert (found.difference, found.test.p_value) == (0.0, 1.0)
+    assert found.test.interval.low is not None
+    assert found.test.interval.low < 0
+    assert found.test.detectable is not None
 
 
 def test_one_model_has_no_pairs_and_foreign_items_are_refused() -> None:
@@ -245,8 +256,8 @@ def test_a_total_is_compared_family_by_family() -> None:
     assert (found.scope, found.metric, found.n) == ("total", "correct", 44)
     assert found.difference == pytest.approx(0.5)
     assert found.mean_a == pytest.approx(0.75)
-    assert found.test == "sign-flip"
-    assert found.p_value == pytest.approx(2 / 16, abs=0.01)
+    assert found.test.method == "sign-flip"
+    assert found.test.p_value == pytest.approx(2 / 16, abs=0.01)
     (pooled,) = compare(scores(right), items(44, family=families), [suite("s")])
     assert pooled.difference == pytest.approx(4 / 44)
 
@@ -270,8 +281,8 @@ def test_families_of_one_size_make_counts() -> None:
     right = {"a": [1.0] * 60, "b": [float(n % 10 > 0) for n in range(60)]}
     families = [f"f{n // 10}" for n in range(60)]
     (found,) = compare(scores(right), items(60, family=families), [suite("s", strata="family")])
-    assert (found.test, found.only_a, found.only_b) == ("tango", 6, 0)
-    assert found.p_value == pytest.approx(2 / 64)
+    assert (found.test.method, found.only_a, found.only_b) == ("tango", 6, 0)
+    assert found.test.p_value == pytest.approx(2 / 64)
 
 
 def test_suites_of_several_metrics_and_the_overall_score_are_compared_like_any_metric() -> None:
@@ -299,7 +310,7 @@ def test_suites_of_several_metrics_and_the_overall_score_are_compared_like_any_m
     assert [p.difference for p in found] == pytest.approx([0.25, 0.5, 0.0, 0.25, 0.75 * 0.25 + 0.25 * 0.25])
     # Of 5 tests: 2/1024, p = 1 of equal pairs, and sign flips of 30 and 40 units that all point one way.
     assert [p.significant for p in found] == [True, True, False, True, True]
-    assert found[-1].test == "sign-flip"
+    assert found[-1].test.method == "sign-flip"
 
 
 def test_models_of_other_suites_are_not_compared_overall() -> None:
@@ -314,12 +325,12 @@ def test_so_few_questions_cannot_pass_the_correction_whatever_they_show() -> Non
     """Six questions all lost: p = 2 / 64 passes alone, but not at 0.05 / 3, which takes seven."""
     table = scores({"a": [1.0] * 6, "b": [0.0] * 6})
     (alone,) = compare(table, items(6))
-    assert (alone.significant, alone.reachable) == (True, True)
+    assert (alone.significant, alone.test.reachable) == (True, True)
     three = compare(pl.concat([table, *(table.with_columns(metric=pl.lit(name)) for name in "xy")]), items(6))
-    assert [(p.significant, p.reachable, p.detectable) for p in three] == [(False, False, None)] * 3
+    assert [(p.significant, p.test.reachable, p.test.detectable) for p in three] == [(False, False, None)] * 3
     more = scores({"a": [1.0] * 7, "b": [0.0] * 7})
     three = compare(pl.concat([more, *(more.with_columns(metric=pl.lit(name)) for name in "xy")]), items(7))
-    assert all(p.significant and p.reachable for p in three)
+    assert all(p.significant and p.test.reachable for p in three)
 
 
 def test_fewer_than_five_templates_are_said_and_from_five_on_they_are_the_units() -> None:
@@ -327,18 +338,22 @@ def test_fewer_than_five_templates_are_said_and_from_five_on_they_are_the_units(
     table = scores({"a": list(map(float, rng.random(60) < 0.7)), "b": list(map(float, rng.random(60) < 0.5))})
     for templates, test, units in ((4, "tango", 60), (5, "student", 5), (9, "student", 9), (10, "sign-flip", 10)):
         (found,) = compare(table, items(60, template=[f"t{n % templates}" for n in range(60)]))
-        assert (found.test, found.interval.units, found.interval.fixed_templates) == (test, units, templates == 4)
+        assert (found.test.method, found.test.interval.units, found.test.interval.fixed_templates) == (
+            test,
+            units,
+            templates == 4,
+        )
 
 
 def test_failed_calls_leave_a_comparison_open_that_hangs_on_them() -> None:
     """Eight that b got wrong came back as errors: over what is scored the two are equal, at worst they are not."""
     right: dict[str, list[float | None]] = {"a": [1.0] * 100, "b": [None] * 8 + [1.0] * 92}
     (found,) = compare(scores(right), items(100))
-    assert (found.n, found.n_left_out, found.n_lost, found.difference) == (92, 8, 8, 0.0)
-    assert (found.low, found.high) == pytest.approx((0.0, 0.08))
-    assert (found.hangs, found.significant) == (True, False)
+    assert (found.n, found.n_left_out, found.missing.n_lost, found.difference) == (92, 8, 8, 0.0)
+    assert (found.missing.low, found.missing.high) == pytest.approx((0.0, 0.08))
+    assert (found.missing.hangs, found.significant) == (True, False)
     (sure,) = compare(scores({"a": [1.0] * 100, "b": [None] * 2 + [0.0] * 40 + [1.0] * 58}), items(100))
-    assert (sure.hangs, sure.significant) == (False, True)
+    assert (sure.missing.hangs, sure.significant) == (False, True)
 
 
 def test_what_both_lack_for_one_cause_is_equal_there() -> None:
@@ -346,8 +361,8 @@ def test_what_both_lack_for_one_cause_is_equal_there() -> None:
     both: dict[str, list[float | None]] = {"a": [None] * 8 + [1.0] * 92, "b": [None] * 8 + [1.0] * 92}
     table = scores(both).with_columns(reason=pl.lit("refused"))
     (same,) = compare(table, items(100))
-    assert (same.low, same.high, same.hangs) == (0.0, 0.0, False)
+    assert (same.missing.low, same.missing.high, same.missing.hangs) == (0.0, 0.0, False)
     other = table.with_columns(reason=pl.when(pl.col("model") == "a").then(pl.lit("HTTP 500")).otherwise("reason"))
     (apart,) = compare(other, items(100))
-    assert (apart.low, apart.high) == pytest.approx((-0.08, 0.08))
-    assert apart.hangs
+    assert (apart.missing.low, apart.missing.high) == pytest.approx((-0.08, 0.08))
+    assert apart.missing.hangs

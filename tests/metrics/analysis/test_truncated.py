@@ -108,13 +108,13 @@ def test_a_comparison_that_hangs_on_cut_replies_tells_nothing_apart() -> None:
     """8 of 40 that a alone has right: significant; were b's 8 cut replies right, the two would be equal."""
     first, second = scores(40, 0, 0, model="a"), scores(32, 8, 0, model="b")
     (pair,) = compare(pl.concat([first, second]), items(40))
-    assert pair.p_adjusted == pytest.approx(2 / 2**8)
-    assert pair.low == 0.0
-    assert pair.difference == pair.high == pytest.approx(0.2)
-    assert (pair.hangs, pair.significant) == (True, False)
+    assert pair.test.p_adjusted == pytest.approx(2 / 2**8)
+    assert pair.missing.low == 0.0
+    assert pair.difference == pair.missing.high == pytest.approx(0.2)
+    assert (pair.missing.hangs, pair.significant) == (True, False)
     plain = scores(32, 0, 8, model="b")
     (pair,) = compare(pl.concat([first, plain]), items(40))
-    assert (pair.low, pair.hangs, pair.significant) == (None, False, True)
+    assert (pair.missing.low, pair.missing.hangs, pair.significant) == (None, False, True)
 
 
 @pytest.mark.parametrize(

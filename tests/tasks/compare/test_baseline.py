@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from config.settings import Settings
 from data.errors import InputError
 from data.exits import Exit
 from flows.runs import provenance
-from metrics.analysis.baseline import BaselineComparison, unlike
+from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
+from metrics.analysis.rules import differences
 from metrics.analysis.verdict import verdict_of
-from tasks.compare.baseline import against, check, pin
+from tasks.compare.baseline import check, pin, planned
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
@@ -51,10 +52,10 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     )
     plan = resolve(settings)
     check(plan.baseline, run.manifest)
-    found = against(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
+    found = planned(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
-    said = [*lines(asdict(found), "en")]
+    said = [*lines(found, "en")]
     return found, said, verdict_of(results, Policy("off", regressions=True)).exit_code
 
 
@@ -62,8 +63,14 @@ def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer_and_regress
     """The golden of SPEC 15."""
     pinned(tmp_path, declared(tmp_path, ROWS))
     found, said, code = compared(tmp_path, declared(tmp_path, HALF_WRONG))
-    (part,) = found.models[0].suites
-    assert (part.n, part.difference, part.outcome, part.lost, part.won) == (100, -0.5, "regressed", 50, 0)
+    (part,) = found.headlines
+    assert (part.pair.n, part.pair.difference, part.decision.outcome, part.pair.only_b, part.pair.only_a) == (
+        100,
+        -0.5,
+        "regressed",
+        50,
+        0,
+    )
     assert code == Exit.FAILED
     assert any("−50.0 points" in line and line.endswith("100 pairs: regressed") for line in said)
 
@@ -71,16 +78,16 @@ def test_replies_that_became_wrong_are_100_pairs_and_50_points_fewer_and_regress
 def test_the_same_replies_hold(tmp_path: Path) -> None:
     pinned(tmp_path, declared(tmp_path, ROWS))
     found, said, code = compared(tmp_path, declared(tmp_path, ROWS[::-1], prompt="Once more: {{ question }}"))
-    (part,) = found.models[0].suites
-    assert (part.n, part.outcome, part.moved.n_common, code) == (100, "held", 100, Exit.PASSED)
+    (part,) = found.headlines
+    assert (part.pair.n, part.decision.outcome, part.moved.n_common, code) == (100, "held", 100, Exit.PASSED)
     assert any("prompt of suite own" in line for line in said), "the prompt is under test, and named"
 
 
 def test_a_corrected_label_keeps_its_row_and_is_named_with_both_answers(tmp_path: Path) -> None:
     pinned(tmp_path, declared(tmp_path, [{**ROWS[0], "answer": "a mistake"}, *ROWS[1:]]))
     found, said, _ = compared(tmp_path, declared(tmp_path, ROWS))
-    (part,) = found.models[0].suites
-    assert (part.n, part.won, part.moved.n_relabelled) == (100, 1, 1)
+    (part,) = found.headlines
+    assert (part.pair.n, part.pair.only_a, part.moved.n_relabelled) == (100, 1, 1)
     assert any("a different answer is expected in 1 of 100 questions" in line for line in said)
     assert any("Question 0? (a mistake, now Answer 0)" in line for line in said)
 
@@ -88,7 +95,7 @@ def test_a_corrected_label_keeps_its_row_and_is_named_with_both_answers(tmp_path
 def test_a_third_of_the_rows_gone_holds_nothing(tmp_path: Path) -> None:
     pinned(tmp_path, declared(tmp_path, ROWS))
     found, said, code = compared(tmp_path, declared(tmp_path, ROWS[:67]))
-    assert [part.outcome for part in found.models[0].suites] == ["undecided"]
+    assert [part.decision.outcome for part in found.headlines] == ["undecided"]
     assert code == Exit.UNDECIDED
     assert any("67 of the baseline's 100 questions were asked" in line for line in said)
     assert any("no longer asked: 33 of 100 questions" in line for line in said)
@@ -199,7 +206,7 @@ def test_a_judges_prompt_that_has_changed_is_refused() -> None:
     assert prompts
     rules = {**before.suites["own"].rules, prompts[0]: "another"}
     after = replace(before, suites={"own": replace(before.suites["own"], rules=rules)})
-    assert [one.kind for one in unlike(before, after)] == ["decides"]
+    assert [one.kind for one in differences(before, after)] == ["decides"]
 
 
 def test_a_file_of_an_earlier_version_says_how_to_set_it_again(tmp_path: Path) -> None:
@@ -213,7 +220,7 @@ def test_a_baseline_is_read_as_it_was_written_and_holds_no_text(tmp_path: Path) 
     path = pinned(tmp_path, declared(tmp_path, ROWS))
     text = path.read_text("utf-8")
     assert not [word for word in ("Question 1", "Answer 1") if word in text]
-    assert read(str(path)).replies["reply"].n_unique() == 100, "digests of them"
+    assert read(str(path)).side.replies["reply"].n_unique() == 100, "digests of them"
     again = write(read(str(path)), tmp_path / "again.json")
     assert again.read_text("utf-8") == text
     damaged = json.loads(text)
@@ -236,8 +243,14 @@ def test_after_an_upgrade_the_baselines_replies_are_scored_again(tmp_path: Path)
     """What the earlier version got wrong is no gain of today's replies, which are the same."""
     older(pinned(tmp_path, declared(tmp_path, HALF_WRONG)), 0.0)
     found, said, code = compared(tmp_path, declared(tmp_path, HALF_WRONG))
-    (part,) = found.models[0].suites
-    assert (part.n, part.mean, part.baseline, part.outcome, part.improved) == (100, 0.5, 0.5, "held", False)
+    (part,) = found.headlines
+    assert (part.pair.n, part.pair.mean_a, part.pair.mean_b, part.decision.outcome, part.decision.improved) == (
+        100,
+        0.5,
+        0.5,
+        "held",
+        False,
+    )
     assert any("version of exact_match" in line and "were scored again, without a call" in line for line in said)
     assert code == Exit.PASSED
 
@@ -250,7 +263,7 @@ def test_after_an_upgrade_scores_whose_replies_are_gone_stand_and_that_is_named(
         one["digest"] = "0" * 64
     path.write_text(json.dumps(raw), encoding="utf-8")
     found, said, _ = compared(tmp_path, declared(tmp_path, HALF_WRONG))
-    (part,) = found.models[0].suites
-    assert (part.baseline, part.outcome) == (0.0, "held")
+    (part,) = found.headlines
+    assert (part.pair.mean_b, part.decision.outcome) == (0.0, "held")
     (line,) = (line for line in said if "version of exact_match" in line)
     assert "scored again" not in line

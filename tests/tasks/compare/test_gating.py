@@ -158,7 +158,7 @@ def test_results_of_another_schema_are_one_message(
     assert "expected results of schema" in said
     assert "--run new --rerun report" in said
     assert len(said.splitlines()) == 1
-    path.write_text('{"schema_version": 1, "cells": [{}], "final": {"models": []}}', "utf-8")
+    path.write_text('{"schema_version": 2, "cells": [{}], "final": {"models": []}}', "utf-8")
     assert main([*words, "--set", f"store.runs={tmp_path / 'runs'}"]) == 2
     assert "results.json: cannot be read (KeyError" in capsys.readouterr().err
 

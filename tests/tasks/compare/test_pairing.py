@@ -55,7 +55,7 @@ def test_where_one_of_two_runs_stopped_early_no_test_is_made_and_that_is_said(tm
     )
     found = compared(tmp_path, "before", "after")
     (pair,) = found.pairs
-    assert (pair.n, pair.difference, pair.p_value, pair.interval_adjusted.low) == (100, -0.5, None, None)
+    assert (pair.n, pair.difference, pair.test.p_value, pair.test.interval.low) == (100, -0.5, None, None)
     (said,) = answers(found)
     assert "-50.0" in said.replace("−", "-")
     assert said.endswith("not tested, because they were asked in rounds")

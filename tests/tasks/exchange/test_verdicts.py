@@ -99,7 +99,11 @@ def test_repeated_questions_count_once(form: str, tmp_path: Path) -> None:
     once = compare(tmp_path, FORMS[form](tmp_path, "a", old), FORMS[form](tmp_path, "b", new))["pairs"][0]
     twice = compare(tmp_path, FORMS[form](tmp_path, "c", old * 2), FORMS[form](tmp_path, "d", new * 2))
     pair = twice["pairs"][0]
-    assert (pair["n"], pair["p_value"], pair["difference"]) == (once["n"], once["p_value"], once["difference"])
+    assert (pair["n"], pair["p_value"], pair["difference"]) == (
+        once["n"],
+        once["p_value"],
+        once["difference"],
+    )
 
 
 @pytest.mark.parametrize("form", TWO)

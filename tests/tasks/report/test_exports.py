@@ -11,8 +11,11 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from metrics.analysis.document import record_json
+from metrics.stats.regression import Change
 from tasks.report import exports, junit
 from tasks.report.report_data import ReportData
+from tests.helpers.baselines import against, change
 
 HOSTILE = [
     "=cmd|'/c calc'!A1",
@@ -90,13 +93,13 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
         }
         for name in ("pass", "fail", "undecided", "error")
     ]
-    held = {"suite": "s", "difference": None, "max_drop": 0.02, "few": False}
-    against = [{**held, "outcome": one} for one in ("held", "regressed", "undecided")]
+    outcomes: tuple[Change, ...] = ("held", "regressed", "undecided")
+    told = [change(outcome, difference=None) for outcome in outcomes]
 
     def red(waiting: int = 0, **changes: Any) -> list[tuple[str, str]]:
         results = {
             "final": {"models": [{**suites[0], "model": "m", "suites": suites}], "waiting": waiting},
-            "baseline": {"name": "main", "models": [{"model": "m", "suites": against}]},
+            "baseline": record_json(against(*told)),
         }
         plan = replace(data.plan, policy=replace(data.plan.policy, undecided=undecided, **changes))
         top = junit.compose(replace(data, results=results, plan=plan))

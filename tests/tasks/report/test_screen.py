@@ -84,7 +84,7 @@ def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-na
     names = [one.model for one in each]
     pairs = [
         {"suite": "", "metric": "", "scope": "overall", "model_a": a, "model_b": b, "difference": 0.4,
-         "significant": True, "interval_adjusted": {"low": 0.3, "high": 0.5}, "p_adjusted": 0.0123}
+         "significant": True, "interval": {"low": 0.3, "high": 0.5}, "p_adjusted": 0.0123}
         for a, b in combinations(names, 2)
     ]  # fmt: skip
     return {
@@ -211,8 +211,9 @@ def write() -> None:
 
 def pair(difference: float, low: float, high: float) -> dict[str, object]:
     both = {"model_a": "a", "model_b": "b", "p_adjusted": 1.0, "significant": False}
+    interval = {"low": low, "high": high, "fixed_templates": False}
     named = {"suite": "s", "scope": "suite", "metric": "accuracy"}
-    return {**both, **named, "difference": difference, "interval_adjusted": {"low": low, "high": high}}
+    return {**both, **named, "difference": difference, "interval": interval}
 
 
 @pytest.mark.parametrize(
@@ -240,7 +241,7 @@ def test_where_labels_correct_scores_pairs_are_said_to_be_as_judged(as_judged: f
 
 
 def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
-    open_ = {"hangs": True, "n_lost": 0, "n_cut": 12, "interval": {"fixed_templates": False}}
+    open_ = {"hangs": True, "n_lost": 0, "n_cut": 12, "n_alike": 0}
     said = conclusion._alike({**pair(0.346, 0.128, 0.514), **open_}, "en")
     assert said == "undecided: a is ahead of b by 34.6 points (12.8–51.4); depends on 12 truncated replies"
 

@@ -10,7 +10,11 @@ import pytest
 from markupsafe import escape
 
 from config.settings import Report
+from metrics.analysis.document import record_json
+from metrics.analysis.pairs import MissingPairs
+from metrics.analysis.rules import RuleDifference
 from metrics.analysis.values import few_templates
+from metrics.stats.regression import Change
 from tasks.plan import resolve
 from tasks.report import html, markdown, sections
 from tasks.report.conclusion import conclusion
@@ -20,6 +24,7 @@ from tasks.report.report_data import ReportData
 from tasks.report.text import numbers_in, plain
 from tasks.report.warnings import notes
 from tasks.report.words import remarks, say
+from tests.helpers.baselines import against, change
 from tests.tasks.report.runs import MODELS, in_language, settings
 from tests.tasks.report.screens import RUNS, made
 
@@ -47,15 +52,10 @@ def test_a_report_says_that_intervals_hold_over_these_templates_only(language: s
     assert note.text.endswith(said)
 
 
-def changed(data: ReportData, outcome: str) -> ReportData:
+def changed(data: ReportData, outcome: Change) -> ReportData:
     """Return the run as its baseline judges it: one suite came to `outcome`, whatever the thresholds say."""
-    moved = {"suite": "rag", **dict.fromkeys(("n_relabelled", "n_reworded", "n_only_before", "n_only_after"), 0)}
-    part = {"suite": "rag", "outcome": outcome, "difference": -0.1, "moved": moved, "few": False, "n": 20,
-            "max_drop": 0.02, "improved": False, "hangs": False,
-            "interval": {"low": None, "high": None}}  # fmt: skip
-    held = {"name": "main", "run": "before", "missing": [], "allowed": False,
-            "differences": [{"kind": "tested", "what": "model", "run": "b", "baseline": "a"}],
-            "models": [{"model": "m", "suites": [part], "changed": []}]}  # fmt: skip
+    told = change(outcome, difference=-0.1, n=20, means=(0.8, 0.9))
+    held = record_json(against(told, differences=(RuleDifference("tested", "model", "a", "b"),)))
     models = [{**one, "verdict": "pass"} for one in data.results["final"]["models"]]
     final = {**data.results["final"], "changes": [outcome], "models": models}
     return replace(data, results={**data.results, "final": final, "baseline": held})
@@ -63,7 +63,7 @@ def changed(data: ReportData, outcome: str) -> ReportData:
 
 @pytest.mark.parametrize(("outcome", "said"), [("held", "pass"), ("undecided", "undecided"), ("regressed", "fail")])
 def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_baseline(
-    outcome: str, said: str, data: ReportData
+    outcome: Change, said: str, data: ReportData
 ) -> None:
     run = changed(data, outcome)
     models = [{**one, "verdict": "none"} for one in run.results["final"]["models"]]
@@ -85,7 +85,7 @@ def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_basel
     ],
 )
 def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
-    verdict: str, outcome: str, said: str, data: ReportData, *, of_baseline: bool
+    verdict: str, outcome: Change, said: str, data: ReportData, *, of_baseline: bool
 ) -> None:
     run = changed(data, outcome)
     models = [
@@ -97,11 +97,25 @@ def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
 
 
 def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
-    part = {"difference": 0.0, "max_drop": 0.02, "n": 100, "few": False, "hangs": False, "improved": False,
-            "outcome": "held", "interval": {"low": -0.026, "high": 0.026}}  # fmt: skip
-    assert regression(part) == "all 100 pairs are equal: held"
-    assert regression(part, "ru") == "все пары одинаковы (100): не хуже"
-    assert regression(part | {"interval": {"low": -0.01, "high": 0.01}}).startswith("0 points (Holm's interval")
+    told = change(interval=(-0.026, 0.026), lower=-0.026, upper=0.026)
+    assert regression(told) == "all 100 pairs are equal: held"
+    assert regression(told, "ru") == "все пары одинаковы (100): не хуже"
+    sure = change(interval=(-0.01, 0.01), lower=-0.01, upper=0.01)
+    assert regression(sure) == (
+        "0 points (95% interval −1.0 to +1.0), at least −1.0 (one-sided 95% bound), 2 tolerated, 100 pairs: held"
+    )
+
+
+def test_the_bound_that_decides_at_the_margin_stands_beside_the_interval() -> None:
+    told = change("regressed", difference=-0.115, interval=(-0.197, -0.032), lower=-0.184, upper=-0.045, n=200)
+    assert regression(told) == (
+        "−11.5 points (95% interval −19.7 to −3.2), at most −4.5 (one-sided 95% bound), 2 tolerated, "
+        "200 pairs: regressed"
+    )
+    cut = MissingPairs(n_cut=3, low=-0.2, high=0.0)
+    open_ = change("undecided", difference=-0.115, interval=(-0.197, -0.032), missing=cut, hangs=True)
+    assert "one-sided" not in regression(open_)
+    assert regression(open_).endswith("inconclusive; it depends on 3 truncated replies: −20.0 to 0 points")
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "regressed"), ("ru", "ухудшение")])
@@ -109,17 +123,14 @@ def test_a_merge_request_has_the_outcome_against_a_baseline_in_a_column_of_its_o
     language: str, said: str, data: ReportData
 ) -> None:
     run = in_language(changed(data, "regressed"), language)
-    run.results["baseline"]["models"][0]["suites"][0] |= {"baseline": 0.9, "mean": 0.8, "lost": 2, "won": 0}
     (row,) = (line for line in summary(run).splitlines() if line.startswith("| m | rag |"))
     assert row.endswith(f"| **{said}** |")
 
 
 def test_a_regression_told_in_russian_has_decimal_commas() -> None:
-    part = {**dict.fromkeys(("difference", "mean", "baseline"), -0.0333), "max_drop": 0.025, "n": 30, "few": False,
-            "hangs": False, "improved": False, "outcome": "undecided", "interval": {"low": -0.1, "high": 0.0667},
-            "detectable": 0.234, "n_needed": None}  # fmt: skip
+    told = change("undecided", difference=-0.0333, interval=(-0.1, 0.0667), n=30, max_drop=0.025, detectable=0.234)
     with numbers_in("ru"):
-        said = regression(part, "ru")
+        said = regression(told, "ru")
     assert "допустимо 2,5" in said
     assert "падение от 23,4 п. п." in said
     assert not re.search(r"\d\.\d", said)
@@ -190,9 +201,7 @@ def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
     ],
 )
 def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int, cut: int, said: str) -> None:
-    pair = {"hangs": True, "n_lost": lost, "n_cut": cut, "interval": {"fixed_templates": False}}
-    assert remarks(pair, "en") == [f"depends on {said}"]
-    part = {**dict.fromkeys(("difference", "low", "high", "max_drop"), 0.0), "n": 20, "few": False, "hangs": True,
-            "improved": False, "outcome": "undecided", "n_left_out": lost, "n_cut": cut,
-            "interval": {"low": None, "high": None}}  # fmt: skip
-    assert regression(part).endswith(f"; it depends on {said}: 0 to 0 points")
+    missing = MissingPairs(n_lost=lost, n_cut=cut, low=0.0, high=0.0, hangs=True)
+    told = change("undecided", missing=missing, hangs=True)
+    assert remarks(record_json(told.pair), "en") == [f"depends on {said}"]
+    assert regression(told).endswith(f"; it depends on {said}: 0 to 0 points")
