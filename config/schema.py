@@ -60,8 +60,8 @@ def _entries(base: type[Model]) -> Any:
     """Return the list of `models` or `judges`: an entry has the keys of its provider."""
     kinds = []
     for name, unit in discover(Provider).items():
-        own = create_model(f"{base.__name__}_{name}", __base__=(base, model_of(unit.options)))
-        kinds.append(_extended(own.__name__, own, provider=_one_of([name]), url=str))
+        entry = create_model(f"{base.__name__}_{name}", __base__=(base, model_of(unit.options)))
+        kinds.append(_extended(entry.__name__, entry, provider=_one_of([name]), url=str))
     return _list_of(reduce(or_, kinds))
 
 
@@ -75,8 +75,8 @@ def _suite() -> Any:
         if unit.internal:  # of the product's own suites
             continue
         measured[name] = create_model(f"metric_{name}", __base__=(Use, model_of(unit.options))) | None
-    named = _extended("metrics", Frozen, **measured) | _list_of(_one_of(measured))
-    return _extended("suite", Suite, items=reduce(or_, items), metrics=named)
+    metrics_by_name = _extended("metrics", Frozen, **measured) | _list_of(_one_of(measured))
+    return _extended("suite", Suite, items=reduce(or_, items), metrics=metrics_by_name)
 
 
 def _at(kind: Any, path: Iterable[str | int]) -> Any:

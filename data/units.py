@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -122,9 +123,9 @@ def named_in(options: Any) -> tuple[str, ...]:
     """Return the digests of the files whose paths are values of a unit's options."""
     if isinstance(options, Mapping | list | tuple):
         values = options.values() if isinstance(options, Mapping) else options
-        return tuple(found for value in values for found in named_in(value))
-    found = digest(Path(options)) if isinstance(options, str) and "\0" not in options else ""
-    return (found,) if found else ()
+        return tuple(chain.from_iterable(map(named_in, values)))
+    content = digest(Path(options)) if isinstance(options, str) and "\0" not in options else ""
+    return (content,) if content else ()
 
 
 def files_of(module: Path, home: Plugin) -> list[Path]:
@@ -137,10 +138,10 @@ def files_of(module: Path, home: Plugin) -> list[Path]:
     due = [module]
     while due:
         path = due.pop()
-        beside = homes[path]
-        files, words = _read_module(path, beside) if path.suffix == ".py" else ({}, _read_template(path))
-        named = {file: beside for file, names in _files(beside).items() if not words.isdisjoint(names)}
-        fresh = {file: owner for file, owner in {**named, **files}.items() if file not in homes}
+        owner = homes[path]
+        files, words = _read_module(path, owner) if path.suffix == ".py" else ({}, _read_template(path))
+        files |= {file: owner for file, names in _files(owner).items() if not words.isdisjoint(names)}
+        fresh = {file: plugin for file, plugin in files.items() if file not in homes}
         homes |= fresh
         due += fresh
     return sorted(homes)

@@ -186,10 +186,10 @@ def fault_of(file: Path, largest: int | None = None) -> str:
         return ""
     try:
         with closing(sqlite3.connect(file, timeout=PATIENCE_S)) as opened:
-            (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+            (result,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
     except sqlite3.Error as error:
         return str(error) if is_damage(str(error)) else ""
-    return "" if found == "ok" else " ".join(str(found).split())
+    return "" if result == "ok" else " ".join(str(result).split())
 
 
 def replace(file: Path, tables: Store | None) -> str:
@@ -206,13 +206,13 @@ def replace(file: Path, tables: Store | None) -> str:
         )
     workshop = _beside(file, ".mending")
     from_file = from_tables = 0
-    said = "its repair was completed"
+    outcome = "its repair was completed"
     try:
         if not _complete(file).exists():
             shutil.rmtree(workshop, ignore_errors=True)
             workshop.mkdir()
             from_file, from_tables = _fill(workshop / file.name, file, tables)
-            said = f"{from_file} replies were saved from the file and {from_tables} more from the store's tables"
+            outcome = f"{from_file} replies were saved from the file and {from_tables} more from the store's tables"
             with (workshop / file.name).open("rb+") as written:
                 os.fsync(written.fileno())
             (workshop / file.name).replace(_complete(file))
@@ -222,8 +222,9 @@ def replace(file: Path, tables: Store | None) -> str:
         raise explain(error, f"cannot repair the reply cache {file}") from error
     finally:
         shutil.rmtree(workshop, ignore_errors=True)
-    kept = f"; the damaged file is kept as {aside}" if aside.exists() else ""
-    return f"{said}{kept}" if from_tables or kept else ""
+    if aside.exists():
+        return f"{outcome}; the damaged file is kept as {aside}"
+    return outcome if from_tables else ""
 
 
 def _move_aside(file: Path) -> Path:

@@ -460,7 +460,7 @@ def test_the_demo_shows_its_report_in_a_hostile_folder(installed: Installed, hos
     assert {*hostile.iterdir()} - before == {hostile / "basic-control-demo"}
     (report,) = (hostile / "basic-control-demo" / "runs").glob("*/reports/*.html")
     assert f"Report: {report.as_uri()}\n" in done.stdout
-    assert "Your own models, in the same form: basic-control run --config config/ollama.yaml\n" in done.stdout
+    assert "Your own models, in the same form: basic-control run config/ollama.yaml\n" in done.stdout
 
 
 def test_an_application_imports_its_own_config(installed: Installed, tmp_path: Path) -> None:
