@@ -20,8 +20,6 @@ ELSEWHERE = {
 }
 """What is neither a configuration nor a command, and the test that runs it: page, a text of the block -> file."""
 UNTRIED = {
-    ("docs/deployment.md", "CallWebhook("): "posts to a webhook of the reader's; its syntax alone is checked",
-    ("docs/scale.md", "pl.scan_parquet("): "joins the runs of a campaign; its syntax alone is checked",
     ("docs/observability.md", "0:14  basic_control"): "shows lines whose times and rates are another each time",
 }
 """What no test runs, and why."""

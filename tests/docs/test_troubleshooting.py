@@ -26,25 +26,14 @@ def suite(
     return model + SUITE.format(data=data, prompt=prompt, metric=metric)
 
 
-RENAMED = "suites: [{name: own, items: {data: rows.csv, columns: {answer: expected}}, metrics: [exact_match]}]\n"
-JUDGED = "suites: [{name: own, items: {data: rows.csv}, prompt: Hi, metrics: {rubric: {criteria: Kind.}}}]\n"
 PROVOKED: dict[str, str | list[str]] = {
     "unknown key": "suitez: [cot]\n",
     "unknown metric": suite(metric="exactmatch"),
     "not valid YAML": "suites:\n  - name: own\n    prompt: {{ question }}\n",
     "prompt: cannot be filled": suite(prompt="{{ questio }}"),
-    "not found; the": MODEL + RENAMED,
-    "…: no such file": suite(data="rowz.csv"),
-    "data set '…' has not been fetched": suite(data="gsm8k", metric="number"),
     "found a response in": suite(data="half.jsonl"),
-    "found no judge": MODEL + JUDGED,
-    "names the environment variable": suite(model=MODEL.replace("}", ", api_key_env: NO_SUCH_KEY}")),
     "nothing listens at": suite(),
-    "contains a key": suite(model=MODEL.replace("/v1", "/v1?api_key=abcdef123456")),
     "gate_on is": suite().replace("metrics:", "gate_on: pass_at_k, metrics:"),
-    "Shipped are": ["run", "--config", "nosuch.yaml"],
-    "no such run": ["view", "nosuch"],
-    "baseline …: … not found": ["run", "--baseline", "nosuch"],
 }  # fmt: skip
 """A part of a message of the page -> a configuration, or a command, that is answered by it."""
 
@@ -91,5 +80,5 @@ def texts() -> Iterator[str]:
 def test_every_other_message_stands_in_the_code_or_among_its_phrases() -> None:
     known = "\n".join(texts())
     rest = [one for one in MESSAGES if not any(part in one for part in PROVOKED)]
-    assert len(rest) > 12
+    assert len(rest) > 5
     assert [one for one in rest if one.strip("… ;.") not in known] == []
