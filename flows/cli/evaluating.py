@@ -75,7 +75,6 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
     """
     from flows.environment import prepare, results_of
     from flows.preflight import check, too_few_connections, unread_responses
-    from tasks.models.partial import put_off
 
     leave_at_once()
     try:
@@ -83,7 +82,6 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
         for said in filter(None, (*unread_responses(plan), too_few_connections(plan))):
             say(said, level=logging.WARNING)
         prepare(results_of(plan.store))
-        put_off("prefect", "blocks.notifications", "blocks.webhook")  # never used by a run
         with ExitStack() as stack:
             shown = None if structured() else stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.

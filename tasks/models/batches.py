@@ -19,8 +19,8 @@ from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, BatchState, CallError
 from tasks.models.running import LEASE_S, RunningBatch
-from tasks.models.secrets import masked
 from tasks.runtime.logs import event
+from tasks.runtime.secrets import mask
 from tasks.store.replies import FailedCall, Remembered
 from tasks.store.submissions import Submissions, Submitted
 
@@ -75,7 +75,7 @@ class BatchQueue:
         Requests still pending when this returns end with the error `submitted`.
         """
         left = dict(calls)
-        self.server.client.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
+        self.server.dialect.learn(await asyncio.to_thread(self.submissions.form, self.endpoint))
         pauses = _pauses(POLL_S)
         while left:
             with self.running.lasting():
@@ -165,7 +165,7 @@ class BatchQueue:
         """Create a batch; requests that cannot be submitted end with the reason."""
         token = uuid.uuid4().hex
         begun, names = self.submissions.begin, list(portion)
-        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.client.learned, again=again)
+        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.dialect.learned, again=again)
         maybe = False
         try:
             file = await self._trying(lambda: self.server.upload(portion, token))
@@ -216,15 +216,15 @@ class BatchQueue:
         # Other requests of the same batch are collected by the runs that need them.
         own = {one: found.get(one) or _unanswered(batch_id, state) for one in batch.request_ids}
         kept = [
-            Remembered(request_id, masked(reply), state.seconds, self.model.name)
+            Remembered(request_id, mask(reply), state.seconds, self.model.name)
             for request_id, reply in own.items()
             if isinstance(reply, Reply)
         ]
         for start in range(0, len(kept), CHUNK):
             await asyncio.to_thread(self.writer.cache.remember, kept[start : start + CHUNK])
         refused = {one: error for one, error in own.items() if isinstance(error, CallError)}
-        if self.server.client.learned != batch.form:  # those refused for their form are submitted in the new one
-            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.client.learned)
+        if self.server.dialect.learned != batch.form:  # those refused for their form are submitted in the new one
+            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.dialect.learned)
             refused = {one: error for one, error in refused.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(own))
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))

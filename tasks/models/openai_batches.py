@@ -3,11 +3,11 @@
 import json
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
-import openai
-
 from data.records import Call, Reply
+from tasks.models.errors import Refusal
 from tasks.models.openai import OpenAIClient
 from tasks.models.protocol import BatchState, CallError
 
@@ -24,13 +24,14 @@ class OpenAIBatches:
 
     def __init__(self, client: OpenAIClient) -> None:
         self.client = client
-        self._address: Any = f"/v1{client.form.path}"
+        self.dialect = client.dialect
+        self._address: Any = f"/v1{client.dialect.form.path}"
 
     async def upload(self, calls: Mapping[str, Call], token: str) -> str:
         """Upload calls as a file; return its id."""
         told = {"method": "POST", "url": self._address}
         lines = "".join(
-            json.dumps({"custom_id": name, **told, "body": self.client.body_of(call)}, ensure_ascii=False) + "\n"
+            json.dumps({"custom_id": name, **told, "body": self.dialect.body_of(call)}, ensure_ascii=False) + "\n"
             for name, call in calls.items()
         )
         with self.client.raising_call_errors():
@@ -86,10 +87,12 @@ class OpenAIBatches:
             CallError: any error inside; `missing` if the server itself does not know the object.
         """
         try:
-            with self.client.raising_call_errors(passing=(openai.NotFoundError,)):
+            with self.client.raising_call_errors():
                 yield
-        except openai.NotFoundError as error:
-            if not isinstance(error.body, Mapping):  # a page of a gateway, or of a server that is starting up
+        except Refusal as refusal:
+            if refusal.status != HTTPStatus.NOT_FOUND:
+                raise
+            if not refusal.body.lstrip().startswith("{"):  # a page of a gateway, or of a server that is starting up
                 raise CallError("server", f"HTTP 404 for {what}, but not from the API itself") from None
             raise CallError("missing", f"the server no longer has {what}") from None
 
@@ -121,7 +124,7 @@ class OpenAIBatches:
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue  # the line's request is unknown; that request is reported as missing
             try:
-                yield name, self.client.read_line(response, error)
+                yield name, self.dialect.read_line(response, error)
             except CallError as refused:
                 told = response.get("body") if isinstance(response, dict) else None
                 heard = self._heed(told, calls[name], form) if refused.kind == "invalid" and name in calls else None
@@ -129,9 +132,9 @@ class OpenAIBatches:
 
     def _heed(self, told: Any, call: Call, form: str) -> CallError | None:
         """Learn one thing from a refusal; return the error if it concerns a parameter set by the configuration."""
-        if self.client.learned == form:  # later lines of the same batch refer to the old form
+        if self.dialect.learned == form:  # later lines of the same batch refer to the old form
             try:
-                self.client.heed(told, call)
+                self.dialect.heed(told, call)
             except CallError as error:
                 return error
         return None

@@ -1,12 +1,12 @@
 """The two forms of OpenAI's API: chat completions, which many servers support, and responses."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Literal
 
-from config.addresses import secret_part
+from pydantic import Field
+
 from config.settings import Model
+from data.options import Frozen
 from data.records import Message, Reply
 from tasks.models.protocol import CallError
 from tasks.models.replies import read_reply
@@ -144,6 +144,22 @@ class Responses:
 Form = Chat | Responses
 
 
+class Options(Frozen):
+    """How the server is asked."""
+
+    api: Literal["chat", "responses"] = Field(
+        "chat", description="chat completions, which all such servers support, or OpenAI's responses API"
+    )
+
+
+def find_misfit(model: Model) -> str:
+    """Return which of an entry's parameters its form of the API does not have; '' if it has them all."""
+    names = [name for name in model.extra if name in Responses.lacks]
+    if model.options["api"] == "chat" or not names:
+        return ""
+    return f"found `extra.{names[0]}`, which the responses API does not have; remove it, or set `api: chat`"
+
+
 def _chat_messages(messages: Iterable[Message]) -> list[Body]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
@@ -181,14 +197,3 @@ def _type(form: Any) -> str:
 def _count(counts: Any, name: str) -> int | None:
     value = _mapping(counts).get(name)
     return value if isinstance(value, int) else None
-
-
-def identified(model: Model, where: str) -> dict[str, str]:
-    """Return what identifies a model at an address."""
-    told = {"provider": model.provider, "model": model.served, "base_url": where}
-    if model.options.get("api") == "responses":  # chats have none, so that replies of earlier versions are found
-        told["api"] = "responses"
-    query = urlsplit(model.base_url).query
-    if query and not secret_part(model.base_url):  # hashed: an address is written down without it
-        told["query"] = hashlib.sha256(query.encode()).hexdigest()
-    return told | ({"api_version": model.api_version} if model.api_version else {})

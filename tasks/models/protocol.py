@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from data.records import Call, Reply
-from tasks.models.secrets import hide
+from tasks.runtime.secrets import hide
 
 ErrorKind = Literal[
     "connection",      # no connection, or it broke; a cut body; retried
@@ -49,7 +49,7 @@ class CallError(Exception):
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 
-    A client whose package is slow to import provides the real client as `opened`, which is then called instead.
+    One whose package is slow to import does that in a method `prepare()`, called before its first `ask`.
     """
 
     async def identity(self) -> Mapping[str, str]:

@@ -22,10 +22,10 @@ from config.settings import Model
 from data.characters import visible
 from data.errors import InputError
 from data.records import Call, Reply
+from tasks.models.errors import clean
 from tasks.models.protocol import CallError
 from tasks.models.python_child import STRANGE
 from tasks.models.replies import FIELDS, offered, read_answer
-from tasks.models.secrets import Secrets
 from tasks.models.threads import in_thread
 from tasks.runtime.logs import LOGGER, structured
 
@@ -58,7 +58,7 @@ def _environment() -> dict[str, str]:
 
 def _raised(message: Message) -> str:
     """Return what an application raised, in one line."""
-    return f"{Secrets().clean(message['raised'])}{visible(message['at'])}"
+    return clean(message["raised"]) + visible(message["at"])
 
 
 def _strange(found: dict[str, Any]) -> Any:

@@ -5,11 +5,11 @@ import ipaddress
 import socket
 import sys
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from config.settings import Model
 from data.errors import InputError
-from tasks.models.secrets import bare, find_key
+from tasks.models.access import find_key, strip_secrets
+from tasks.models.proxies import proxy_of
 
 KNOCK_S = 0.3
 """How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""
@@ -28,18 +28,18 @@ def lacking(model: Model, url: str) -> str:
         named = "provider" in model.model_fields_set
         assumed = "" if named else f", or set its `provider` (default: {model.provider})"
         return (
-            f"model {model.name!r}: nothing listens at {bare(url)} (connection refused). Start its server, or "
-            f"correct its address (`base_url` or `url`){assumed}."
+            f"model {model.name!r}: nothing listens at {strip_secrets(url)} (connection refused). Start its "
+            f"server, or correct its address (`base_url` or `url`){assumed}."
         )
     return ""
 
 
 def _refused(url: str) -> bool:
     """Return whether a local or numeric address refuses connections; resolving names may take long."""
-    if getproxies():
+    if proxy_of(url):
         return False
     try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
+        parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
         if host != "localhost":
             ipaddress.ip_address(host)

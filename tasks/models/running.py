@@ -13,9 +13,9 @@ from data.errors import Stopped
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, CallError, Client
 from tasks.models.rate_limits import Endpoint
-from tasks.models.secrets import masked
 from tasks.models.writer import Writer
 from tasks.runtime.logs import event
+from tasks.runtime.secrets import mask
 from tasks.store.replies import FailedCall, Remembered, batched
 
 LEASE_S = 60.0
@@ -199,7 +199,7 @@ class RunningBatch:
         self.endpoint.check(self._asker, self.model.deadline_s)
         self.flying.add(task)
         try:
-            reply = masked(await self.client.ask(call))
+            reply = mask(await self.client.ask(call))
         except CallError as error:
             self.flying.discard(task)
             raise self.endpoint.failed(error, started, self._asker, self.model) from None

@@ -162,7 +162,8 @@ async def ask_all(
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:
-        batch.client = getattr(client, "opened", client)  # before the first call's time counts
+        if prepare := getattr(client, "prepare", None):  # before the first call's time counts
+            prepare()
         async with _renewing(cache, holder):
             shared.batches.add(batch)
             try:

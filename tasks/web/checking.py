@@ -14,7 +14,7 @@ from data.draw import canonical
 from metrics.citation.citation import parse
 from metrics.citation.sources import check_sources, judge_outcome
 from metrics.citation.urls import Url
-from tasks.models.secrets import hide
+from tasks.runtime.secrets import hide
 from tasks.web.policy import NetworkPolicy
 
 if TYPE_CHECKING:

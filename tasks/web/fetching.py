@@ -18,7 +18,7 @@ from protego import Protego
 
 from metrics.citation.sources import judge_outcome, judge_status
 from metrics.citation.urls import Finding, Url, read_url
-from tasks.web.bodies import ACCEPTED, TooLarge, Undecodable, read_body
+from tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 from tasks.web.policy import PRODUCT, USER_AGENT, HostRefused, NetworkPolicy
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})

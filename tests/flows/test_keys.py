@@ -1,7 +1,6 @@
 """A run keeps its key to itself: nothing that it writes, prints or tells Prefect holds it."""
 
 import gzip
-import html
 import json
 import os
 import re
@@ -58,7 +57,7 @@ def test_a_key_by_name_is_sent_and_kept_nowhere(run: Run, tmp_path: Path) -> Non
 def spelt(key: str) -> list[str]:
     """Return a key as an application may echo it."""
     return [
-        key, key.upper(), key[::-1], quote(quote(key, safe=""), safe=""), html.escape(key), key.encode().hex(),
+        key, quote(key, safe=""), json.dumps(key)[1:-1].replace("/", "\\/"),
         "".join(f"\\u{ord(c):04x}" for c in key), b64encode(f"Bearer {key}".encode()).decode(),
         key[3:15], key[-12:],
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from typing import Any
 
 from data.records import Provider
-from tasks.models.providers.openai import Options, check, unready
+from tasks.models.openai_forms import Options, find_misfit
 
 
 def _open(model: Any) -> Any:
@@ -13,8 +13,15 @@ def _open(model: Any) -> Any:
 
 
 def _check(model: Any) -> str:
-    whole = model.base_url and model.api_version
-    return check(model) if whole else "provider azure needs `base_url` and `api_version`"
+    if not (model.base_url and model.api_version):
+        return "provider azure needs `base_url` and `api_version`"
+    return find_misfit(model)
 
 
-UNIT = Provider(name="azure", version=1, open=_open, unready=unready, options=Options, check=_check)
+def _unready(model: Any) -> str:
+    from tasks.models.readiness import lacking
+
+    return lacking(model, model.base_url)
+
+
+UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, options=Options, check=_check)

@@ -1,9 +1,10 @@
 """Models of an Ollama server."""
 
-import os
 from typing import Any
 
 from data.records import Provider
+
+_ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "enable_thinking")
 
 
 def _open(model: Any) -> Any:
@@ -12,13 +13,11 @@ def _open(model: Any) -> Any:
     return OllamaClient(model)
 
 
-_ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "enable_thinking")
-
-
 def _check(model: Any) -> str:
     """Reject what Ollama would silently ignore: names of other servers, and invalid values."""
-    if found := [name for name in _ELSEWHERE if name in model.extra]:
-        return f"found `extra.{found[0]}`, which Ollama ignores; use `think` instead"
+    names = [name for name in _ELSEWHERE if name in model.extra]
+    if names:
+        return f"found `extra.{names[0]}`, which Ollama ignores; use `think` instead"
     think = model.extra.get("think")
     if think is None or isinstance(think, bool) or (isinstance(think, str) and think):
         return ""
@@ -26,10 +25,10 @@ def _check(model: Any) -> str:
 
 
 def _unready(model: Any) -> str:
+    from tasks.models.access import find_ollama
     from tasks.models.readiness import lacking
 
-    url = model.base_url or os.environ.get("OLLAMA_HOST") or "http://127.0.0.1:11434"
-    return lacking(model, url if "://" in url else f"http://{url}" if ":" in url else f"http://{url}:11434")
+    return lacking(model, find_ollama(model))
 
 
 UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)

@@ -1,37 +1,15 @@
 """Servers that speak as OpenAI's does."""
 
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field
-
-from data.options import Frozen
 from data.records import Provider
-
-
-class Options(Frozen):
-    """How the server is asked."""
-
-    api: Literal["chat", "responses"] = Field(
-        "chat", description="chat completions, which all such servers support, or OpenAI's responses API"
-    )
-
-
-def check(model: Any) -> str:
-    """Return which of an entry's parameters its form of the API does not have; empty if it has them all."""
-    if model.options["api"] == "chat":
-        return ""
-    from tasks.models.openai_forms import Responses
-
-    found = [name for name in model.extra if name in Responses.lacks]
-    if not found:
-        return ""
-    return f"found `extra.{found[0]}`, which the responses API does not have; remove it, or set `api: chat`"
+from tasks.models.openai_forms import Options, find_misfit
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.listing import ListingClient
+    from tasks.models.openai import OpenAIClient
 
-    return ListingClient(model)
+    return OpenAIClient(model)
 
 
 def _batches(client: Any) -> Any:
@@ -40,13 +18,18 @@ def _batches(client: Any) -> Any:
     return OpenAIBatches(client)
 
 
-def unready(model: Any) -> str:
-    """Return why a model cannot be called now."""
+def _unready(model: Any) -> str:
     from tasks.models.readiness import lacking
 
     return lacking(model, model.base_url)
 
 
 UNIT = Provider(
-    name="openai", version=1, open=_open, unready=unready, options=Options, check=check, batches=_batches
+    name="openai",
+    version=1,
+    open=_open,
+    unready=_unready,
+    options=Options,
+    check=find_misfit,
+    batches=_batches,
 )

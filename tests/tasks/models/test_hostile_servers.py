@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.records import Reply
-from tasks.models import bodies
+from tasks.models import connections
 from tasks.models.protocol import CallError, told_by_server
 from tasks.query import ask, identify
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -82,7 +82,7 @@ def test_a_body_that_drips_is_cut_and_the_call_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would bring its last byte long after the deadline; the second answer comes whole."""
-    monkeypatch.setattr(bodies, "WINDOW_S", 0.2)
+    monkeypatch.setattr(connections, "WINDOW_S", 0.2)
     drip = Fault("slow", pieces=1_000_000, pause_s=0.05)
     with serve_openai("yes", faults=lambda number, _: drip if number == 0 else None) as server:
         model = model_at(server, deadline_s=600, max_concurrency=1)
@@ -93,7 +93,7 @@ def test_a_body_that_drips_is_cut_and_the_call_is_made_again(
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_body_that_drips_is_told_by_each_client(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "WINDOW_S", 0.2)
+    monkeypatch.setattr(connections, "WINDOW_S", 0.2)
 
     class Dripping(web.StreamResponse):
         async def prepare(self, request: web.BaseRequest) -> Any:
@@ -177,7 +177,7 @@ def test_a_key_that_comes_back_in_base64_is_in_no_error(provider: str, spelt: st
     service = Service(lambda *_: web.json_response({"error": {"message": echoed}}, status=400))
     with serve(service.build()) as url:
         error = error_of(at(provider, url, api_key_env="MY_KEY"))
-    assert "[key]" in error.message
+    assert "[key hidden]" in error.message
     # The characters whose bits are the key's alone.
     first, past = -(-8 * len(spelt) // 6), 8 * (len(spelt) + len(KEY)) // 6
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

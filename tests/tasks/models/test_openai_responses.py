@@ -11,6 +11,7 @@ from config.settings import Model
 from data.records import Call, Message, Reply
 from data.truncation import is_cut
 from tasks.models import open_client
+from tasks.models.openai import OpenAIClient
 from tasks.models.openai_batches import OpenAIBatches
 from tasks.models.protocol import BatchState, CallError, Client
 from tasks.models.requests import request
@@ -153,11 +154,12 @@ def test_a_batch_goes_to_the_same_endpoint() -> None:
     batches = BatchServer(lambda body: body["input"][0]["content"].upper())
 
     async def act(client: Client) -> dict[str, Reply | CallError]:
-        behind = OpenAIBatches(client.opened)  # pyrefly: ignore[missing-attribute] # the client of provider openai
+        assert isinstance(client, OpenAIClient)
+        behind = OpenAIBatches(client)
         calls = {"one": call("a"), "two": call("b")}
         batch = await behind.create(await behind.upload(calls, "token"), "token")
         state: BatchState = await behind.look(batch)
-        return {name: found async for name, found in behind.results(state, calls, behind.client.learned)}
+        return {name: found async for name, found in behind.results(state, calls, behind.dialect.learned)}
 
     with serve(batches.build()) as url:
         entry = {"name": "m", "provider": "openai", "base_url": f"{url}/v1", "api": "responses"}

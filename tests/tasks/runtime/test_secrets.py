@@ -1,6 +1,5 @@
-"""A key that comes back is hidden in every form, and nothing else is."""
+"""A key that comes back is hidden, also percent-encoded, in JSON and in base64; and nothing else is."""
 
-import html
 import json
 import random
 import string
@@ -11,9 +10,9 @@ from urllib.parse import quote
 import pytest
 
 from data.records import Reply
-from tasks.models import secrets
 from tasks.models.protocol import CallError
-from tasks.models.secrets import HIDDEN, LEAST, hide, is_key, know, masked
+from tasks.runtime import secrets
+from tasks.runtime.secrets import HIDDEN, LEAST, hide, is_key, know, mask
 
 KEYS = (
     "sk-proj-Q7x2Lm9Zt4Vb8Nc1Ks5Rw3Yd6",
@@ -22,17 +21,14 @@ KEYS = (
 )
 SPELT: dict[str, Callable[[str], str]] = {
     "plain": str,
-    "upper case": str.upper,
-    "reversed": lambda key: key[::-1],
-    "URL-encoded": lambda key: quote(key, safe=""),
-    "URL-encoded twice": lambda key: quote(quote(key, safe=""), safe=""),
-    "every byte URL-encoded": lambda key: "".join(f"%{ord(c):02X}" for c in key),
-    "HTML-escaped": html.escape,
-    "in HTML's numbers": lambda key: "".join(f"&#{ord(c)};" for c in key),
+    "percent-encoded": lambda key: quote(key, safe=""),
+    "percent-encoded in lower case": lambda key: quote(key, safe="").replace("%2F", "%2f").replace("%2B", "%2b"),
+    "percent-encoded in part": lambda key: quote(key, safe="/+="),
+    "every byte percent-encoded": lambda key: "".join(f"%{ord(c):02X}" for c in key),
     "in JSON": lambda key: json.dumps(key)[1:-1],
-    "with \\u escapes": lambda key: "".join(f"\\u{ord(c):04x}" for c in key),
-    "hexadecimal": lambda key: key.encode().hex(),
-    "HEXADECIMAL": lambda key: key.encode().hex().upper(),
+    "in JSON with its slashes escaped": lambda key: json.dumps(key)[1:-1].replace("/", "\\/"),
+    "in JSON for HTML": lambda key: json.dumps(key)[1:-1].replace("&", "\\u0026").replace("<", "\\u003C"),
+    "in JSON with every letter escaped": lambda key: "".join(f"\\u{ord(c):04x}" for c in key),
     "base64": lambda key: b64encode(key.encode()).decode(),
     "base64 after one more": lambda key: b64encode(f":{key}".encode()).decode(),
     "base64 of basic credentials": lambda key: b64encode(f"me:{key}".encode()).decode(),
@@ -42,7 +38,7 @@ SPELT: dict[str, Callable[[str], str]] = {
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(secrets, "_known", {})
+    monkeypatch.setattr(secrets, "_searches", {})
     monkeypatch.setattr(secrets, "_quick", None)
     for key in KEYS:
         know(key)
@@ -89,16 +85,16 @@ def test_a_megabyte_of_a_keys_pieces_is_no_key() -> None:
 
 def test_a_reply_is_masked_whole_and_says_how_often() -> None:
     key = KEYS[0]
-    reply = Reply(f"It is {key}.", f"I saw {key[::-1]}", "stop", 3, 4, {"retrieved_contexts": [f"a {key}", "b"]})
-    found = masked(reply)
+    reply = Reply(f"It is {key}.", f"I saw {key!r}", "stop", 3, 4, {"retrieved_contexts": [f"a {key}", "b"]})
+    found = mask(reply)
     assert key not in json.dumps([found.text, found.reasoning, found.extra])
     assert (found.text, found.extra["hidden_keys"]) == (f"It is {HIDDEN}.", 3)
     assert found.extra["retrieved_contexts"] == [f"a {HIDDEN}", "b"]
     assert (found.tokens_in, found.tokens_out) == (3, 4)
     plain = Reply("nothing here", extra={"usage": {"cached": 1}})
-    assert masked(plain) is plain
+    assert mask(plain) is plain
 
 
 def test_an_error_never_holds_a_key() -> None:
-    error = CallError("invalid", f"HTTP 400: bad key {KEYS[0].upper()}")
+    error = CallError("invalid", f"HTTP 400: bad key {KEYS[0]}")
     assert error.message == str(error) == f"HTTP 400: bad key {HIDDEN}"

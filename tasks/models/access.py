@@ -1,0 +1,88 @@
+"""How a server is reached: its address, and the key that it wants."""
+
+import os
+import re
+from base64 import b64encode
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
+
+from config.settings import Model
+from data.errors import InputError
+from tasks.runtime.secrets import know
+
+_OLLAMA_PORT = 11434
+# The port of 127.0.0.1:11500 and [::1]:11500; [::1] has none.
+_WITH_PORT = re.compile(r":\d+$")
+_USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
+
+
+def key_variable(model: Model) -> str:
+    """Return the environment variable of a model's key; '' if it needs none."""
+    # OpenAI's own key is not for other servers.
+    usual = "" if model.provider == "openai" and model.base_url else _USUAL.get(model.provider, "")
+    return model.api_key_env or usual
+
+
+def find_key(model: Model) -> str:
+    """Return the model's key from the environment; '' if it needs none.
+
+    Raises:
+        InputError: its variable is not set.
+    """
+    variable = key_variable(model)
+    key = os.environ.get(variable, "").strip() if variable else ""
+    if key and not (key.isascii() and key.isprintable()):
+        raise InputError(
+            f"model {model.name!r}: the key in {variable} contains characters not allowed in a header; "
+            "set it again, without line breaks or typographic quotation marks"
+        )
+    know(key)
+    if key or not variable:
+        return key
+    source, advice = f"provider {model.provider} reads its key from", ", or name another variable in `api_key_env`"
+    if model.api_key_env:
+        source, advice = "api_key_env names", ""
+    raise InputError(
+        f"model {model.name!r}: {source} the environment variable {variable}, which is not set; set it "
+        f"(export {variable}=…){advice}; never write the key itself in the configuration"
+    )
+
+
+def strip_secrets(url: str) -> str:
+    """Return an address without user, password, query and fragment, safe to write down."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Split an address into its bare form, the header for its user info, and its query.
+
+    Raises:
+        InputError: the address is invalid.
+    """
+    host = url.rpartition("@")[2].partition("?")[0]
+    text = f"model {model.name!r}: found base_url {host!r}, expected an address such as http://127.0.0.1:8000/v1"
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not close
+        raise InputError(text) from None
+    if not is_address:
+        raise InputError(text)
+    headers = {"Authorization": f"Basic {credentials_of(parts)}"} if parts.password or parts.username else {}
+    return strip_secrets(url), headers, dict(parse_qsl(parts.query, keep_blank_values=True))
+
+
+def credentials_of(parts: SplitResult) -> str:
+    """Return an address's user and password as HTTP Basic credentials."""
+    return b64encode(f"{unquote(parts.username or '')}:{unquote(parts.password or '')}".encode()).decode()
+
+
+def find_ollama(model: Model) -> str:
+    """Return the address of a model's Ollama server: its own, else OLLAMA_HOST, else this machine."""
+    host = model.base_url or os.environ.get("OLLAMA_HOST") or "127.0.0.1"
+    parts = urlsplit(host if "://" in host else f"http://{host}")
+    # Without a scheme Ollama's own port is meant, not 80.
+    if "://" not in host and not _WITH_PORT.search(parts.netloc):
+        parts = parts._replace(netloc=f"{parts.netloc}:{_OLLAMA_PORT}")
+    # The address of its OpenAI-compatible API is often copied.
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/").removesuffix("/v1")))

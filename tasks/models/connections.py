@@ -1,0 +1,84 @@
+"""Connections to model servers, and what arrives on them."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+from weakref import WeakSet
+
+import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
+
+from tasks.models.protocol import CallError
+
+IDLE_S = 60.0
+"""How long an unused connection is kept."""
+MOST_OF_HEADER = 64 * 1024
+"""Bytes read of a header: a gateway's cookies may be long."""
+FLOOR_BYTES, WINDOW_S = 1000, 30.0
+"""A body that has begun must bring this many bytes in this many seconds, or end."""
+
+
+class Connector(aiohttp.TCPConnector):
+    """Connections that are closed once anything arrived on them that nobody asked for."""
+
+    def __init__(self) -> None:
+        # The endpoint limits how many there are (`rate_limits`).
+        super().__init__(limit=0, keepalive_timeout=IDLE_S)
+        self._used = WeakSet[ResponseHandler]()
+
+    async def connect(self, *args: Any, **options: Any) -> Connection:
+        """Return a connection: a new one, or one on which all has been read."""
+        while True:
+            connection = await super().connect(*args, **options)
+            protocol = connection.protocol
+            # A second answer to the last question would be taken for the answer to the next.
+            if protocol in self._used and protocol is not None and protocol.should_close:
+                connection.close()
+                continue
+            if protocol is not None:
+                self._used.add(protocol)
+            return connection
+
+
+def open_session() -> aiohttp.ClientSession:
+    """Return a session that sends what the packages' clients wrote; cookies and redirects are theirs."""
+    return aiohttp.ClientSession(
+        connector=Connector(),
+        timeout=aiohttp.ClientTimeout(total=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        skip_auto_headers=("User-Agent", "Accept", "Content-Type"),
+        auto_decompress=False,
+        max_line_size=MOST_OF_HEADER,
+        max_field_size=MOST_OF_HEADER,
+    )
+
+
+async def read_in_time(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
+    """Yield a body's chunks while they arrive fast enough: a slow drip could hold a call until its deadline.
+
+    Until the first non-whitespace byte only the deadline counts: servers send whitespace to keep a connection alive
+    while a model thinks.
+
+    Raises:
+        CallError: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
+    """
+    clock = asyncio.get_running_loop().time
+    due: float | None = None
+    count = 0
+    while True:
+        try:
+            async with asyncio.timeout_at(due):
+                chunk = await anext(stream, None)
+        except TimeoutError:
+            if due is None or clock() < due:
+                raise
+            text = f"{where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
+            raise CallError("connection", text) from None
+        if chunk is None:
+            return
+        yield chunk
+        count += len(chunk)
+        # The answer begins with its first byte that is no white space.
+        if count >= FLOOR_BYTES or (due is None and chunk.strip()):
+            due, count = clock() + WINDOW_S, 0

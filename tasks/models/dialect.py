@@ -1,0 +1,198 @@
+"""How a server with OpenAI's API is written to: the form of its API, less what the server has refused."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from config.settings import Model
+from data.characters import visible
+from data.draw import canonical
+from data.records import Call, Reply
+from tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
+from tasks.models.openai_forms import Body, Form
+from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
+
+_log = logging.getLogger(__name__)
+
+_OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
+_LIMITS = ("max_completion_tokens", "max_output_tokens")
+_STRENGTHS = ("schema", "json", "off")
+_STRUCTURED = ("response_format", "text.format", "json_schema", "json_object", "'json'", "guided", "json mode")
+_UNSUPPORTED = (
+    "unsupported", "not support", "unknown", "unrecognized", "not permitted", "extra_forbidden", "unexpected",
+)  # fmt: skip
+_REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
+"""Statuses with which a server refuses a parameter by name."""
+
+
+class Dialect:
+    """The requests of one model in the form that its server takes.
+
+    What a server refuses by name (max_tokens, a sampling parameter, structured output) is renamed or left out from
+    then on, with a warning in the log: some models accept no temperature, for example.
+    """
+
+    def __init__(self, model: Model, form: Form, errors: ServerErrors) -> None:
+        self.form = form
+        self._model = model
+        self._errors = errors
+        self._renamed = dict(form.names)
+        self._left_out: set[str] = set()
+        self._structured = model.structured
+
+    async def ask(self, call: Call, send: Callable[[Body], Awaitable[bytes]]) -> Reply:
+        """Ask once, by way of `send`; a refused parameter is renamed or left out and the call repeated at once.
+
+        Raises:
+            CallError: no usable reply came.
+        """
+        while True:
+            body = self.body_of(call)
+            try:
+                return self.read(await send(body))
+            except Refusal as refusal:
+                if refusal.status not in _REFUSING:
+                    raise
+                if USED_UP in read_error(refusal.body)[0]:
+                    return read_reply("", finish_reason="length")
+                if not self._adapt(refusal.status, refusal.body, body):
+                    raise
+
+    def body_of(self, call: Call) -> Body:
+        """Return a call's request body; unknown parameters are passed through unchanged."""
+        parameters = {**self._model.extra, **call.parameters}
+        if any(parameters.get(name) is not None for name in _LIMITS):
+            parameters.pop("max_tokens", None)  # set under its other name; servers refuse both together
+        sent = {}
+        for name, value in parameters.items():
+            if value is None or name in self._left_out:
+                continue
+            if name in self.form.lacks:
+                self._left_out.add(name)
+                self._warn(f"uses the responses API, which has no parameter {name!r}; continuing without it")
+                continue
+            sent[self._renamed.get(name, name)] = value
+        body = self.form.body(self._model.served, call.messages, sent)
+        if call.schema is not None and self._structured != "off":
+            self.form.constrain(body, call.schema if self._structured == "schema" else None)
+        return body
+
+    def read(self, content: bytes) -> Reply:
+        """Return the reply in a response's body.
+
+        Raises:
+            CallError: it is an error, or no response.
+        """
+        where, body = self._errors.where, self._errors.parsed(content)
+        if isinstance(body, dict) and body.get("error"):
+            error = json.dumps(body)
+            raise self._errors.refusal(_status_of(read_error(error)[1]), {}, error)
+        try:
+            return self.form.read(body)
+        except CallError as error:
+            text = f"{where}: {error.message}: {self._errors.quoted(content)}"
+            raise CallError(error.kind, text) from None
+        except (KeyError, IndexError, TypeError, AttributeError):
+            text = f"{where} sent no {self.form.holds}: {self._errors.quoted(content)}"
+            raise CallError("server", text) from None
+
+    def read_line(self, response: Any, error: Any) -> Reply:
+        """Parse one line of a batch's results: a request's response, or its error.
+
+        Raises:
+            CallError: there is no usable reply.
+        """
+        fields = response if isinstance(response, dict) else {}
+        status, body = fields.get("status_code"), fields.get("body")
+        if status == HTTPStatus.OK:
+            return self.read(json.dumps(body).encode())
+        content = json.dumps(body or {"error": error})
+        message, code, _ = read_error(content)
+        if USED_UP in message:
+            return read_reply("", finish_reason="length")
+        if "expired" in code:
+            raise CallError("expired", f"{self._errors.where}: {self._errors.clean(message)}")
+        raise self._errors.refusal(status if isinstance(status, int) else 500, {}, content)
+
+    @property
+    def learned(self) -> str:
+        """The learned request form of the server, as text that `learn` reads."""
+        refused = sorted(self._left_out.difference(self.form.lacks))
+        if not refused and self._renamed == self.form.names and self._structured == self._model.structured:
+            return ""
+        lesson = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
+        return canonical({self.form.path: lesson})
+
+    def learn(self, learned: str) -> None:
+        """Adopt the request form that another client of the same model has learned."""
+        lesson = json.loads(learned or "{}").get(self.form.path)
+        if lesson is None:
+            return
+        self._left_out |= {*lesson["left_out"]}
+        self._renamed |= lesson["renamed"]
+        self._structured = max(self._structured, lesson["structured"], key=_STRENGTHS.index)
+        if lesson["left_out"]:
+            self._warn(f"has refused {', '.join(lesson['left_out'])} before; continuing without")
+
+    def heed(self, refusal: Any, call: Call) -> None:
+        """Learn from a refusal in a batch's results, for a call in the current request form.
+
+        Raises:
+            CallError: it refuses a parameter that `extra` sets.
+        """
+        self._adapt(HTTPStatus.BAD_REQUEST, json.dumps(refusal), self.body_of(call))
+
+    def _adapt(self, status: int, refusal: str, body: Mapping[str, Any]) -> bool:
+        """Learn from a refusal; return whether the call can be repeated in another form.
+
+        Raises:
+            CallError: it refuses a parameter that `extra` sets, and would refuse it in every call.
+        """
+        message, code, param = read_error(refusal)
+        text = f"{param} {message}".lower()
+        is_unsupported = any(mark in f"{code} {text}".lower() for mark in _UNSUPPORTED)
+        constraint = self.form.constrained(body)
+        if constraint and any(mark in text for mark in _STRUCTURED):
+            # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
+            is_last = self._structured == "off" or constraint == "json_object"
+            self._structured = "off" if is_last else "json"
+            self._warn(f"refuses {self.form.structured} {constraint}; continuing with {self._structured!r}")
+            return True
+        if "max_tokens" in body and (param == "max_tokens" or "max_completion_tokens" in text):
+            if "max_completion_tokens" not in text and "unsupported" not in f"{code} {text}".lower():
+                return False
+            self._renamed["max_tokens"] = "max_completion_tokens"
+            return True
+        for name in _OPTIONAL:
+            if name in body and is_unsupported and _names(name, param, text):
+                self._left_out.add(name)
+                self._warn(f"refuses the parameter {name!r}; continuing without it")
+                return True
+        # What the entry sets is neither renamed nor left out.
+        for name in self._model.extra:
+            if _names(name, param, text if is_unsupported else ""):
+                reason = f"HTTP {status}: {self._errors.clean(message)}"
+                advice = f"the entry's `extra` sets {name}, which the server does not accept: change or remove it"
+                raise CallError("parameter", f"{reason}; {advice}")
+        return False
+
+    def _warn(self, text: str) -> None:
+        _log.warning("model %s at %s %s", visible(self._model.name), self._errors.where, text)
+
+
+def _names(name: str, param: str, text: str) -> bool:
+    """Return whether a refusal names a parameter: in its field, or in quotes; `reasoning.effort` is a flat one."""
+    if param and name in {param, param.replace(".", "_"), param.partition(".")[0]}:
+        return True
+    return f"'{name}'" in text or f'"{name}"' in text
+
+
+def _status_of(code: str) -> int:
+    """Return the HTTP status for an error in the body of a 2xx response."""
+    for mark, status in (("rate_limit", 429), ("invalid_prompt", 400)):
+        if mark in code:
+            return status
+    return next((int(word) for word in code.split() if word.isdecimal() and len(word) == 3), 500)  # noqa: PLR2004 - an HTTP status

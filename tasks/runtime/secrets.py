@@ -1,0 +1,142 @@
+"""Keys, hidden in everything that is stored, verified, shown or logged.
+
+A reply, a reason, a page or an error may repeat the key that its request carried (an application that echoes its
+headers). Every key that this process has read is searched for as it is, percent-encoded, escaped as JSON escapes,
+and in base64: whole, or any `LEAST` consecutive characters of its random part.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from data.patterns import pattern
+from data.records import HIDDEN_KEYS, Reply
+
+HIDDEN = "[key hidden]"
+"""The replacement of a key."""
+LEAST = 12
+"""Minimum length of a fragment of a key's random part that is searched for: a shorter one may occur by chance."""
+SHORTEST = 16
+"""Minimum length of a key: shorter values (`EMPTY`, `none`) are not keys."""
+VARIETY = 6
+"""Minimum number of different characters in a key's random part: xxxxxxxxxxxxxxxx is no key."""
+
+# What all keys of a kind begin with, which is not secret: the `sk-proj-` of sk-proj-Q7x2…
+_COMMON = pattern(
+    r"(?:sk-(?:proj-|svcacct-|admin-|ant-(?:api\d+-)?|or-(?:v\d+-)?)?|github_pat_|gh[pousr]_|glpat-|hf_|gsk_|r8_|nvapi-"
+    r"|pplx-|xox[a-z]-|AIza|AKIA|eyJ[\w-]+\.)?"
+)
+
+
+def is_key(value: str) -> bool:
+    """Return whether a value can be a key: long, and with a random part."""
+    random = _COMMON.sub("", value, count=1)
+    return len(value) >= SHORTEST and len(random) >= LEAST and len(set(random)) >= VARIETY
+
+
+def spell(value: str) -> list[str]:
+    r"""Return a pattern for each character of a value: as it is, percent-encoded, or escaped as in JSON.
+
+    A slash, for example, is also found as %2F, \/ and \u002f. ASCII letters and digits are found as they are.
+    """
+    patterns = []
+    for character in value:
+        percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "replace"))
+        escapes = "|".join(re.escape(escape) for escape in (percent, f"\\u{ord(character):04x}", f"\\{character}"))
+        is_plain = character.isascii() and character.isalnum()
+        patterns.append(character if is_plain else f"(?:{re.escape(character)}|(?i:{escapes}))")
+    return patterns
+
+
+def _spell_key(key: str) -> Iterator[tuple[list[str], int, int]]:
+    """Yield a key's spellings: patterns of its pieces, the first of which are common, and how many identify it."""
+    match = _COMMON.match(key)
+    common = match.end() if match else 0
+    yield spell(key), common, LEAST
+    for template in ("%{:02x}", "\\u{:04x}"):  # with every letter escaped too: %73%6b%2d
+        escapes = (template.format(ord(character)) for character in key)
+        yield [f"(?i:{re.escape(escape)})" for escape in escapes], common, LEAST
+    for before in range(3):
+        raw = b"\0" * before + key.encode()
+        # A character holds six bits: those that share some with what is around the key are left out.
+        first, past = -(-8 * before // 6), 8 * len(raw) // 6
+        skipped = max(-(-8 * (before + common) // 6) - first, 0)
+        letters = b64encode(raw).decode()[first:past]
+        pieces = [{"+": "[+-]", "/": "[/_]"}.get(letter, letter) for letter in letters]
+        yield pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped)
+
+
+class _Search(NamedTuple):
+    """What finds one spelling of a key: `grams` tells quickly whether `fragments`, which overlap, need be tried."""
+
+    grams: str
+    fragments: re.Pattern[str]
+
+
+def _search_for(pieces: list[str], common: int, least: int) -> _Search:
+    size = least // 2
+    # Every fragment contains one of these whole.
+    grams = ["".join(pieces[start : start + size]) for start in range(common, len(pieces) - size + 1, size)]
+    fragments = ["".join(pieces[start : start + least]) for start in range(common, len(pieces) - least + 1)]
+    # What is not secret is hidden with the secret part behind it.
+    fragments[0] = f"(?:{''.join(pieces[:common])})?{fragments[0]}"
+    return _Search("|".join(grams), re.compile(f"(?=({'|'.join(fragments)}))"))
+
+
+_searches: dict[str, list[_Search]] = {}
+_quick: re.Pattern[str] | None = None
+
+
+def know(key: str) -> None:
+    """Hide a key from now on in everything this process receives."""
+    global _quick  # noqa: PLW0603 - one list for the process, as its environment is
+    if key in _searches or not is_key(key):
+        return
+    _searches[key] = [_search_for(*spelling) for spelling in _spell_key(key)]
+    grams = (search.grams for searches in _searches.values() for search in searches)
+    _quick = re.compile("|".join(grams))
+
+
+def hide(text: str) -> tuple[str, int]:
+    """Return a text with keys replaced by `HIDDEN`, and their number."""
+    if _quick is None or _quick.search(text) is None:
+        return text, 0
+    spans: list[tuple[int, int]] = []
+    for searches in _searches.values():
+        for search in searches:
+            if re.search(search.grams, text):
+                spans += (match.span(1) for match in search.fragments.finditer(text))
+    parts, end, count = [], 0, 0
+    for start, stop in sorted(spans):
+        if start >= end:
+            parts += [text[end:start], HIDDEN]
+            count += 1
+        end = max(end, stop)
+    return "".join([*parts, text[end:]]), count
+
+
+def _hide_within(value: Any) -> tuple[Any, int]:
+    """Return a JSON value with keys hidden in its strings, names included, and their number."""
+    if isinstance(value, str):
+        return hide(value)
+    if isinstance(value, dict):
+        names, in_names = _hide_within(list(value))
+        values, in_values = _hide_within(list(value.values()))
+        return dict(zip(names, values, strict=True)), in_names + in_values
+    if isinstance(value, list | tuple):
+        pairs = [_hide_within(entry) for entry in value]
+        return [entry for entry, _ in pairs], sum(count for _, count in pairs)
+    return value, 0
+
+
+def mask(reply: Reply) -> Reply:
+    """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
+    (text, reasoning, finish_reason, extra), count = _hide_within(
+        [reply.text, reply.reasoning, reply.finish_reason, dict(reply.extra)]
+    )
+    if not count:
+        return reply
+    extra[HIDDEN_KEYS] = count
+    return replace(reply, text=text, reasoning=reasoning, finish_reason=finish_reason, extra=extra)

@@ -1,0 +1,67 @@
+"""A server that answers with bytes, whatever they are: what no HTTP library would send."""
+
+import socketserver
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+Answer = Callable[[int, bytes], bytes]
+"""(the request's number, its head) -> what is sent; b"" closes the connection."""
+
+
+def response(body: bytes, head: bytes = b"HTTP/1.1 200 OK\r\nContent-Type: application/json") -> bytes:
+    """Return a whole response."""
+    return head + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+
+@dataclass(slots=True)
+class ByteServer:
+    """The server: its `url`, the heads of the requests so far, and its open connections."""
+
+    answer: Answer
+    url: str = ""
+    heads: list[bytes] = field(default_factory=list)
+    connections: list[socketserver.StreamRequestHandler] = field(default_factory=list)
+
+    def send(self, content: bytes) -> None:
+        """Send bytes that nobody asked for on every open connection."""
+        for connection in self.connections:
+            connection.wfile.write(content)
+            connection.wfile.flush()
+
+
+@contextmanager
+def serve_bytes(answer: Answer) -> Iterator[ByteServer]:
+    """Run a server on loopback that answers each request with bytes."""
+    server = ByteServer(answer)
+
+    class Handler(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            server.connections.append(self)
+            with suppress(ConnectionError):
+                while head := self._head():
+                    server.heads.append(head)
+                    content = answer(len(server.heads) - 1, head)
+                    if not content:
+                        break
+                    self.wfile.write(content)
+            server.connections.remove(self)
+
+        def _head(self) -> bytes:
+            lines, length = [], 0
+            while (line := self.rfile.readline()) not in {b"", b"\r\n"}:
+                lines.append(line)
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            self.rfile.read(length)
+            return b"".join(lines)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
+        listening.daemon_threads = True
+        server.url = f"http://127.0.0.1:{listening.server_address[1]}"
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        try:
+            yield server
+        finally:
+            listening.shutdown()
