@@ -78,6 +78,20 @@ class Program:
     types: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ProgramUnderTest(Program):
+    """A program whose calls are tests, each with a time of its own.
+
+    `cpu_s` are its CPU seconds, for loading it and all calls; 0: as many as its runner gives. With `call_s`, a call
+    may use so many, and one that uses them up, or ends the interpreter, fails alone: the calls after it are made in
+    a fresh interpreter, the first of them as `fresh` has it, if that is not empty.
+    """
+
+    cpu_s: float = 0.0
+    call_s: float = 0.0
+    fresh: tuple[tuple[Any, ...], ...] = ()
+
+
 OutcomeKind = Literal[
     "value", "timeout", "memory", "exception", "syntax", "no such function", "bad value", "unavailable"
 ]

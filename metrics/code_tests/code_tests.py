@@ -5,7 +5,7 @@ assertion that cannot be split runs whole with the program, and passes if it end
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
@@ -13,7 +13,7 @@ from pydantic import Field
 from data.options import Frozen
 from data.programs.scripts import find_completion, find_script
 from data.programs.tree import joined
-from data.records import Found, Metric, Outcome, Program, Sample, Score
+from data.records import Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, reply
@@ -40,6 +40,10 @@ class Options(Frozen):
     )
     setup: str = Field("", description="a column with code that stands before the program, such as imports")
     language: Literal["python"] = Field("python", description="of the programs")
+    timeout_s: float = Field(
+        2.0, gt=0, le=600, description="CPU seconds of a test; one that needs more fails, and the others go on"
+    )
+    program_timeout_s: float = Field(20.0, gt=0, le=3600, description="CPU seconds of all tests of a reply")
 
 
 def needs(options: Mapping[str, Any]) -> list[str]:
@@ -109,10 +113,21 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     setup = "\n".join(_texts(sample, options["setup"]))
     imports = imports_of(_texts(sample, options["tests"]))
     source = joined(setup, found, imports, RUNNER) if name else stdin_program(joined(setup, found))
-    calls = tuple(
-        (test.script, test.setup, f"({''.join(f'{value}, ' for value in test.values)})") for test in listed
+    program = ProgramUnderTest(
+        options["language"],
+        source,
+        CALLED,
+        tuple((test.script, test.setup, _tuple(test.values)) for test in listed),
+        cpu_s=options["program_timeout_s"],
+        call_s=options["timeout_s"],
+        fresh=tuple((test.script, test.fresh, _tuple(test.values)) for test in listed),
     )
-    return {KEY: Program(options["language"], source, CALLED, calls)}
+    return {KEY: program}
+
+
+def _tuple(expressions: Iterable[str]) -> str:
+    """Return the expression of a tuple: `f(1), f(2)` -> `(f(1), f(2), )`."""
+    return f"({''.join(f'{expression}, ' for expression in expressions)})"
 
 
 def _wrong(test: Test, found: Outcome, name: str) -> str:
@@ -147,7 +162,8 @@ def _got(found: Outcome) -> str:
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
-    Tests without time left, because an earlier one used up the program's time, do not pass.
+    A test that uses up its time fails alone; tests without time left, as the others used up the program's, do not
+    pass.
 
     Source: SPEC 14; HumanEval (Chen et al. 2021) and MBPP (Austin et al. 2021) for the forms of tests.
     """
@@ -178,7 +194,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="code_tests",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -35,7 +35,7 @@ dictionaries) come back as what they are made of: they are equal to it."""
 
 _MAIN = f"""
 def {CALLED}_main(text):
-    from tasks.sandbox.stand_ins import run_whole
+    from tasks.sandbox.component.stand_ins import run_whole
 
     return run_whole({CALLED}_source, text)
 """

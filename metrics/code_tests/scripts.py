@@ -1,15 +1,14 @@
 """Python test scripts split into single tests, each with the code to run and the values to compare outside."""
 
 import ast
-import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
-from metrics.code_tests.checks import Check, is_constant, take_apart
+from metrics.code_tests.checks import Check, Part, is_constant, take_apart
+from metrics.code_tests.reach import BUILTINS, Reach, Repeatable, bound_names
 
-_BUILTINS = frozenset(dir(builtins))
 _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
 _FAILS = (ast.Assert, ast.Raise)
 _BOUND_TO_A_FUNCTION = (ast.Return, ast.Yield, ast.YieldFrom, ast.Global, ast.Nonlocal, ast.Await)
@@ -20,7 +19,7 @@ class Test:
     """One test: statements to run first, expressions to evaluate after them, and the condition on each value.
 
     Without expressions it passes if the statements end without an exception. Tests of one `script` share their
-    names.
+    names. `fresh` are the statements to run where the tests before it were not run.
     """
 
     script: int
@@ -28,6 +27,7 @@ class Test:
     values: tuple[str, ...] = ()
     checks: tuple[tuple[Check, ...], ...] = ()
     text: str = ""
+    fresh: str = ""
 
 
 @lru_cache(maxsize=256)
@@ -50,7 +50,7 @@ def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
         found += listed
     if not found and any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in before):
         whole = _source(before)
-        found = [Test(0, whole, text=whole)]
+        found = [Test(0, whole, text=whole, fresh=whole)]
     return tuple(found)
 
 
@@ -62,7 +62,7 @@ def entry_of(scripts: Iterable[str]) -> str:
     builtin = ""
     for tree in _parsed(scripts):
         names = _called(tree)
-        unknown = [name for name in names if name not in _BUILTINS]
+        unknown = [name for name in names if name not in BUILTINS]
         if unknown:
             return unknown[0]
         builtin = builtin or next(iter(names), "")
@@ -71,7 +71,7 @@ def entry_of(scripts: Iterable[str]) -> str:
 
 def _called(tree: ast.Module) -> list[str]:
     """Return the names that a script calls, or checks, without binding them, in order."""
-    bound = _defined(tree) | {"isclose"}
+    bound = bound_names(tree) | {"isclose"}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     checked = [call.args[0] for call in calls if _is_check(call) and call.args]
     nodes = (*checked, *(call.func for call in calls))
@@ -94,22 +94,6 @@ def _is_check(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "check"
 
 
-def _defined(tree: ast.Module) -> set[str]:
-    """Return every name that a script binds."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                names.add(node.name)
-            case ast.Import() | ast.ImportFrom():
-                names |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-            case ast.Name(name, ast.Store()):
-                names.add(name)
-            case ast.arg(name):
-                names.add(name)
-    return names
-
-
 def _source(body: Sequence[ast.stmt]) -> str:
     return "\n".join(map(ast.unparse, body))
 
@@ -123,6 +107,7 @@ class _Reader:
         self.tests: list[Test] = []
         self.pending: list[ast.stmt] = []
         self.helpers: set[str] = set()
+        self.repeatable = Repeatable(Reach((), entry, ()))
 
     def read(self, body: Sequence[ast.stmt]) -> list[Test]:
         """Return the tests of a script's statements."""
@@ -130,6 +115,8 @@ class _Reader:
         opened = {node.name: node for node in functions if _is_block(node)}
         called = {node.func.id for node in _calls(body) if isinstance(node.func, ast.Name)}
         self.helpers = {node.name for node in functions if _fails(node)} - opened.keys()
+        parameters = [argument.arg for node in opened.values() for argument in node.args.args[:1]]
+        self.repeatable = Repeatable(Reach(body, self.entry, parameters))
         for node in body:
             if isinstance(node, ast.FunctionDef) and node.name in opened:
                 if node.name == "check" or node.name not in called:
@@ -159,11 +146,7 @@ class _Reader:
             if is_constant(node.test):  # `assert True, "this prints if …"` tests nothing
                 return
             if parts := take_apart(node.test):
-                values = tuple(ast.unparse(expression) for expression, _ in parts)
-                checks = tuple(check for _, check in parts)
-                setup = _source(self.pending)
-                self.tests.append(Test(self.number, setup, values, checks, ast.unparse(node)))
-                self.pending = []
+                self._add(self.pending, parts, node)
             else:
                 self._whole(node)
         elif (isinstance(node, _BLOCKS) and _fails(node)) or self._helped(node):
@@ -172,7 +155,16 @@ class _Reader:
             self.pending.append(node)
 
     def _whole(self, node: ast.stmt) -> None:
-        self.tests.append(Test(self.number, _source([*self.pending, node]), text=ast.unparse(node)))
+        self._add([*self.pending, node], (), node)
+
+    def _add(self, statements: Sequence[ast.stmt], parts: Sequence[Part], node: ast.stmt) -> None:
+        values = tuple(ast.unparse(expression) for expression, _ in parts)
+        checks = tuple(check for _, check in parts)
+        setup, text = _source(statements), ast.unparse(node)
+        fresh = self.repeatable.source + setup
+        self.tests.append(Test(self.number, setup, values, checks, text, fresh))
+        for statement in self.pending:
+            self.repeatable.add(statement)
         self.pending = []
 
     def _helped(self, node: ast.stmt) -> bool:

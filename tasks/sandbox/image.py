@@ -23,7 +23,9 @@ from tasks.sandbox import child
 from tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
-_SOURCES = ("component/app.py", "component/world.wit", "values.py", "stand_ins.py", "build.py")
+_INSIDE = ("values.py", "component/stand_ins.py")
+"""Modules of this package that are built into the image, by the names that they have here."""
+_SOURCES = ("component/app.py", "component/world.wit", *_INSIDE, "build.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -99,8 +101,9 @@ def _build(work: Path) -> Path:
     """Build and compile in `work`; return the compiled file."""
     (work / "empty").mkdir()  # stands in for a virtual environment: nothing installed here belongs in the image
     package = work / "app" / "tasks" / "sandbox"
-    package.mkdir(parents=True)
-    for source, target in zip(_SOURCES, (work / "app", work, package, package), strict=False):
+    (package / "component").mkdir(parents=True)
+    targets = {"component/app.py": work / "app" / "app.py", "component/world.wit": work / "world.wit"}
+    for source, target in {**targets, **{name: package / name for name in _INSIDE}}.items():
         shutil.copy(_HERE / source, target)
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)

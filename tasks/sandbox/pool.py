@@ -18,7 +18,7 @@ from typing import IO, Any, Self, cast
 
 from data.commands import typed
 from data.errors import InputError
-from data.records import Outcome, OutcomeKind, Program
+from data.records import Outcome, OutcomeKind, Program, ProgramUnderTest
 from tasks.runtime import machine
 from tasks.sandbox import child, replies, values
 from tasks.sandbox.clock import Clock
@@ -41,6 +41,9 @@ LARGEST = 16 << 20
 
 _PIPE = 1 << 20
 """Buffer size of the pipe from a worker, in bytes: it need not wait while this process cannot read."""
+
+AT_ONCE_S = 0.1
+"""Frames that follow each other within this time share one reading of a worker's clock."""
 
 _TRIES = 2
 """A program whose worker dies is retried once: the system may have been the cause."""
@@ -125,8 +128,8 @@ class WorkerPool:
                 with ThreadPoolExecutor(self.size) as threads:
                     first = list(threads.map(attempt, jobs))
                 return [
-                    attempt(job) if outcomes[-1].kind == "timeout" else outcomes
-                    for job, outcomes in zip(jobs, first, strict=True)
+                    attempt(Job(program, cpu_s)) if _has_timeout(outcomes) else outcomes
+                    for program, outcomes in zip(fit, first, strict=True)
                 ]
 
         return run_fit(programs, run)
@@ -141,15 +144,21 @@ class WorkerPool:
         return child.end(worker.process)
 
     def _attempt(self, idle: "deque[Worker]", job: "Job") -> tuple[Outcome, ...]:
-        """Run a job on an idle worker; return its outcomes."""
+        """Run a job on idle workers; return its outcomes."""
+        while not job.is_done:
+            self._go_on(idle, job)
+        return tuple(job.outcomes)
+
+    def _go_on(self, idle: "deque[Worker]", job: "Job") -> None:
+        """Run what is left of a job on an idle worker, to its end or to a call that fails alone."""
         status = 0
         for _ in range(_TRIES):
             worker, late = self._ready(idle.pop()), False
-            job.outcomes.clear()
             try:
-                worker.talk(job.frame, job.wall_s, job.hear)
+                worker.talk(job.begin(), job.left_s + WALL_MORE_S, job.hear, job.call_s)
             except TimeoutError:
                 late = True
+                job.left_s -= worker.deadline.own_s()
             except (EOFError, ValueError):  # gone or faulty
                 pass
             except BaseException:  # interrupted
@@ -157,13 +166,13 @@ class WorkerPool:
                 raise
             else:
                 idle.append(worker)
-                return tuple(job.outcomes)
+                return
             status = self._drop(worker)
             idle.append(self._start())  # at once: the next program should not have to wait for it
             if late or status == -signal.SIGXCPU:
-                return job.finish(Outcome("timeout"))
-        died = f"the worker died (exit status {status})"
-        return job.finish(Outcome("exception", error="SystemError", message=died))
+                job.fail(Outcome("timeout"))
+                return
+        job.fail(Outcome("exception", error="SystemError", message=f"the worker died (exit status {status})"))
 
     def _ready(self, worker: "Worker") -> "Worker":
         """Return a worker that has said hello: this one, or if it does not start, another with a rebuilt image."""
@@ -186,20 +195,58 @@ class WorkerPool:
         return worker
 
 
+def _has_timeout(outcomes: Iterable[Outcome]) -> bool:
+    return any(outcome.kind == "timeout" for outcome in outcomes)
+
+
+def _request(arguments: Iterable[Any]) -> str:
+    return values.write(values.pack(list(arguments)))
+
+
 class Job:
-    """One program in progress, and the outcomes of its calls so far."""
+    """One program in progress: the outcomes of its calls so far, and the CPU seconds left for the others."""
 
     def __init__(self, program: Program, cpu_s: float) -> None:
-        self.calls, self.wall_s = len(program.calls), cpu_s + WALL_MORE_S
-        load = values.write([program.source, program.function])
-        calls = [values.write(values.pack(list(arguments))) for arguments in program.calls]
-        self.frame = values.write({"load": load, "calls": calls, "cpu_s": cpu_s}).encode() + b"\n"
+        is_tested = isinstance(program, ProgramUnderTest)
+        self.call_s = program.call_s if is_tested else 0.0
+        self.fresh = program.fresh if is_tested else ()
+        self.left_s = (program.cpu_s if is_tested else 0.0) or cpu_s
+        self.load = values.write([program.source, program.function])
+        self.calls = [_request(arguments) for arguments in program.calls]
         self.outcomes: list[Outcome] = []
+        self.is_loaded = False
+        self._first = 0
+        """The first call of this interpreter."""
 
-    def finish(self, rest: Outcome) -> tuple[Outcome, ...]:
-        """Return an outcome for each call: those without a reply share `rest`."""
-        self.outcomes += [rest] * (self.calls - len(self.outcomes))
-        return tuple(self.outcomes)
+    @property
+    def is_done(self) -> bool:
+        """Whether each call has its outcome."""
+        return len(self.outcomes) == len(self.calls)
+
+    @property
+    def frame(self) -> bytes:
+        """The calls without an outcome, for a fresh interpreter."""
+        done = len(self.outcomes)
+        calls = self.calls[done:]
+        if done and self.fresh:
+            calls[0] = _request(self.fresh[done])
+        call_s = self.call_s or self.left_s
+        content = {"load": self.load, "calls": calls, "cpu_s": self.left_s, "call_s": call_s}
+        return values.write(content).encode() + b"\n"
+
+    def begin(self) -> bytes:
+        """Begin in a fresh interpreter, without outcomes if calls fail together; return the frame for it."""
+        if not self.call_s:
+            self.outcomes.clear()
+        self.is_loaded, self._first = False, len(self.outcomes)
+        return self.frame
+
+    def fail(self, outcome: Outcome) -> None:
+        """Give an outcome to the call that ended the interpreter, and to all after it that cannot go on."""
+        if self.call_s and self.is_loaded and self.left_s > 0 and not self.is_done:
+            self.outcomes.append(outcome)
+        else:
+            self.outcomes += [outcome] * (len(self.calls) - len(self.outcomes))
 
     def hear(self, frame: Any) -> bool:
         """Process one frame of the worker's; return whether it is the last.
@@ -208,19 +255,67 @@ class Job:
             ValueError: the frame is invalid.
         """
         match frame:
-            case ["load", 0, reply] if not self.outcomes:
-                said = replies.outcome(reply)
-                self.finish(said if said.kind != "value" else Outcome("bad value", message="not a reply"))
-            case ["call", int(k), reply] if k == len(self.outcomes) < self.calls:
+            case ["load", 0, reply] if not self.is_loaded and len(self.outcomes) == self._first:
+                self.is_loaded = reply == values.LOADED
+                if not self.is_loaded:
+                    said = replies.outcome(reply)
+                    self.fail(said if said.kind != "value" else Outcome("bad value", message="not a reply"))
+            case ["call", int(k), reply] if self._first + k == len(self.outcomes) and not self.is_done:
                 self.outcomes.append(replies.outcome(reply))
-            case ["end", "done", _, _] if len(self.outcomes) == self.calls:
+            case ["end", "done", _, _, int()] if self.is_done:
                 return True
-            case ["end", "timeout" | "memory" | "exception" | "bad value" as kind, str(error), str(message)]:
-                self.finish(Outcome(cast("OutcomeKind", kind), error=error, message=message))
+            case [
+                "end",
+                "timeout" | "memory" | "exception" | "bad value" as kind,
+                str(error),
+                str(message),
+                int(ms),
+            ]:
+                self.left_s -= ms / 1000
+                self.fail(Outcome(cast("OutcomeKind", kind), error=error, message=message))
                 return True
             case _:
                 raise ValueError("an unexpected frame")
         return False
+
+
+class Deadline:
+    """When a worker that says nothing is late; what it waits for a core is not counted.
+
+    It may say nothing for `silent_s`, from one frame to the next, and `whole_s` in all; 0: the whole time.
+    """
+
+    def __init__(self, clock: Clock | None, whole_s: float, silent_s: float) -> None:
+        self._clock, self._whole_s, self._silent_s = clock, whole_s, silent_s
+        self._spent_s = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._clock:
+            self._clock.start()
+        self._began = time.monotonic()
+        self._at = self._began + self._most_s()
+
+    def _most_s(self) -> float:
+        left_s = self._whole_s - self._spent_s
+        return min(self._silent_s + WALL_MORE_S, left_s) if self._silent_s else left_s
+
+    def own_s(self) -> float:
+        """Return the seconds so far."""
+        return self._spent_s + (self._clock.own_s() if self._clock else time.monotonic() - self._began)
+
+    def wait_s(self) -> float:
+        """Return for how long the worker cannot be late; 0: it is."""
+        now = time.monotonic()
+        if self._at <= now and self._clock:
+            self._at = now + self._clock.left(self._most_s())
+        return max(self._at - now, 0.0)
+
+    def renew(self) -> None:
+        """Begin anew after a frame. Between frames that come at once the clock, which takes longer, is not read."""
+        if self._silent_s and time.monotonic() - self._began > AT_ONCE_S:
+            self._spent_s = self.own_s()
+            self._begin()
 
 
 class Worker:
@@ -231,6 +326,7 @@ class Worker:
         self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
         self.rebuilt = rebuilt
         self.clock: Clock | None = None
+        self.deadline = Deadline(None, START_S, 0.0)
         self.layers: dict[str, str] = {}
         self._got = bytearray()
         for pipe in (self.reading, self.writing):
@@ -238,7 +334,7 @@ class Worker:
         with contextlib.suppress(AttributeError, OSError):  # Linux only, and limited for each user
             fcntl.fcntl(self.reading, fcntl.F_SETPIPE_SZ, _PIPE)
 
-    def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool]) -> None:
+    def talk(self, said: bytes, most_s: float, take: Callable[[Any], bool], silent_s: float = 0.0) -> None:
         """Send bytes, and pass each frame that comes back to `take` until that returns true.
 
         Raises:
@@ -246,24 +342,22 @@ class Worker:
             TimeoutError: its time is up, not counting waits for a core.
             ValueError: what it sends is no frame, or out of turn.
         """
-        if self.clock:  # it has said hello, and nothing since its last job
-            if self.hear():
-                raise ValueError("an unexpected frame")
-            self.clock.start()
-        over, late, unsent, deadline = False, False, memoryview(said), time.monotonic() + most_s
+        if self.clock and self.hear():  # it has said hello, and nothing since its last job
+            raise ValueError("an unexpected frame")
+        self.deadline = Deadline(self.clock, most_s, silent_s)
+        over, late, unsent = False, False, memoryview(said)
         with selectors.DefaultSelector() as selector:
             selector.register(self.reading, selectors.EVENT_READ)
             selector.register(self.writing, selectors.EVENT_WRITE)
             while unsent or not over:
                 if late:
                     raise TimeoutError("no reply in time")
-                now = time.monotonic()
-                if deadline <= now and self.clock:
-                    deadline = now + self.clock.left(most_s)
-                late = deadline <= now  # what has arrived by then is processed below
-                for key, _ in selector.select(max(deadline - now, 0)):
+                wait_s = self.deadline.wait_s()
+                late = wait_s == 0  # what has arrived by then is processed below
+                for key, _ in selector.select(wait_s):
                     if key.fileobj is self.reading:
                         over = self._pass(take, over=over)
+                        self.deadline.renew()
                     else:
                         with contextlib.suppress(BlockingIOError, BrokenPipeError):  # noticed where it is read
                             unsent = unsent[os.write(self.writing.fileno(), unsent) :]

@@ -20,6 +20,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NoReturn, cast
 
+LOADED = '["loaded"]'
+"""What the component replies to a program that it could load."""
+
 DEPTH = 64
 """Containers within containers."""
 

@@ -2,8 +2,9 @@
 
 Started by `tasks.sandbox.pool` as `python -m tasks.sandbox.worker IMAGE MEMORY_MB`, with frames on standard input
 and output. It confines itself, runs one small program to test the image, then says hello. A job is `{load, calls,
-cpu_s}`, with the component's prepared requests; the answer is `["load", 0, reply]` when the program did not load,
-else `["call", k, reply]` for each completed call, its text unparsed, and one `["end", kind, error, message]`.
+cpu_s, call_s}`, with the component's prepared requests; the answer is `["load", 0, reply]` with what the program's
+loading came to, `["call", k, reply]` for each completed call, and one `["end", kind, error, message, ms]`, with the
+milliseconds of CPU time that all of it took. The replies' texts are not parsed here.
 """
 
 import contextlib
@@ -49,9 +50,9 @@ class _Watch:
         self.clock: Callable[[], float] = time.process_time
         if hasattr(time, "pthread_getcpuclockid"):
             self.clock = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
-        self.cpu_end = float("inf")
+        self.cpu_end = self.last_end = float("inf")
         self.fired = False
-        self.lock = threading.Lock()  # so that no program is interrupted for the one before it
+        self.lock = threading.Lock()  # so that nothing is interrupted for what was before it
         self.busy = threading.Event()
         threading.Thread(target=self._tick, daemon=True).start()
 
@@ -60,14 +61,20 @@ class _Watch:
         """Limit the block to a CPU budget."""
         with self.lock:
             self.fired = False
-            self.cpu_end = self.clock() + cpu_s
+            self.cpu_end = self.last_end = self.clock() + cpu_s
         self.busy.set()
         try:
             yield
         finally:
             self.busy.clear()
             with self.lock:
-                self.cpu_end = float("inf")
+                self.cpu_end = self.last_end = float("inf")
+
+    def give(self, cpu_s: float, store: wasmtime.Store) -> None:
+        """Limit what comes next in the block to a part of its budget."""
+        with self.lock:
+            self.cpu_end = min(self.clock() + cpu_s, self.last_end)
+            store.set_epoch_deadline(1)  # a tick that came between two calls is for neither
 
     def check(self) -> None:
         """Check the budget after a call: on a busy machine the ticks are far apart.
@@ -100,11 +107,12 @@ class _Guest:
         self.linker.add_wasip2()
         self.memory = memory
 
-    def run(self, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> tuple[str, str, str]:
-        """Load a program and make its calls; return how that ended: a kind, an error and a message.
+    def run(self, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> tuple[str, str, str, int]:
+        """Load a program and make its calls; return how that ended: a kind, an error, a message, and its CPU time.
 
         `send` is called with its replies, in order.
         """
+        began = watch.clock()
         with contextlib.closing(self._store()) as store, watch.within(job["cpu_s"]):
             ended = ("done", "", "")
             try:
@@ -124,7 +132,8 @@ class _Guest:
                     ended = ("exception", "SystemError", "the interpreter aborted")
             except MemoryError:
                 ended = ("memory", "", "")
-        return ended
+        kind, error, message = ended
+        return kind, error, message, int((watch.clock() - began) * 1000)
 
     def _store(self) -> wasmtime.Store:
         """Return a store without files, network, arguments, environment or input."""
@@ -141,6 +150,7 @@ class _Guest:
 
         def ask(function: Any, request: str) -> str:
             nonlocal left
+            watch.give(job["call_s"], store)
             reply = str(function(store, request))
             function.post_return(store)
             watch.check()
@@ -152,8 +162,8 @@ class _Guest:
         instance = self.linker.instantiate(store, self.component)
         load, call = (instance.get_func(store, name) for name in ("load", "call"))
         loaded = ask(load, job["load"])
-        if loaded != '["loaded"]':
-            send(["load", 0, loaded])
+        send(["load", 0, loaded])
+        if loaded != values.LOADED:
             return
         for k, arguments in enumerate(job["calls"]):
             send(["call", k, ask(call, arguments)])
@@ -191,7 +201,12 @@ time.sleep(0.0001)
 print(end='', flush=True)
 def f(): return sys.version.split()[0]
 """
-_TRIAL: dict[str, Any] = {"load": values.write([_SOURCE, "f"]), "calls": [values.write(["l"])], "cpu_s": 10.0}
+_TRIAL: dict[str, Any] = {
+    "load": values.write([_SOURCE, "f"]),
+    "calls": [values.write(["l"])],
+    "cpu_s": 10.0,
+    "call_s": 10.0,
+}
 """Exercises what the engine prepares at first use, such as its timer threads."""
 
 

@@ -24,9 +24,9 @@ ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 
 def scored(row: dict[str, Any], **options: Any) -> Score:
     """Run a row's tests in the sandbox and score it."""
-    used = options_of(UNIT, options)
+    used = options_of(UNIT, {"timeout_s": 0.5, **options})
     asked = programs(row, used)
-    outcomes = dict(zip(asked, sandbox.run(list(asked.values()), cpu_s=0.5), strict=True))
+    outcomes = dict(zip(asked, sandbox.run(list(asked.values())), strict=True))
     return UNIT.score(row, {"programs": outcomes}, used)
 
 
@@ -448,6 +448,47 @@ def test_a_thread_and_an_event_loop_run_in_place(way: str) -> None:
 def test_forms_of_public_data_sets_are_run(row: dict[str, Any], program: str) -> None:
     """A builtin's name, imports of the tests that the program uses, values of other kinds, LeetCode's class."""
     assert scored({"response": f"```python\n{program}\n```", **row}).value == 1.0
+
+
+SLOW = "```python\ndef f(x):\n    while x == 2: pass\n    return x + 1\n```"
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        ["assert f(1) == 2", "assert f(2) == 3", "assert f(3) == 4"],
+        "def check(g):\n    xs = [1, 2, 3]\n    assert g(xs[0]) == 2\n    assert g(xs[1]) == 3\n    assert g(xs[2]) == 4",
+        "def check(g):\n    assert g(2) == 3\n    assert g(1) == 2\n    assert g(3) == 4",
+        "a = f(1)\nassert a == 2\na = f(2)\nassert a == 3\na = f(3)\nassert a == 4",
+    ],
+)
+def test_a_test_that_uses_up_its_time_fails_alone(tests: Any) -> None:
+    """The others go on in a fresh interpreter, where what their script prepared is prepared again."""
+    score = scored({"response": SLOW, "tests": tests}, timeout_s=0.2, entry="f")
+    assert (score.value, score.reason) == (pytest.approx(2 / 3), "timeout")
+
+
+def test_all_tests_together_have_a_limit_too() -> None:
+    row = {"response": "```python\ndef f(x):\n    while x: pass\n    return 0\n```", "inputs": [[1]] * 40 + [[0]]}
+    used = options_of(UNIT, {"timeout_s": 0.2, "program_timeout_s": 0.5, "entry": "f"})
+    (program,) = programs({**row, "outputs": [0] * 41}, used).values()
+    (outcomes,) = sandbox.run([program])
+    assert [outcome.kind for outcome in outcomes] == ["timeout"] * 41
+
+
+def test_what_sleeps_or_ends_the_interpreter_fails_alone_too() -> None:
+    body = "    if x == 1: time.sleep(100)\n    if x == 2: os._exit(0)\n    return x"
+    response = f"```python\nimport os, time\ndef f(x):\n{body}\n```"
+    score = scored({"response": response, "tests": [f"assert f({n}) == {n}" for n in range(4)]}, timeout_s=0.1)
+    assert (score.value, [failure["reason"] for failure in score.details["failed"]]) == (
+        0.5,
+        ["timeout", "exception SystemExit"],
+    )
+
+
+def test_a_program_whose_loading_never_ends_fails_all_tests_at_once() -> None:
+    row = {"response": "```python\nwhile True: pass\ndef f(x): return x\n```", "tests": ["assert f(1) == 1"] * 90}
+    assert passes(row, timeout_s=0.1) == (0.0, "timeout")
 
 
 def test_real_programs_get_the_verdicts_of_their_data_sets(shared: Path) -> None:

@@ -18,7 +18,8 @@ from itertools import islice, pairwise
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, ClassVar
 
-from tasks.sandbox import stand_ins, values
+from tasks.sandbox import values
+from tasks.sandbox.component import stand_ins
 
 MESSAGE = 300
 """Characters kept of an exception's text."""
@@ -106,7 +107,7 @@ def _load(source: str, function: str) -> str:
     if found is None:
         return _Loaded.failed or values.write(["no such function"])
     _Loaded.function = names[function] = found
-    return values.write(["loaded"])
+    return values.LOADED
 
 
 def _execute(source: str, code: CodeType, names: dict[str, Any], function: str) -> Any:
