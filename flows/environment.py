@@ -44,6 +44,12 @@ def results_of(store: "StoreSettings") -> Path:
     return Path(root if "://" not in root else "artifacts/store") / "results"
 
 
+def keep_private() -> None:
+    """Turn telemetry off where that is unset, before Prefect is imported."""
+    for name, value in PRIVACY.items():
+        os.environ.setdefault(name, value)
+
+
 def prepare(results: Path) -> None:
     """Set what is unset: no telemetry, fast temporary servers, results kept in `results`.
 

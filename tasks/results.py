@@ -15,7 +15,7 @@ from metrics.analysis.results import Participants, Results, SuiteFindings, TwinF
 from metrics.analysis.scores import THRESHOLD
 from metrics.analysis.twins import joined_counts, twin_results
 from metrics.analysis.values import Observations, observations
-from tasks.compare.baseline import planned
+from tasks.compare.baseline import compare_planned
 from tasks.findings import read_scored, replies_of, with_counts
 from tasks.judges.passports import exam_results
 from tasks.plan import Plan, crossed
@@ -62,7 +62,7 @@ def results(
         judged=replace(found.judged, passports=passports(exam_results(stored, drawn))),
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=spending_of(store, plan, tables.asked, tables.judged, day),
-        baseline=planned(plan, provenance, stored, drawn, texts),
+        baseline=compare_planned(plan, provenance, stored, drawn, texts),
         explainability=explained(found.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),
     )

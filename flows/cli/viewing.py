@@ -127,7 +127,9 @@ class Pages:
 
         both = [str(there[name]) for name in named]
         with self._lock:  # one at a time: two large ones together would need the memory of both
-            return HTMLResponse(comparison.html(compare_runs(both, runs=self.runs, language=self.language)))
+            # Scoring again would run a configuration's plug-ins, which a click must not.
+            found = compare_runs(both, runs=self.runs, language=self.language, rescore=False)
+            return HTMLResponse(comparison.html(found))
 
     def report(self, request: Request) -> Response:
         """Send a file of a run's report."""

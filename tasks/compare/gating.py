@@ -8,25 +8,24 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import Suite
-from metrics.analysis.baseline import BaselineComparison, RunSide
+from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline
 from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
 from metrics.analysis.rules import Provenance, SuiteRules
 from metrics.analysis.scores import Circumstances, suite_headlines
-from metrics.analysis.stopping import against as against_threshold
+from metrics.analysis.stopping import against
 from metrics.analysis.summary import summarise
 from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
 from prompts.phrases import ENGLISH
-from tasks.compare.baseline import against, plan_of, reply_digests, tables_of
+from tasks.compare.alignment import align_scores, reply_digests
 from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, decisive, placed, remarks, shared_metrics, sides
 from tasks.exchange.records import UNNAMED_JUDGE
 from tasks.exchange.tables import Side
 from tasks.plan import BaselineRule
-from tasks.store.baselines import Baseline
 from tasks.store.runs import Run, results
 
 
@@ -51,13 +50,15 @@ def gate(
         InputError: something cannot be read, or the two cannot be compared.
     """
     both = sides([rule.name, new] if rule.name else [new], runs=runs, root=root, form=form)
-    side = both[-1]
+    side, rescored = both[-1], ()
+    if rule.name:
+        both[0], rescored = align_scores(both[0], side, root)
     chosen = _chosen(both, metric)
     for one in both if chosen else ():
         if decisive(one, chosen)["value"].count() == 0:
             names = ", ".join(dict.fromkeys(chosen.values()))
             raise InputError(f"{one.name}: no reply has a score by {names}, so nothing can be decided.")
-    comparison = _against(both[0], side, chosen, rule, root) if rule.name else None
+    comparison = _against(both[0], side, chosen, rule, rescored) if rule.name else None
     measured = Results({}, ())
     if side.run and not chosen:
         measured = _recorded(side.run, threshold)
@@ -94,7 +95,9 @@ def _chosen(both: Sequence[Side], metric: str) -> dict[str, str]:
     return chosen
 
 
-def _against(old: Side, new: Side, chosen: Mapping[str, str], rule: BaselineRule, root: str) -> BaselineComparison:
+def _against(
+    old: Side, new: Side, chosen: Mapping[str, str], rule: BaselineRule, rescored: Sequence[str]
+) -> BaselineComparison:
     """Compare two sides by the `chosen` metrics, or by the scores of runs."""
     whole = not (old.is_file or new.is_file)
     judged = {metric for metric in old.judged if metric in new.judged}
@@ -104,11 +107,15 @@ def _against(old: Side, new: Side, chosen: Mapping[str, str], rule: BaselineRule
         if all(UNNAMED_JUDGE not in side.judged[metric].split(", ") for side in (old, new))
     ]
     before, after = (_run_side(side, chosen, named, whole=whole) for side in (old, new))
-    tables = old.pinned.tables if old.pinned else tables_of(old.run) if old.run and new.run else {}
-    baseline = Baseline(old.name, old.name, "", before, tables)
-    run = new.run
-    judges = run.manifest.get("judge_identities") or {} if run else {}
-    return against(baseline, after, rule, plan=lambda: plan_of(run, root) if run else None, judges=judges)
+    return compare_with_baseline(
+        old.name,
+        old.name,
+        before,
+        after,
+        max_drop=rule.max_drop,
+        rescored=rescored,
+        allow_different=rule.allow_different,
+    )
 
 
 def _run_side(side: Side, chosen: Mapping[str, str], judged: Sequence[str], *, whole: bool) -> RunSide:
@@ -149,9 +156,7 @@ def _recorded(run: Run, threshold: float | None) -> Results:
         stopping = headline.measured.stopping
         if stopping is None or threshold is None:
             return headline
-        return replace(
-            headline, measured=replace(headline.measured, stopping=against_threshold(stopping, threshold))
-        )
+        return replace(headline, measured=replace(headline.measured, stopping=against(stopping, threshold)))
 
     models = tuple(replace(model, headlines=tuple(map(judged, model.headlines))) for model in verdict.models)
     return Results({}, models, waiting={run.name: verdict.waiting})

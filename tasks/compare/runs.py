@@ -15,8 +15,11 @@ from data.tables import SCORES
 from metrics.analysis.matching import ComparedModel, changes, common, compare_fields, compared_models, fields
 from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
 from metrics.analysis.questions import QuestionChanges, align
+from metrics.analysis.rules import changed_units
 from metrics.analysis.values import KEY, observations
 from prompts.phrases import ENGLISH, phrase
+from tasks.compare.alignment import align_scores
+from tasks.compare.provenance import provenance_of
 from tasks.compare.sides import FileForm, remarks, shared_metrics, sides, stated_differences
 from tasks.exchange.tables import Side
 
@@ -61,11 +64,12 @@ def compare_runs(
     every: bool = False,
     language: str = "",
     form: FileForm | None = None,
+    rescore: bool = True,
 ) -> RunComparison:
     """Pair the items of runs, or of other tools' files; `metrics` are the suites' own by default.
 
-    `every`: compare every two models; `form` says how files are to be read. The default language is that of the
-    last run's report.
+    `every`: compare every two models; `form` says how files are to be read; `rescore`: score the replies of runs by
+    what scored the last one, if only that has changed since. The default language is that of the last run's report.
 
     Raises:
         InputError: a run or a table of it is not there, or the runs have nothing in common.
@@ -73,6 +77,7 @@ def compare_runs(
     if not named:
         raise InputError("found no run; expected several, or one with several models.")
     found = sides(named, runs=runs, root=root, form=form)
+    found, rescored = _in_last_terms(found, root) if rescore else (found, {})
     known, spoken = [side.run for side in found if side.run], language or ENGLISH
     if known or language:
         from tasks.compare.configurations import language_of
@@ -118,7 +123,7 @@ def compare_runs(
         _with_texts(changes(scores, items, pair, parts[pair.suite] if pair.scope == "suite" else ()), pair, replies)
         for pair in pairs
     ]
-    notes = [*_notes(found, compared, listed, spoken)]
+    notes = [*_notes(found, rescored, compared, listed, spoken)]
     notes += remarks(found, spoken)
     notes += [
         phrase("compare.doubled", spoken, suite=one.suite, n=one.n_repeating, total=one.n_rows)
@@ -126,6 +131,15 @@ def compare_runs(
     ]
     stated = stated_differences(found)
     return RunComparison(found, shared, stated, notes, pairs, grouped, changed, aligned.moved, spoken)
+
+
+def _in_last_terms(found: Sequence[Side], root: str) -> tuple[list[Side], dict[str, Sequence[str]]]:
+    """Score the replies of all runs by what scored the last one; also return these units, by run."""
+    last = next((side for side in reversed(found) if side.run), None)
+    if last is None:
+        return [*found], {}
+    aligned = [(side, ()) if side is last else align_scores(side, last, root) for side in found]
+    return [side for side, _ in aligned], {side.name: units for side, units in aligned if units}
 
 
 def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:
@@ -216,16 +230,25 @@ def shorten(value: Any, longest: int = 80) -> str:
 
 def _notes(
     found: Sequence[Side],
+    rescored: Mapping[str, Sequence[str]],
     compared: Sequence[Sequence[ComparedModel]],
     listed: Sequence[ComparedModel],
     language: str,
 ) -> Iterator[str]:
     """Yield other possible causes of a difference, and what was not compared."""
     known = [side.run for side in found if side.run]
-    sources = [run.manifest.get("sources") or {} for run in known]
-    units = dict.fromkeys(chain(*sources))
-    if changed := [unit for unit in units if len({one[unit] for one in sources if unit in one}) > 1]:
-        yield phrase("compare.rules_changed", language, units=", ".join(changed))
+    facts = {run.name: provenance_of(run.manifest) for run in known}
+    last = facts[known[-1].name] if known else None
+    for name, units in rescored.items():
+        yield phrase("compare.rescored", language, name=name, units=", ".join(units))
+    changed = {
+        unit
+        for name, before in facts.items()
+        for unit in (changed_units(before, last) if last else ())
+        if unit not in rescored.get(name, ())
+    }
+    if changed:
+        yield phrase("compare.rules_changed", language, units=", ".join(sorted(changed)))
     # Models and judges whose name meant another one in another run.
     for kind, what in (("identities", "model"), ("judge_identities", "judge")):
         stated = [run.manifest.get(kind) or {} for run in known]

@@ -58,7 +58,7 @@ def finished(
     manifests.write(
         folder,
         {"schema": 1, "run": name, "started": "2026-01-01T00:00:00+00:00", "configuration": configuration,
-         "sources": {"m": changes.get("rules", "r")},
+         "verifiers": {"m": 1}, "sources": {"m": changes.get("rules", "r")},
          "tables": listed,
          "identities": {m: {"digest": changes.get("digest", "d")} for m in models}},
     )  # fmt: skip

@@ -1,6 +1,5 @@
 """Results side by side: `compare`, `gate`, and `view`, which serves them to a browser."""
 
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice, zip_longest
@@ -57,11 +56,13 @@ def compare(
         verify: score the replies of files again with this metric of ours, such as number, and list differences
         language: the language of the output, such as en or ru (default: that of the last run's report)
     """
+    from flows.environment import keep_private
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
     from tasks.report.text import numbers_in
     from tasks.store.tables import write_atomically
 
+    keep_private()
     found = compare_runs(
         named,
         runs=at.runs,
@@ -165,7 +166,7 @@ def gate(
         junit: write a case for each gate as JUnit XML
     """
     from data.suites import MAX_DROP
-    from flows.environment import PRIVACY
+    from flows.environment import keep_private
     from prompts.phrases import ENGLISH, phrase
     from tasks.compare.gating import gate as gated
     from tasks.plan import BaselineRule
@@ -174,8 +175,7 @@ def gate(
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
-    for name, value in PRIVACY.items():  # before Prefect is imported, to score replies again
-        os.environ.setdefault(name, value)
+    keep_private()
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
     verdict, comparison, remarks = gated(
         new, runs=at.runs, root=at.root, rule=rule, metric=metric, threshold=threshold, form=form.form()

@@ -17,7 +17,7 @@ from metrics.analysis.policy import Policy
 from metrics.analysis.results import Results
 from metrics.analysis.rules import differences
 from metrics.analysis.verdict import verdict_of
-from tasks.compare.baseline import check, pin, planned
+from tasks.compare.baseline import check, compare_planned, pin
 from tasks.compare.provenance import provenance_of
 from tasks.plan import BaselineRule, Identities, resolve
 from tasks.report.regressions import lines
@@ -52,7 +52,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     )
     plan = resolve(settings)
     check(plan.baseline, run.manifest)
-    found = planned(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
+    found = compare_planned(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
     said = [*lines(found, "en")]

@@ -87,6 +87,32 @@ def test_what_the_earlier_source_missed_hides_no_regression(tmp_path: Path) -> N
     assert gate(tmp_path) == 1
 
 
+def test_a_comparison_scores_the_earlier_replies_again_by_the_same_rule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the gate does: what the earlier source made of the same replies is no difference."""
+    older(finished(tmp_path, "old", HALF_WRONG, all_right))
+    finished(tmp_path, "new", HALF_WRONG)
+    runs = ["--set", f"store.runs={tmp_path / 'runs'}"]
+    assert main(["compare", "old", "new", *runs]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("No difference: app @ new and app @ old score alike on all 100 questions")
+    assert "old: the code of exact_match changed since; its replies were scored again, without a call." in said
+    assert "The code of exact_match changed between the runs" not in said
+
+
+def test_a_comparison_names_code_that_could_not_score_the_earlier_replies_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    older(finished(tmp_path, "old", HALF_WRONG, all_right))
+    amend(finished(tmp_path, "new", HALF_WRONG), lambda manifest: manifest["sources"].update(exact_match="1" * 16))
+    assert main(["compare", "old", "new", "--set", f"store.runs={tmp_path / 'runs'}"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "app @ new is worse than app @ old: own: exact_match −50.0 points" in said
+    assert "The code of exact_match changed between the runs" in said
+    assert "scored again" not in said
+
+
 @pytest.mark.parametrize("gone", ["replies", "data", "source"])
 def test_where_it_cannot_be_scored_again_the_source_is_named_as_a_difference(
     gone: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
