@@ -123,6 +123,7 @@ def test_the_builder_makes_a_tree_of_the_lock_that_runs_where_nothing_may_be_wri
     asked = run(*json.loads(FINAL.all("ENTRYPOINT")[0]), *json.loads(FINAL.all("CMD")[0]))
     assert asked.stdout.startswith(f"Usage: {SCRIPT} COMMAND")
     schema = run(SCRIPT, "schema")
+    assert schema.returncode == 0, schema.stderr
     assert json.loads(schema.stdout)["properties"]["prices"], schema.stderr
 
 
