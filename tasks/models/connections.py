@@ -1,6 +1,7 @@
 """Connections to model servers, and what arrives on them."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from typing import Any
 from weakref import WeakSet
@@ -52,6 +53,13 @@ def open_session() -> aiohttp.ClientSession:
         max_line_size=MOST_OF_HEADER,
         max_field_size=MOST_OF_HEADER,
     )
+
+
+def tls_context() -> ssl.SSLContext:
+    """Return what verifies certificates: SSL_CERT_FILE's or SSL_CERT_DIR's, else the system's."""
+    import httpx2
+
+    return httpx2.create_ssl_context()
 
 
 async def read_in_time(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:

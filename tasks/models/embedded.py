@@ -189,7 +189,7 @@ class EmbeddedClient:
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
         for connection in self._connections.values():
-            await connection.http.aclose()
+            await connection.server.aclose()
         self._connections.clear()
         if self._loaded:
             self._loaded.users -= 1

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-import httpx2
-
 from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Reply
+from tasks.models.connections import tls_context
 from tasks.models.protocol import CallError
 from tasks.models.proxies import proxy_of
 from tasks.models.replies import FIELDS, offered, read_answer, read_reply
@@ -41,7 +40,7 @@ class HttpClient:
         """Return the address and a digest of the call's configuration; check that a server listens."""
         parts = urlsplit(self._url)
         if not proxy_of(self._url):
-            context = httpx2.create_ssl_context() if parts.scheme == "https" else None
+            context = tls_context() if parts.scheme == "https" else None
             port = parts.port or (443 if context else 80)
             try:
                 async with asyncio.timeout(CONNECT_S):
@@ -63,7 +62,7 @@ class HttpClient:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self._server.aclose()
 
     def _request(self, call: Call) -> dict[str, Any]:
         """Return the request body, or for a GET the query, of a call."""

@@ -31,7 +31,7 @@ class OllamaClient:
     def __init__(self, model: Model) -> None:
         self._model = model
         variable, secret = model.api_key_env or _VARIABLE, os.environ.get(_VARIABLE, "")
-        self._server = Server(model, find_ollama(model), variable=variable, secret=secret, package=httpx)
+        self._server = Server(model, find_ollama(model), variable=variable, secret=secret)
         self._errors = self._server.errors
         pull = f"get it with `ollama pull {model.served}`"
         if "/" in model.served and "." not in model.served.split("/", 1)[0]:

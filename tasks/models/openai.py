@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx2
+import httpx
 
 from config.addresses import secret_part
 from config.settings import Model
@@ -54,7 +54,7 @@ class OpenAIClient:
         self.dialect = Dialect(model, form, self.server.errors)
         self._http = self.server.open_client(params=self.server.query)
         # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
-        self._base = "" if self._is_azure else str(httpx2.URL(self.server.url)).rstrip("/")
+        self._base = "" if self._is_azure else str(httpx.URL(self.server.url)).rstrip("/")
         self._address = f"{self._base}{form.path}"
         self._where = f"{self.server.where}/openai" if self._is_azure else self.server.where
 
@@ -65,11 +65,12 @@ class OpenAIClient:
     @cached_property
     def api(self) -> "AsyncOpenAI":
         """The package's own client."""
+        import httpx2
         from openai import AsyncAzureOpenAI, AsyncOpenAI
 
         # The server's transport carries the key, and the scheduler tries again.
         options: dict[str, Any] = {"api_key": "none", "max_retries": 0, "timeout": self._model.deadline_s}
-        options |= {"default_query": self.server.query, "http_client": self._http}
+        options |= {"default_query": self.server.query, "http_client": httpx2.AsyncClient(**self.server.options)}
         if self._is_azure:
             api: AsyncOpenAI = AsyncAzureOpenAI(
                 azure_endpoint=self.server.url, api_version=self._model.api_version, **options
@@ -120,13 +121,15 @@ class OpenAIClient:
     async def _send(self, body: Body) -> bytes:
         """Return the body of the response to a call."""
         # Not `chat.completions.create`, which checks every message's types for half of all CPU time.
+        from httpx2 import Response
+
         with self.raising_call_errors():
-            response = await self.api.post(self._address, cast_to=httpx2.Response, body=body, options=_OPTIONS)
+            response = await self.api.post(self._address, cast_to=Response, body=body, options=_OPTIONS)
         return response.content
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._http.aclose()
+        await self.server.aclose()
 
     @contextmanager
     def raising_call_errors(self) -> Iterator[None]:

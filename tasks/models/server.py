@@ -6,16 +6,16 @@ A request through it gets a whole, decoded response, or ends with a CallError.
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from importlib import import_module
 from typing import Any
 
 import aiohttp
-import httpx2
+import httpx
 from yarl import URL
 
 from config.settings import Model
 from tasks.models.access import find_key, read_address, strip_secrets
-from tasks.models.connections import open_session, read_in_time
+from tasks.models.connections import open_session, read_in_time, tls_context
 from tasks.models.errors import ServerErrors
 from tasks.models.protocol import CallError
 from tasks.models.proxies import proxy_of
@@ -56,7 +56,7 @@ class Server:
     Its connections are aiohttp's, which take half of the CPU of httpx's own: 0.45 ms a call in place of 0.75. `url`
     is its address without secrets, `query` what is asked with every request. The model's key goes where its entry
     says, else into `key_header`, else it is a bearer token; `key` takes its place. `secret` is one that the package
-    finds by itself. `package` is what builds the responses.
+    finds by itself.
 
     Raises:
         InputError: the address is invalid, or the model's key is not set.
@@ -72,7 +72,6 @@ class Server:
         key_header: str = "",
         secret: str = "",
         follows: bool = True,
-        package: ModuleType = httpx2,
     ) -> None:
         key = key or find_key(model)
         self.url, self._headers, self.query = read_address(model, url)
@@ -85,7 +84,7 @@ class Server:
         self._replaced = {"accept-encoding", *(name.lower() for name in self._headers)}
         if key:
             self._replaced |= _CREDENTIALS
-        address = httpx2.URL(self.url)
+        address = httpx.URL(self.url)
         self.where = strip_secrets(str(address))
         self.errors = ServerErrors(self.where, url=url, key=key or secret, variable=variable)
         self._origin = _origin_of(address)
@@ -94,24 +93,20 @@ class Server:
         self._max_bytes = model.max_response_bytes
         # A redirect would take a key in a place of its own to another host.
         self._follows = follows and not model.key_place
-        self._package = package
-        connect_s = min(CONNECT_S, model.deadline_s)
-        self.options: dict[str, Any] = {
-            "transport": self,
-            "timeout": package.Timeout(model.deadline_s, connect=connect_s),
-            "follow_redirects": True,
-        }
+        connect_s, read_s = min(CONNECT_S, model.deadline_s), model.deadline_s
+        timeouts = connect_s, read_s, read_s, read_s
+        self.options: dict[str, Any] = {"transport": self, "timeout": timeouts, "follow_redirects": True}
 
-    def open_client(self, **options: Any) -> httpx2.AsyncClient:
+    def open_client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client through which the server is asked; the keyword arguments are its own."""
-        return httpx2.AsyncClient(**self.options, **options)
+        return httpx.AsyncClient(**self.options, **options)
 
     @contextmanager
     def raising_call_errors(self) -> Iterator[None]:
         """Translate what fails before or after the exchange: a text that cannot be sent, redirects without end."""
         try:
             yield
-        except (self._package.HTTPError, self._package.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self.errors.broken(error) from None
         except UnicodeEncodeError as error:
             text = f"the request cannot be sent: {self.errors.clean(str(error))}"
@@ -138,13 +133,16 @@ class Server:
                 timeout=aiohttp.ClientTimeout(sock_connect=timeouts["connect"], sock_read=timeouts["read"]),
                 **self._route_to(url),
             ) as response:
-                return await self._read(response)
+                status, headers, body = await self._read(response)
         except CallError:
             raise
         except aiohttp.SocketTimeoutError:
             raise self.errors.silent(timeouts["read"]) from None
         except Exception as error:  # noqa: BLE001 - whatever a server or a proxy sends fails its own call alone
             raise self.errors.broken(error) from None
+        # httpx or httpx2, whichever the request is of.
+        package = import_module(type(request).__module__.partition(".")[0])
+        return package.Response(status, headers=headers, content=body)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -174,14 +172,15 @@ class Server:
             if proxy and scheme not in {"http", "https"}:
                 text = f"{self.where} cannot be asked through the environment's proxy {scheme}://…"
                 raise CallError("invalid", f"{text}: expected http or https; NO_PROXY names what is asked directly")
-            context = httpx2.create_ssl_context() if url.scheme == "https" else True
-            self._routes[origin] = {"proxy": proxy or None, "ssl": context}
+            self._routes[origin] = {"proxy": proxy or None}
+            if url.scheme == "https":
+                self._routes[origin]["ssl"] = tls_context()
         return self._routes[origin]
 
-    async def _read(self, response: aiohttp.ClientResponse) -> Any:
-        """Return a response with its body; see `handle_async_request`."""
+    async def _read(self, response: aiohttp.ClientResponse) -> tuple[int, list[tuple[str, str]], bytes]:
+        """Return a response's status, headers and decoded body; see `handle_async_request`."""
         status, headers = response.status, response.headers
-        is_success = httpx2.codes.is_success(status)
+        is_success = httpx.codes.is_success(status)
         limit = self._max_bytes if is_success else min(self._max_bytes, ERROR_BYTES)
         chunks = read_in_time(response.content.iter_any(), self.where)
         content = b""
@@ -194,14 +193,12 @@ class Server:
         except Undecodable as error:
             if is_success:
                 raise CallError("server", f"{self.where} sent a body that cannot be decoded: {error}") from None
-        pairs = [(name, value) for name, value in headers.items() if name.lower() not in _DECODED]
-        whole = self._package.Response(status, headers=pairs, content=content)
         location = headers.get("Location", "") if status in _REDIRECTS else ""
         if is_success or (location and self._follows):
-            return whole
+            return status, [pair for pair in headers.items() if pair[0].lower() not in _DECODED], content
         if location:
             raise self.errors.redirected(status, location)
-        raise self.errors.refusal(status, whole.headers, whole.text)
+        raise self.errors.refusal(status, headers, content.decode("utf-8", "replace"))
 
 
 def _origin_of(url: Any) -> Origin:
