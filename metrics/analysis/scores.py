@@ -391,7 +391,9 @@ def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
     counts = cell.counts
     n = max(counts.n_scored, label.n_samples)
     share = label.n_samples / n
-    settled = 0.0 if counts.n_scored <= label.n_samples else (cell.value.mean or 0.0) - share * label.judged
+    settled = (
+        0.0 if counts.n_scored <= label.n_samples else (cell.value.mean or 0.0) - share * (label.judged.mean or 0.0)
+    )
 
     def within(value: float | None) -> float | None:
         return None if value is None else min(max(share * value + settled, 0.0), 1.0)

@@ -10,12 +10,12 @@ labels (`tests.benchmarks.calibration`).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats, Interval, estimate, grouped, score_limits, summed
+from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, grouped, score_limits, summed
 
 FEWEST = 10
 """Minimum number of labels of either class for an interval."""
@@ -25,17 +25,15 @@ DECIDING = 30
 _TAIL = 0.025
 _NOTHING = 1e-12
 _SUPPOSED = 0.5
-_DRAWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Powered:
     """A mean in [0, 1] of N judged samples, n of them with human labels, with its 95 % interval.
 
-    `judged` is the judge's mean over all samples, `labelled` the mean label, `labels_alone` the interval from
-    labels alone. `weight` is λ, that of the judge: 0 uses the labels alone. `n_halving` is the number of labels
-    that would halve the interval; None if no number of labels among these samples would, or without an interval;
-    `reason` says why there is none.
+    `judged` is the judge's mean over all samples, `labelled` that of the labels, without the judge. `weight` is λ,
+    that of the judge: 0 uses the labels alone. `n_halving` is the number of labels that would halve the interval;
+    None if no number of labels among these samples would, or without an interval; `reason` says why there is none.
     """
 
     value: float
@@ -43,13 +41,10 @@ class Powered:
     weight: float
     n_labels: int
     n_samples: int
-    judged: float
-    labelled: float
-    labels_alone: Interval
+    judged: MeanEstimate
+    labelled: MeanEstimate
     n_halving: int | None = None
     reason: str = ""
-    judged_interval: Interval = field(default_factory=Interval)
-    weight_interval: Interval = field(default_factory=Interval)
 
     @property
     def decides(self) -> bool:
@@ -62,70 +57,50 @@ def prediction_powered(
     labelled: Sequence[int],
     labels: Sequence[float] | Floats,
     *,
-    probabilities: Sequence[float] | Floats | None = None,
+    probabilities: Sequence[float] | None = None,
     units: Sequence[int] | Codes | None = None,
     weight: float | None = None,
 ) -> Powered:
-    """Estimate the mean of all samples.
+    """Estimate the mean label of all samples.
 
-    `judged` are the judge's scores of all samples in [0, 1]; `labelled` the distinct indices of the labelled
-    samples, at least one; `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities, in (0, 1]
-    (equal by default). `units` numbers each sample's unit, from 0: samples of one question are not independent (by
-    default each is its own). `weight` fixes λ.
+    `judged` are the judge's scores of all N samples, `labelled` the positions of the ones with labels (not empty,
+    each once), `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities, in (0, 1] (equal by
+    default). `units` numbers each sample's unit, from 0: samples of one question are not independent (by default
+    each is its own). `weight` fixes λ.
     """
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     codes = np.arange(len(scores)) if units is None else np.asarray(units, np.int64)
-    sizes, (_, own) = summed(codes, np.ones(len(scores))), np.unique(codes[at], return_inverse=True)
-    total, count, alone = len(sizes), len(human), np.zeros(1)
-    # The moments of units' means are those of the samples, as correlated as they are within units.
-    weights = summed(own, 1 / chances)
-    told, said = (summed(own, column / chances) / weights for column in (human, scores[at]))
-    spread = total * np.square(summed(codes, scores - scores.mean())).sum() / len(scores) ** 2
-    sums = moments(scores.mean()[None], spread[None], told[None], said[None], weights[None])
-    chosen = best_lambda(sums, total) if weight is None else np.array([weight])
-    least, most = _ends(sums, alone, total)
-    low, high = _ends(sums, chosen, total)
-    if weight is None and high - low > most - least:  # the judge widens the interval
-        chosen, low, high = alone, least, most
-    found = Powered(
-        float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0]),
-        Interval(),
-        float(chosen[0]),
-        count,
-        len(scores),
-        float(scores.mean()),
-        float(sums.label[0]),
-        Interval(),
-        judged_interval=estimate(
-            grouped(summed(codes, scores), sizes), yes_no=bool(np.isin(scores, (0.0, 1.0)).all())
-        ).interval,
+    sizes = summed(codes, np.ones(len(scores)))
+    sums, total = _unit_moments(scores, human, at, chances, codes), len(sizes)
+    alone, chosen = np.zeros(1), np.array([weight or 0.0])
+    if weight is None:
+        chosen = best_lambda(sums, total)
+        ends, plain = powered_limits(sums, chosen, total), powered_limits(sums, alone, total)
+        # A judge that would widen the interval is not relied on.
+        chosen = alone if ends[1] - ends[0] > plain[1] - plain[0] else chosen
+    powered = Powered(
+        value=float(np.clip(mean_at(sums, chosen), 0.0, 1.0)[0]),
+        interval=Interval(),
+        weight=float(chosen[0]),
+        n_labels=len(human),
+        n_samples=len(scores),
+        judged=estimate(grouped(summed(codes, scores), sizes), yes_no=bool(np.isin(scores, (0.0, 1.0)).all())),
+        labelled=MeanEstimate(float(sums.label[0]), Interval()),
     )
-    if (fewest := _fewest(human)) < FEWEST:
-        reason = f"{fewest} labels of the rarer class; an interval needs {FEWEST} of either"
-        return replace(found, reason=reason)
-    relied = Interval()
-    if weight is None and chosen[0] > 0:
-        relied = _lambda_limits(sums, total, np.stack([told, said, weights]), found.weight)
+    rarer = _count_rarer(human)
+    if rarer < FEWEST:
+        return replace(powered, reason=f"{rarer} labels of the rarer class; an interval needs {FEWEST} of either")
+    (low, high), (least, most) = powered_limits(sums, chosen, total), powered_limits(sums, alone, total)
     return replace(
-        found,
-        interval=Interval(low, high, "prediction-powered", sums.n),
-        labels_alone=Interval(least, most, "wilson", sums.n),
-        n_halving=_halving(sums, chosen, total, count),
-        weight_interval=relied,
+        powered,
+        interval=Interval(float(low[0]), float(high[0]), "prediction-powered", sums.n),
+        labelled=replace(powered.labelled, interval=Interval(float(least[0]), float(most[0]), "wilson", sums.n)),
+        n_halving=_halving(sums, chosen, total, len(human)),
     )
 
 
-def _lambda_limits(sums: "Moments", total: int, units: Floats, value: float) -> Interval:
-    """Return the 95 % interval of λ: percentiles over resamples of the labelled units (label, score, weight)."""
-    drawn = np.random.default_rng(0).integers(0, sums.n, (_DRAWS, sums.n))
-    share, spread = (np.full(_DRAWS, float(one[0])) for one in (sums.share, sums.spread))
-    weight = best_lambda(moments(share, spread, *units[:, drawn]), total)
-    low, high = np.quantile(weight, [0.025, 0.975]).tolist()
-    return Interval(min(low, value), max(high, value), "bootstrap", sums.n)
-
-
-def _fewest(labels: Floats) -> int:
+def _count_rarer(labels: Floats) -> int:
     """Return the number of labels of the rarer class; for graded labels, of those that differ from the mode."""
     counts = np.unique(labels, return_counts=True)[1]
     return int(min(counts.max(), len(labels) - counts.max())) if len(counts) <= FEWEST else len(labels) // 2
@@ -159,6 +134,16 @@ def moments(share: Floats, spread: Floats, labels: Floats, scores: Floats, weigh
     own, common, judge = ((squares * x).sum(axis=1) for x in (above**2, above * over, over**2))
     together = (weights * above * over).sum(axis=1)
     return Moments(share, spread, label, score, own, common, judge, together, labels.shape[1])
+
+
+def _unit_moments(scores: Floats, labels: Floats, at: Codes, chances: Floats, codes: Codes) -> Moments:
+    """Compute the moments of units' means: those of the samples, as correlated as they are within units."""
+    units = np.unique(codes[at], return_inverse=True)[1]
+    weights = summed(units, 1 / chances)
+    label, score = (summed(units, values / chances) / weights for values in (labels, scores[at]))
+    gaps = summed(codes, scores - scores.mean())
+    spread = len(gaps) * np.square(gaps).sum() / len(scores) ** 2
+    return moments(scores.mean()[None], spread[None], label[None], score[None], weights[None])
 
 
 def best_lambda(sums: Moments, total: int) -> Floats:
@@ -202,13 +187,8 @@ def powered_limits(sums: Moments, weight: Floats, total: int) -> tuple[Floats, F
     return score_limits(mean, np.clip(size, 1.0, total), critical)
 
 
-def _ends(sums: Moments, weight: Floats, total: int) -> tuple[float, float]:
-    low, high = powered_limits(sums, weight, total)
-    return float(low[0]), float(high[0])
-
-
 def _halving(sums: Moments, weight: Floats, total: int, count: int) -> int | None:
-    left, fixed = (float(one[0]) for one in _variances(sums, weight, total))
+    left, fixed = (float(variance[0]) for variance in _variances(sums, weight, total))
     room = (left + fixed) / 4 - fixed
     if room <= 0:
         return None

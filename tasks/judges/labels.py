@@ -5,9 +5,7 @@ chosen. No model is called. Labels are stored beside the runs by what was judged
 every later run with the same replies uses them, whoever its judges are.
 """
 
-import csv
 import hashlib
-import io
 import json
 import logging
 from collections import Counter
@@ -27,9 +25,9 @@ from data.suites import Suite
 from metrics.analysis.judged import Labels
 from metrics.analysis.scores import MIN_COVERAGE
 from metrics.analysis.values import placed, unit_codes
-from metrics.exam import UNIT as EXAM
 from metrics.judging import aggregate
 from metrics.stats.agreement import Agreement, agreement
+from metrics.stats.intervals import Floats
 from metrics.stats.labelled import Powered, prediction_powered
 from tasks.store.runs import Run, load, replies
 from tasks.store.tables import write_json
@@ -39,7 +37,7 @@ GROUP = ("suite", "model", "metric")
 KEY = (*GROUP, "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
-_log = logging.getLogger("tasks.store.runs")
+_log = logging.getLogger(__name__)
 
 LABELS = ".labels"
 """The folder among the runs that stores labels: a file for each suite, model, metric and criterion."""
@@ -71,18 +69,12 @@ class Labelled:
 class GroupLabels:
     """The labels of one suite, model and metric; `drawn` replies were to be labelled.
 
-    `labelled` has each reply's position among all that were judged, each labeller's label, and its probability.
+    `rows` has the position of each labelled reply among all that were judged (`at`), the labels that it got
+    (`label`, a list), and the `probability` with which it was drawn.
     """
 
     drawn: int
-    labelled: Sequence[tuple[int, list[float | None], float]]
-
-
-def _together(details: str) -> float | None:
-    told = json.loads(details)
-    judges: Mapping[str, Mapping[str, Any]] = told.get("judges") or {}
-    values = [one["value"] for one in judges.values() if one.get("value") is not None]
-    return aggregate(values, told.get("aggregate", "mean")) if values else None
+    rows: pl.DataFrame
 
 
 def judged(run: Run, root: str = "") -> pl.DataFrame:
@@ -91,64 +83,47 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
     Raises:
         InputError: the store does not have them, or nothing was judged.
     """
-    items = load(run, "items", root).unique("item_id")
     texts = replies(run, root).rename({"text": "response"}).drop("error")
-    found = joined(load(run, "scores", root), items, texts)
-    if found.is_empty():
+    rows = joined(load(run, "scores", root), load(run, "items", root).unique("item_id"), texts)
+    if rows.is_empty():
         raise InputError(f"run {run.name}: no reply was scored by a judge, so there is nothing to label.")
-    return found
+    return rows
 
 
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Join the judges' scores with their items and with the replies scored (`response`).
 
-    The mean is used even if no judge counts: human labels correct it.
+    The judges' mean is used even if no judge counts: human labels correct it.
     """
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
-    rows = scores.filter(by_judges & (pl.col("metric") != EXAM.name))
-    values = [
-        _together(details) if value is None else value
-        for value, details in rows.select("value", "details").iter_rows()
-    ]
-    found = (
-        rows.with_columns(value=pl.Series(values, dtype=pl.Float64))
-        .filter(pl.col("value").is_not_null())
-        .join(items.select("item_id", "prompt", "facts"), on="item_id")
-        .join(placed(items), on="item_id")
-        .join(texts, on=["item_id", "model", "repeat"], how="left")
-    )
-    asked = [
+    rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
+    verdicts = pl.col("details").map_elements(_joint_verdict, pl.Float64)
+    valued = rows.with_columns(value=pl.coalesce("value", verdicts)).drop_nulls("value")
+    asked = items.select("item_id", "prompt", "facts").join(placed(items), on="item_id")
+    found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
+    prompts = [
         shown_question(prompt or "", json.loads(facts)) for prompt, facts in found.select("prompt", "facts").rows()
     ]
-    found = found.with_columns(prompt=pl.Series(asked, dtype=pl.String))
+    found = found.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
     return found.select(*KEY, "value", "details", "prompt", "facts", "response", "cluster").sort(*KEY)
+
+
+def _joint_verdict(details: str) -> float | None:
+    """Return what the judges of a reply said together; None if none of them scored it."""
+    told = json.loads(details)
+    values = [judge["value"] for judge in told["judges"].values() if judge.get("value") is not None]
+    return aggregate(values, told.get("aggregate", "mean")) if values else None
 
 
 def criteria_of(suites: Iterable[Suite]) -> dict[tuple[str, str], str]:
     """Return what a label means for each metric of suites: the criterion, and the opponent or mode, if any."""
-    return {(suite.name, name): _meaning(given) for suite in suites for name, given in suite.metrics.items()}
-
-
-def _meaning(given: Mapping[str, Any]) -> str:
-    criterion = given.get("criteria", "")
-    others = {option: given[option] for option in ("baseline", "mode") if option in given}
-    return canonical([criterion, others] if others else criterion)
-
-
-def _replies(found: pl.DataFrame, criterion: str) -> list[str]:
-    """Return a key for each judged reply: a digest of criterion, question and text; equal ones numbered."""
-    times: Counter[str] = Counter()
-    names = []
-    for row in found.select("prompt", "facts", "response").iter_rows():
-        digest = hashlib.sha256(json.dumps([criterion, *row]).encode()).hexdigest()[:24]
-        times[digest] += 1
-        names.append(f"{digest} {times[digest]}")
-    return names
-
-
-def _file(folder: Path, group: Group, criterion: str) -> Path:
-    digest = hashlib.sha256(json.dumps([*group, criterion]).encode()).hexdigest()[:32]
-    return folder / f"{digest}.json"
+    criteria = {}
+    for suite in suites:
+        for metric, options in suite.metrics.items():
+            criterion = options.get("criteria", "")
+            details = {name: options[name] for name in ("baseline", "mode") if name in options}
+            criteria[suite.name, metric] = canonical([criterion, details] if details else criterion)
+    return criteria
 
 
 def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -> pl.DataFrame:
@@ -164,34 +139,32 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
         raise InputError(f"--metric {metric}: not judged in this run; expected one of {', '.join(known)}.")
     chosen = found.filter(pl.col("metric") == metric) if metric else found
     parts = []
-    for key, group in chosen.group_by("suite", "model", "metric", maintain_order=True):
+    for key, group in chosen.group_by(GROUP, maintain_order=True):
         chances = _chances(group["value"].to_numpy(), min(n, group.height), by)
-        places = _systematic(chances, Random(f"0 {key}"))
-        parts.append(group[places].with_columns(probability=pl.Series([float(chances[place]) for place in places])))
+        parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
     drawn = pl.concat(parts)
-    told = [json.loads(facts) for facts in drawn["facts"]]
-    expected = [shown_answer("", facts) or str(facts.get("answer") or "") for facts in told]
-    reference = pl.Series(expected, dtype=pl.String)
-    return drawn.with_columns(reference=reference, label=pl.lit("")).select(COLUMNS)
+    facts = map(json.loads, drawn["facts"])
+    references = [shown_answer("", fact) or str(fact.get("answer") or "") for fact in facts]
+    return drawn.with_columns(reference=pl.Series(references, dtype=pl.String), label=pl.lit("")).select(COLUMNS)
 
 
-def _chances(values: Any, n: int, by: By) -> Any:
+def _chances(values: Floats, n: int, by: By) -> Floats:
     """Return each reply's probability of being drawn: they add up to n."""
     weights = np.ones(len(values)) if by == "random" else _LEAST + 4 * values * (1 - values)
-    sure = np.zeros(len(values), bool)
+    is_sure = np.zeros(len(values), bool)
     while True:
-        chances = np.where(sure, 1.0, weights * (n - sure.sum()) / max(weights[~sure].sum(), 1e-12))
-        if not ((chances > 1) & ~sure).any():
+        chances = np.where(is_sure, 1.0, weights * (n - is_sure.sum()) / max(weights[~is_sure].sum(), 1e-12))
+        if not ((chances > 1) & ~is_sure).any():
             return np.clip(chances, 0.0, 1.0)
-        sure |= chances > 1
+        is_sure |= chances > 1
 
 
-def _systematic(chances: Any, rng: Random) -> list[int]:
+def _draw(chances: Floats, rng: Random) -> list[int]:
     """Draw positions with exactly these probabilities by systematic sampling in random order."""
     order = [*range(len(chances))]
     rng.shuffle(order)
     passed = np.concatenate(([0.0], np.cumsum(chances[order]))) - rng.random() + 1 + 1e-9
-    return sorted(place for place, step in zip(order, np.diff(passed.astype(int)), strict=True) if step)
+    return sorted(np.array(order)[np.diff(passed.astype(int)) > 0].tolist())
 
 
 def read_labels(*paths: Path) -> pl.DataFrame:
@@ -203,29 +176,12 @@ def read_labels(*paths: Path) -> pl.DataFrame:
     Raises:
         InputError: one is no CSV file with the sheet's columns, a label is invalid, or they are of different draws.
     """
-    found = []
-    for number, path in enumerate(paths, 1):
-        for line, row in enumerate(_rows(path), 2):
-            # The sheet is guarded against formulas: a name may have an apostrophe before it.
-            key = [(row[name] or "").removeprefix("'") for name in KEY]
-            where = f"{path}, row {line}"  # a spreadsheet's: a text may have several lines
-            try:
-                chance = float(row["probability"] or 1)
-            except ValueError:
-                chance = 0.0
-            if not 0 < chance <= 1:
-                raise InputError(
-                    f"{where}: found the probability {row['probability']!r}, expected the one in the drawn sheet."
-                )
-            for name in _labellers(row):
-                label = _value(row[name], f"{where}, column {name}")
-                found.append((*key, f"{number} {name}", label, chance, where))
-    kinds = {"labeller": pl.String, "label": pl.Float64, "probability": pl.Float64, "where": pl.String}
-    labels = pl.DataFrame(found, dict.fromkeys(KEY, pl.String) | kinds, orient="row")
-    twice = pl.struct(*KEY, "labeller").is_duplicated()
-    wrong = labels.filter(twice | (pl.col("probability").n_unique().over(KEY) > 1))
-    if wrong.height:
-        *key, where = wrong.select(*KEY, "where").row(-1)
+    labels = pl.concat(_labels_in(path).with_columns(labeller=pl.format("{} {}", n, "labeller"))
+                       for n, path in enumerate(paths))  # fmt: skip
+    is_twice = pl.struct(*KEY, "labeller").is_duplicated()
+    clashing = labels.filter(is_twice | (pl.col("probability").n_unique().over(KEY) > 1))
+    if clashing.height:
+        *key, where = clashing.select(*KEY, "where").row(-1)
         raise InputError(
             f"{where}: the reply {' '.join(key)} is listed twice, or with another probability in another sheet; "
             "expected sheets of one draw."
@@ -233,41 +189,48 @@ def read_labels(*paths: Path) -> pl.DataFrame:
     return labels.group_by(KEY, maintain_order=True).agg("label", pl.col("probability", "where").first())
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
+def _labels_in(path: Path) -> pl.DataFrame:
+    """Return a row for each reply and labeller of a sheet, the label null if its cell is empty."""
+    sheet = _read_sheet(path)
+    labellers = [name for name in sheet.columns if name.strip().lower().startswith("label")]
+    missing = [name for name in (*KEY, "probability") if name not in sheet.columns]
+    if missing or not labellers or sheet.is_empty():
+        lacks = ", ".join(missing) or "label"
+        raise InputError(f"--labels {path}: found no column {lacks}; expected a sheet as `label` writes it.")
+    # The sheet is guarded against formulas: a name may have an apostrophe before it.
+    keys = pl.col(KEY).fill_null("").str.strip_prefix("'")
+    where = pl.format("{}, row {}", pl.lit(str(path)), pl.int_range(2, pl.len() + 2))
+    chance = pl.col("probability").fill_null("1").cast(pl.Float64, strict=False)
+    rows = sheet.with_columns(keys, where=where, chance=chance)
+    is_drawn = pl.col("chance").is_between(0, 1, closed="right").fill_null(value=False)
+    for place, text in rows.filter(~is_drawn).select("where", "probability").rows():
+        raise InputError(f"{place}: found the probability {text!r}, expected the one in the drawn sheet.")
+    cells = rows.unpivot(labellers, index=[*KEY, "chance", "where"], variable_name="labeller", value_name="text")
+    text = pl.col("text").fill_null("").str.strip_chars().str.to_lowercase().str.replace(",", ".", literal=True)
+    number = text.replace_strict(dict(WORDS), default=text, return_dtype=pl.String).cast(pl.Float64, strict=False)
+    read = cells.with_columns(label=number, is_empty=text == "").rename({"chance": "probability"})
+    wrong = read.filter(~pl.col("is_empty") & ~pl.col("label").is_between(0, 1).fill_null(value=False))
+    for place, name, cell in wrong.select("where", "labeller", "text").rows():
+        raise InputError(
+            f"{place}, column {name}: found the label {cell!r}, expected a number from 0 to 1, yes, no, or an "
+            "empty cell."
+        )
+    return read.select(*KEY, "labeller", "label", "probability", "where")
+
+
+def _read_sheet(path: Path) -> pl.DataFrame:
+    """Return a sheet's cells as text, empty ones null, by the names in its first row."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        rows = pl.read_csv(path, has_header=False, infer_schema=False, truncate_ragged_lines=True)
+    except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"--labels {path}: cannot be read ({error}); expected a sheet as `label` writes it."
         ) from error
-    reader = csv.DictReader(io.StringIO(text))
-    rows, names = list(reader), [*(reader.fieldnames or ())]
-    if twice := [name for name in names if name and names.count(name) > 1]:
-        raise InputError(f"--labels {path}: the column {twice[0]!r} is there twice; rename one of them.")
-    missing = [name for name in (*KEY, "probability") if not rows or name not in rows[0]]
-    if missing or not _labellers(rows[0]):
-        lacks = ", ".join(missing) or "label"
-        raise InputError(f"--labels {path}: found no column {lacks}; expected a sheet as `label` writes it.")
-    return rows
-
-
-def _labellers(row: Mapping[str, str]) -> list[str]:
-    return [name for name in row if name and name.strip().lower().startswith("label")]
-
-
-def _value(text: str | None, where: str) -> float | None:
-    said = (text or "").strip().lower().replace(",", ".")
-    if not said:
-        return None
-    try:
-        found = WORDS[said] if said in WORDS else float(said)
-    except ValueError:
-        found = -1.0
-    if 0 <= found <= 1:
-        return found
-    raise InputError(
-        f"{where}: found the label {text!r}, expected a number from 0 to 1, yes, no, or an empty cell."
-    )
+    names = {column: name for column, name in zip(rows.columns, rows.row(0), strict=True) if name}
+    for name, times in Counter(names.values()).items():
+        if times > 1:
+            raise InputError(f"--labels {path}: the column {name!r} is there twice; rename one of them.")
+    return rows[1:].select([*names]).rename(names)
 
 
 def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
@@ -276,48 +239,41 @@ def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
     Raises:
         InputError: a label is of a reply that the run does not have, or there are no labels.
     """
-    return [_estimate(group, _of(found, group), labels) for group, labels in _grouped(found, rows)]
+    return [_estimate(group, _of(found, group), labels) for group, labels in _by_group(found, rows).items()]
 
 
-def _grouped(found: pl.DataFrame, rows: pl.DataFrame) -> list[tuple[Group, GroupLabels]]:
+def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabels]:
     """Return the labels of each suite, model and metric that has any, in order."""
-    places = found.select(*KEY, at=pl.int_range(pl.len()).over(GROUP)).with_columns(
-        pl.col("repeat").cast(pl.String)
+    positions = found.select(*KEY, at=pl.int_range(pl.len()).over(GROUP))
+    drawn = rows.join(
+        positions.with_columns(pl.col("repeat").cast(pl.String)), on=KEY, how="left", maintain_order="left"
     )
-    drawn = rows.join(places, on=KEY, how="left", maintain_order="left")
-    strange = drawn.filter(pl.col("at").is_null())
-    if strange.height:
-        *key, where = strange.select(*KEY, "where").row(0)
+    for *key, where in drawn.filter(pl.col("at").is_null()).select(*KEY, "where").rows():
         raise InputError(f"{where}: the run has no judged reply {' '.join(key)}; expected this run's own sheet.")
-    labelled = drawn.filter(pl.col("label").list.drop_nulls().list.len() > 0)
+    labels = drawn.with_columns(pl.col("label").list.drop_nulls())
+    labelled = labels.filter(pl.col("label").list.len() > 0)
     if labelled.is_empty():
         raise InputError(
             "found no label in the sheet; fill the column `label` with numbers from 0 to 1, or yes and no."
         )
     groups = labelled.select(GROUP).unique().sort(GROUP).rows()
-    return [
-        (
-            group,
-            GroupLabels(_of(drawn, group).height, _of(labelled, group).select("at", "label", "probability").rows()),
-        )
-        for group in groups
-    ]
+    columns = ("at", "label", "probability")
+    return {group: GroupLabels(_of(drawn, group).height, _of(labelled, group).select(columns)) for group in groups}
 
 
 def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labelled:
-    # Empty rows count as not drawn.
-    answered = len(labels.labelled) / labels.drawn
-    means = [float(np.mean([one for one in said if one is not None])) for _, said, _ in labels.labelled]
-    found = prediction_powered(
-        [min(max(value, 0.0), 1.0) for value in scores["value"]],
-        [place for place, _, _ in labels.labelled],
-        means,
-        probabilities=[min(1.0, chance * answered) for _, _, chance in labels.labelled],
+    rows = labels.rows
+    answered = rows.height / labels.drawn  # empty rows count as not drawn
+    powered = prediction_powered(
+        scores["value"].clip(0.0, 1.0).to_list(),
+        rows["at"].to_list(),
+        rows["label"].list.mean().to_list(),
+        probabilities=(rows["probability"] * answered).clip(upper_bound=1.0).to_list(),
         units=unit_codes(scores.select("item_id", "cluster").rows())[0],
     )
-    ratings = [(str(place), one) for place, said, _ in labels.labelled for one in said if one is not None]
-    frame = pl.DataFrame(ratings, schema={"unit": pl.String, "value": pl.Float64}, orient="row")
-    return Labelled(*group, found, agreement(frame) if len(ratings) > len(labels.labelled) else None)
+    ratings = rows.select(unit=pl.col("at").cast(pl.String), value="label").explode("value")
+    several = ratings.height > rows.height
+    return Labelled(*group, powered, agreement(ratings) if several else None)
 
 
 def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Path) -> list[Path]:
@@ -327,13 +283,18 @@ def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Pa
         InputError: as `estimates`.
     """
     paths = []
-    for group, labels in _grouped(found, rows):
-        criterion = criteria.get((group[0], group[2]), "")
-        names = _replies(_of(found, group), criterion)
-        said = [{"reply": names[at], "labels": each, "probability": chance} for at, each, chance in labels.labelled]
-        stored = {**dict(zip(GROUP, group, strict=True)), "drawn": labels.drawn, "of": names, "labelled": said}
-        paths.append(_file(folder, group, criterion))
-        write_json(paths[-1], stored)
+    for group, labels in _by_group(found, rows).items():
+        suite, _, metric = group
+        criterion = criteria.get((suite, metric), "")
+        names = _reply_names(_of(found, group), criterion)
+        labelled = [
+            {"reply": names[at], "labels": given, "probability": chance} for at, given, chance in labels.rows.rows()
+        ]
+        path = _file(folder, group, criterion)
+        write_json(
+            path, {**dict(zip(GROUP, group, strict=True)), "drawn": labels.drawn, "of": names, "labelled": labelled}
+        )
+        paths.append(path)
     return paths
 
 
@@ -352,27 +313,28 @@ def kept_labels(
     if not folder.is_dir():
         return {}
     found, criteria = joined(scores, items, texts()), criteria_of(suites)
-    told: dict[Group, Powered] = {}
-    for suite, model, metric in found.select("suite", "model", "metric").unique(maintain_order=True).iter_rows():
+    corrected: dict[Group, Powered] = {}
+    for group in found.select(GROUP).unique(maintain_order=True).rows():
+        suite, model, metric = group
         criterion = criteria.get((suite, metric), "")
-        path = _file(folder, (suite, model, metric), criterion)
+        path = _file(folder, group, criterion)
         if not path.is_file():
             continue
-        own = _of(found, (suite, model, metric))
+        own = _of(found, group)
         try:
-            labels = _kept(json.loads(path.read_text(encoding="utf-8")), _replies(own, criterion))
+            labels = _known_labels(json.loads(path.read_text(encoding="utf-8")), _reply_names(own, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(
                 f"{path}: cannot be read ({type(error).__name__}). Run `label` again with the filled sheets."
             ) from error
-        if labels is None:
-            _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
+        if labels:
+            corrected[group] = _estimate(group, own, labels).found
         else:
-            told[suite, model, metric] = _estimate((suite, model, metric), own, labels).found
-    return told
+            _log.warning("%s, %s, %s: replies have changed since they were labelled.", suite, model, metric)
+    return corrected
 
 
-def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
+def _known_labels(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None:
     """Return the labels of a run's judged replies; None if those differ from the replies drawn from.
 
     Judges may have failed on a few.
@@ -381,17 +343,38 @@ def _kept(stored: Mapping[str, Any], names: Sequence[str]) -> GroupLabels | None
         ValueError: a label or probability out of its range, or a reply listed twice.
     """
     labelled = stored["labelled"]
-    known = [[label for label in one["labels"] if label is not None] for one in labelled]
-    within = all(own and all(0 <= label <= 1 for label in own) for own in known)
-    drawn = all(0 < one["probability"] <= 1 for one in labelled)
-    if not within or not drawn or len({one["reply"] for one in labelled}) < len(labelled):
+    labels = [[label for label in one["labels"] if label is not None] for one in labelled]
+    is_sound = all(given and all(0 <= label <= 1 for label in given) for given in labels)
+    is_drawn = all(0 < one["probability"] <= 1 for one in labelled)
+    if not (is_sound and is_drawn) or len({one["reply"] for one in labelled}) < len(labelled):
         raise ValueError("expected labels from 0 to 1, probabilities above 0, and each reply once")
     if not {*names} <= {*stored["of"]} or len(names) < MIN_COVERAGE * len(stored["of"]):
         return None
-    at = {name: place for place, name in enumerate(names)}
-    there = [one for one in labelled if one["reply"] in at]
-    listed = [(at[one["reply"]], one["labels"], one["probability"]) for one in there]
-    return GroupLabels(stored["drawn"] - len(labelled) + len(there), listed) if listed else None
+    positions = {name: at for at, name in enumerate(names)}
+    rows = [
+        (positions[one["reply"]], given, one["probability"])
+        for one, given in zip(labelled, labels, strict=True)
+        if one["reply"] in positions
+    ]
+    kinds = {"at": pl.Int64, "label": pl.List(pl.Float64), "probability": pl.Float64}
+    drawn = stored["drawn"] - len(labelled) + len(rows)
+    return GroupLabels(drawn, pl.DataFrame(rows, kinds, orient="row")) if rows else None
+
+
+def _reply_names(found: pl.DataFrame, criterion: str) -> list[str]:
+    """Return a key for each judged reply: a digest of criterion, question and text; equal ones numbered."""
+    times: Counter[str] = Counter()
+    names = []
+    for row in found.select("prompt", "facts", "response").iter_rows():
+        digest = hashlib.sha256(json.dumps([criterion, *row]).encode()).hexdigest()[:24]
+        times[digest] += 1
+        names.append(f"{digest} {times[digest]}")
+    return names
+
+
+def _file(folder: Path, group: Group, criterion: str) -> Path:
+    digest = hashlib.sha256(json.dumps([*group, criterion]).encode()).hexdigest()[:32]
+    return folder / f"{digest}.json"
 
 
 def _of(found: pl.DataFrame, group: Group) -> pl.DataFrame:

@@ -151,7 +151,7 @@ def closed_form(
 def test_golden_prediction_powered_mean() -> None:
     judged = [1.0] * 72 + [0.0] * 28 + [1.0] * 628 + [0.0] * 272
     found = prediction_powered(judged, list(range(100)), [1.0] * 66 + [0.0] * 34, weight=1.0)
-    assert (found.judged, found.labelled, found.value) == pytest.approx((0.70, 0.66, 0.64))
+    assert (found.judged.mean, found.labelled.mean, found.value) == pytest.approx((0.70, 0.66, 0.64))
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -74,7 +74,7 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
     path = filled(tmp_path, drawn, lambda n: {"label": "yes" if TRUTH[n] else "no"})
     one = estimates(found(SCORES), read_labels(path))[0]
     assert (one.suite, one.model, one.metric, one.found.n_labels) == ("rag", "=m", "rubric", 100)
-    assert one.found.judged == pytest.approx(0.7)
+    assert one.found.judged.mean == pytest.approx(0.7)
     assert one.found.value == pytest.approx(0.6, abs=0.04)
     assert one.found.interval.low is not None
     assert one.found.interval.high is not None
@@ -83,27 +83,23 @@ def test_labels_put_the_judges_mean_right(tmp_path: Path) -> None:
 
 
 def test_each_figure_about_the_judge_is_shown_with_its_interval(tmp_path: Path) -> None:
-    """The judge's own mean 0.7 of 400 by Wilson (65.3 to 74.3 %), what the labels alone say, and λ."""
+    """The judge's own mean 0.7 of 400 by Wilson (65.3 to 74.3 %), what the labels alone say, the estimate."""
     path = filled(tmp_path, sheet(found(SCORES), n=100), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
     it = listed[0].found
-    assert it.weight_interval.low is not None
-    assert it.weight_interval.high is not None
-    assert 0 < it.weight_interval.low < it.weight < it.weight_interval.high <= 1
-    assert (it.weight_interval.units, it.judged_interval.units) == (100, 400)
+    assert (it.labelled.interval.units, it.judged.interval.units) == (100, 400)
     console = Console(width=300, record=True, file=io.StringIO())
     console.print(table_of(listed).terminal())
     shown = console.export_text()
     assert "100 of 400" in shown
     assert "70% (65.3% – 74.3%)" in shown
-    assert f"{it.weight:.2f} ({it.weight_interval.low:.2f} – {it.weight_interval.high:.2f})" in shown
+    assert f"{it.weight:.2f}" in shown
     assert len(re.findall(r"\d% \([\d.]+% – [\d.]+%\)", shown)) == 3, "judge, labels alone, estimate"
 
 
 def test_too_few_labels_say_nothing_of_how_far_the_judge_is_to_be_relied_on(tmp_path: Path) -> None:
     path = filled(tmp_path, sheet(found(SCORES), n=15), lambda n: {"label": TRUTH[n]})
     listed = estimates(found(SCORES), read_labels(path))
-    assert listed[0].found.weight_interval.low is None
     console = Console(width=300, record=True, file=io.StringIO())
     console.print(table_of(listed).terminal())
     assert "an interval needs 10 of either" in console.export_text()
@@ -196,7 +192,7 @@ def test_labels_are_known_to_every_run_of_the_same_replies_by_the_same_criterion
     key = ("rag", "=m", "rubric")
     assert known() == {key: estimates(judged, rows)[0].found}
     other = scores.with_columns(value=1 - pl.col("value"))
-    assert known(other)[key].judged == pytest.approx(0.3)
+    assert known(other)[key].judged.mean == pytest.approx(0.3)
     assert known(other)[key].value == pytest.approx(0.6, abs=0.1)
     assert known(scores.filter(pl.col("item_id") != "i0000"))[key].n_samples == 399, "its judge failed there"
     assert known(criterion="Short.") == {}

@@ -11,10 +11,7 @@ from flows.cli.console import show, written
 from flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from metrics.stats.intervals import Interval
-    from metrics.stats.labelled import Powered
+    from metrics.stats.intervals import MeanEstimate
     from tasks.judges.labels import Labelled
     from tasks.report.tables import Table
 
@@ -77,16 +74,20 @@ def table_of(joined: "list[Labelled]") -> "Table":
     from tasks.report.tables import Column, Table
     from tasks.report.text import estimated
 
-    def figure(value: float, interval: "Interval") -> str:
-        return estimated(value, interval.low, interval.high)
+    def figure(mean: "MeanEstimate") -> str:
+        return estimated(mean.mean or 0.0, mean.interval.low, mean.interval.high)
 
-    def known(say: "Callable[[Powered], str]", other: "Callable[[Powered], str]") -> "Callable[[Labelled], str]":
-        return lambda one: (other if one.found.interval.low is None else say)(one.found)
+    def alone(one: "Labelled") -> str:
+        return "–" if one.found.reason else figure(one.found.labelled)
 
-    def relied(found: "Powered") -> str:
-        low, high = found.weight_interval.low, found.weight_interval.high
-        sure = low is not None and high is not None
-        return f"{found.weight:.2f} ({low:.2f} – {high:.2f})" if sure else "0: the labels alone"
+    def estimate(one: "Labelled") -> str:
+        return one.found.reason or estimated(one.found.value, one.found.interval.low, one.found.interval.high)
+
+    def relied(one: "Labelled") -> str:
+        return "–" if one.found.reason else f"{one.found.weight:.2f}"
+
+    def halving(one: "Labelled") -> str:
+        return "–" if one.found.n_halving is None else f"{one.found.n_halving} labels"
 
     return Table.of(
         joined,
@@ -94,9 +95,9 @@ def table_of(joined: "list[Labelled]") -> "Table":
         Column("model", lambda one: one.model),
         Column("metric", lambda one: one.metric),
         Column("labels", lambda one: f"{one.found.n_labels} of {one.found.n_samples}"),
-        Column("judge", lambda one: figure(one.found.judged, one.found.judged_interval)),
-        Column("labels alone", known(lambda found: figure(found.labelled, found.labels_alone), lambda _: "–")),
-        Column("estimate", known(lambda found: figure(found.value, found.interval), lambda found: found.reason)),
-        Column("λ, how far the judge is relied on", known(relied, lambda _: "–")),
-        Column("to halve it", lambda one: "–" if (n := one.found.n_halving) is None else f"{n} labels"),
+        Column("judge", lambda one: figure(one.found.judged)),
+        Column("labels alone", alone),
+        Column("estimate", estimate),
+        Column("λ, how far the judge is relied on", relied),
+        Column("to halve it", halving),
     )

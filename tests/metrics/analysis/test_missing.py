@@ -14,7 +14,7 @@ from metrics.analysis.means import repeated
 from metrics.analysis.policy import Gate
 from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
 from metrics.analysis.values import RepeatedQuestions, observations
-from metrics.stats.intervals import Interval, wilson
+from metrics.stats.intervals import Interval, MeanEstimate, wilson
 from metrics.stats.labelled import Powered
 from prompts.phrases import translated
 from tests.helpers.suites import declared
@@ -167,7 +167,7 @@ def test_labels_leave_what_failed_between_its_bounds() -> None:
     """People's labels say 0.9 of the 90 that are scored: 0.81 to 0.91 of all 100."""
     items, scores = tables("R" * 90 + "j" * 10, "citation")
     around = Interval(0.8, 0.95, "prediction-powered", 40)
-    powered = Powered(0.9, around, 1.0, 40, n_samples=90, judged=1.0, labelled=0.9, labels_alone=around)
+    powered = Powered(0.9, around, 1.0, 40, n_samples=90, judged=MeanEstimate(1.0), labelled=MeanEstimate(0.9))
     suites = declared("citation")
     labels = {("citation", "m", "citation"): powered}
     model = entry(finalise(summarise(scores, items), models=["m"], suites=suites, labels=labels).models[0])

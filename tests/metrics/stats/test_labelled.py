@@ -27,8 +27,8 @@ def test_the_golden_estimate_with_full_reliance() -> None:
     scores = [1.0] * 36 + [0.0] * 14 + [1.0] * 34 + [0.0] * 16
     labels = [1.0] * 33 + [0.0] * 17
     found = prediction_powered(scores, range(50), labels, weight=1.0)
-    assert found.judged == pytest.approx(0.70)
-    assert found.labelled == pytest.approx(0.66)
+    assert found.judged.mean == pytest.approx(0.70)
+    assert found.labelled.mean == pytest.approx(0.66)
     assert found.value == pytest.approx(0.64)
 
 
@@ -48,9 +48,9 @@ def test_a_good_judge_narrows_the_interval() -> None:
     scores, labels = evaluation(0.85, 100, 1000, 0.5, seed=3)
     found = prediction_powered(scores, range(100), labels)
     assert found.weight > 0.5
-    assert found.labels_alone.low is not None
-    assert found.labels_alone.high is not None
-    assert width(found) < 0.9 * (found.labels_alone.high - found.labels_alone.low)
+    assert found.labelled.interval.low is not None
+    assert found.labelled.interval.high is not None
+    assert width(found) < 0.9 * (found.labelled.interval.high - found.labelled.interval.low)
 
 
 def test_no_interval_below_ten_labels_of_either_class() -> None:
