@@ -525,7 +525,8 @@ def _of_part(words: Sequence[str], before: Token | None) -> bool:
             return False
         if word in _OF:
             if k + 1 < len(words):
-                return _PARTS.fullmatch(words[k + 1]) is not None
+                amount = words[k + 2 : k + 3] == ["an"]  # an average of 3/4 * 4000 = 3000
+                return not amount and _PARTS.fullmatch(words[k + 1]) is not None
             return before is not None and (before.kind == "percent" or "/" in before.text)
     return False
 

@@ -89,6 +89,7 @@ PAIRS = {
         ("- Total cost = 5 * $3\n- Total cost = $15", "- Total cost = 5 * $3\n- Total cost = $18"),
         ("Всего = 5 * 3; значит, всего = 15.", "Всего = 5 * 3; значит, всего = 16."),
     ],
+    "an amount": [("an average of 3/4*4000 = 3000 students", "an average of 3/4*4000 = 2000 students")],
     "a root with an exact value": [
         (r"\sqrt{16} \cdot \sqrt{9} = 12", r"\sqrt{16} \cdot \sqrt{9} = 11"),
         ("The square root of 64 is $\\sqrt{64} = 8$.", "The square root of 64 is $\\sqrt{64} = 7$."),
