@@ -145,7 +145,7 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     """Merge the rows of equal questions into one observation each, under the id of the first of their items.
 
     Its value is the mean of the scored rows (they differ if the expected answers do); its status is that of the
-    first scored row, else of the first failed one.
+    first scored row, of a truncated one where there is one, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
     if "text_digest" not in drawn.columns:
@@ -162,7 +162,8 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     renamed = scores.with_columns(pl.col("item_id").replace(dict(again.select("item_id", "first").iter_rows())))
     several = renamed.select(pl.struct(_ROW).is_duplicated()).to_series()
     status = pl.col("status")
-    order = pl.when(status.is_in([*LOST])).then(1).when(status == "not_applicable").then(2).otherwise(0)
+    order = pl.when(status.is_in([*LOST])).then(1).when(status == "not_applicable").then(2)
+    order = order.when(status == "truncated").then(-1).otherwise(0)
     ordered = renamed.filter(several).with_columns(_order=order).sort("_order", maintain_order=True)
     joined = ordered.group_by(*_ROW, maintain_order=True).agg(
         pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})

@@ -1,0 +1,198 @@
+"""Hold what the product says of a run against the rules: results.json, Markdown, JUnit and CSV."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from fractions import Fraction
+from math import isclose, sqrt
+from typing import Any
+
+from tests.oracle.draws import Run
+from tests.oracle.product import Output
+from tests.oracle.rules import (
+    ENDS,
+    Headline,
+    Score,
+    decide,
+    exit_code,
+    headline,
+    overall,
+    overall_threshold,
+    weights,
+    worst,
+)
+
+Document = Mapping[str, Any]
+INTERVALS = {"value": "interval", "lower": "lower_interval", "upper": "upper_interval"}
+
+
+def same(reported: float | None, expected: Fraction | float | None, what: str) -> None:
+    """Check a number."""
+    if expected is None:
+        assert reported is None, f"{what}: {reported}, and the rules have none"
+    else:
+        assert reported is not None, f"{what}: none, and the rules have {float(expected)}"
+        assert isclose(reported, expected, abs_tol=1e-9), (
+            f"{what}: {reported}, and the rules have {float(expected)}"
+        )
+
+
+def equal(reported: object, expected: object, what: str) -> None:
+    """Check anything else."""
+    assert reported == expected, f"{what}: {reported!r}, and the rules have {expected!r}"
+
+
+def interval(reported: Document, score: Score, repeats: int, what: str) -> None:
+    """Check a suite's interval: Wilson's where the rules name it, else its place, width and number of questions."""
+    if score.mean is None:
+        equal(reported["low"], None, what)
+        return
+    if repeats == 1:
+        equal(reported["units"], len(score.units), f"{what}: units")
+    if score.wilson:
+        for name, end in zip(("low", "high"), score.wilson, strict=True):
+            same(reported[name], end, f"{what}: {name}")
+        return
+    low, high, n = reported["low"], reported["high"], len(score.units)
+    assert 0 <= low <= float(score.mean) + 1e-9 <= high + 2e-9 <= 1 + 3e-9, f"{what}: {low} to {high}"
+    spread = sum(float(value - score.mean) ** 2 for value in score.units)
+    half = 1.96 * sqrt(spread / (n - 1) / n) if n > 1 else 0.0
+    if n >= 10 and half > 0.05:  # the rules do not say how far it shrinks towards a half
+        assert 0.6 < (high - low) / 2 / half < 2, f"{what}: half a width of {(high - low) / 2}, expected {half}"
+
+
+def at(part: Document, end: str) -> str:
+    """Return the key of an end's interval: the score's own where nothing is missing at that end."""
+    return INTERVALS[end] if end != "value" and part[end] is not None else "interval"
+
+
+def suite(reported: Document, expected: Headline, share: Fraction, run: Run) -> str:
+    """Check a model in a suite; return its outcome by the rules."""
+    what = expected.suite.name
+    same(reported["weight"], share, f"{what}: weight")
+    equal(reported["n_asked"], len(expected.observations), f"{what}: asked")
+    equal(reported["n_scored"], expected.n_scored, f"{what}: scored")
+    equal(reported["n_failed"], expected.count("model_error"), f"{what}: failed")
+    equal(reported["n_unread"], expected.count("judge_failed"), f"{what}: unread")
+    equal(reported["n_truncated"], expected.count("truncated"), f"{what}: truncated")
+    for end in ENDS:
+        score = expected.score(end)
+        key = "score" if end == "value" else end
+        if end == "value" or reported[end] is not None:
+            same(reported[key], score.mean, f"{what}: {end}")
+            interval(reported[INTERVALS[end]], score, run.repeats, f"{what}: interval of {end}")
+        else:
+            same(reported["score"], score.mean, f"{what}: {end}, said to be the score")
+
+    def ends(end: str) -> tuple[float, float]:
+        found = reported[at(reported, end)]
+        return found["low"], found["high"]
+
+    outcome = expected.outcome(run.gate, ends)
+    equal(reported["outcome"], outcome, f"{what}: outcome")
+    if outcome == "undecided":
+        reasons(reported, expected, what, run)
+    return outcome
+
+
+def reasons(reported: Document, expected: Headline, what: str, run: Run) -> None:
+    """Check that an undecided gate names the kinds of replies it hangs on."""
+    if run.gate == "interval":
+        return
+    for status, words in (("model_error", "failed calls"), ("truncated", "truncated replies")):
+        named = words in reported["reason"]
+        equal(named, expected.count(status) > 0, f"{what}: {words} in {reported['reason']!r}")
+
+
+def model(reported: Document, headlines: list[Headline], run: Run) -> str:
+    """Check a model; return its verdict by the rules."""
+    shares = weights(one.suite for one in headlines)
+    outcomes = [
+        suite(part, one, shares[one.suite.name], run)
+        for part, one in zip(reported["suites"], headlines, strict=True)
+    ]
+    scores = overall(headlines)
+    threshold = overall_threshold(run)
+    if scores["value"] is not None:
+        same(reported["score"], scores["value"], "overall")
+        for end in ("lower", "upper"):
+            found = reported[end] if reported[end] is not None else reported["score"]
+            same(found, scores[end], f"overall: {end}")
+    same(reported["threshold"], threshold, "overall: threshold")
+    if threshold is not None and "error" not in outcomes:
+
+        def ends(end: str) -> tuple[float, float]:
+            found = reported[at(reported, end)]
+            return found["low"], found["high"]
+
+        outcome = decide(scores, threshold, run.gate, ends)
+        equal(reported["outcome"], outcome, "overall: outcome")
+        outcomes.append(outcome)
+    verdict = worst(outcomes)
+    equal(reported["verdict"], verdict, "verdict of the model")
+    return verdict
+
+
+def files(output: Output, expected: Mapping[str, list[Headline]]) -> None:
+    """Check that Markdown, JUnit and CSV say what results.json says."""
+    by_model = {entry["model"]: entry for entry in output.results["final"]["models"]}
+    states = Counter((row["suite"], row["model"], row["status"]) for row in output.tables["scores"])
+    values = Counter(
+        (row["suite"], row["model"], round(float(row["value"]), 9))
+        for row in output.tables["scores"]
+        if row["value"]
+    )
+    for name, headlines in expected.items():
+        for one, part in zip(headlines, by_model[name]["suites"], strict=True):
+            where = (one.suite.name, name)
+            statuses = Counter(answer.status for answer in one.answers)
+            equal({s: states[*where, s] for s in statuses}, dict(statuses), f"scores.csv: states of {where}")
+            numbers = Counter(round(float(a.value), 9) for a in one.answers if a.value is not None)
+            equal({v: values[*where, v] for v in numbers}, dict(numbers), f"scores.csv: values of {where}")
+            line(output, name, one.suite.name, part)
+    for case in output.cases:
+        outcome(case, by_model, output)
+
+
+def line(output: Output, name: str, suite_name: str, part: Document) -> None:
+    """Check a suite's line in Markdown and verdict.csv: its score and outcome."""
+    rows = [row for row in output.tables["verdict"] if (row["Model"], row["Suite"]) == (name, suite_name)]
+    equal(len(rows), 1, f"verdict.csv: lines of {name} in {suite_name}")
+    shown = rows[0]
+    cells = next(text for text in output.markdown.splitlines() if text.startswith(f"| {name} | {suite_name} |"))
+    if part["score"] is not None:
+        number = re.match(r"([\d.]+)%", shown["Score"])  # 66.7% (from 60% …)
+        assert number, f"verdict.csv: {shown['Score']!r}"
+        assert abs(float(number[1]) / 100 - part["score"]) <= 0.00051, (
+            f"verdict.csv: {number[0]} for {part['score']}"
+        )
+        if part["threshold"] is not None and not part["problem"]:
+            above = float(number[1]) / 100 >= part["threshold"] - 1e-9
+            equal(above, part["score"] >= part["threshold"] - 1e-12, f"shown {number[0]} at {part['threshold']}")
+        assert shown["Score"] in cells, f"Markdown: {cells!r} has no {shown['Score']!r}"
+    words = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided", "error": "Error"}
+    if part["outcome"] in words:
+        equal(shown["Outcome"], words[part["outcome"]], f"verdict.csv: outcome of {name} in {suite_name}")
+        assert f"**{shown['Outcome']}**" in cells, f"Markdown: {cells!r}"
+
+
+def outcome(case: Any, by_model: Mapping[str, Document], output: Output) -> None:
+    """Check that a case of JUnit fails exactly where the exit code counts it."""
+    entry = by_model[case.get("classname")]
+    parts = {part["suite"]: part["outcome"] for part in entry["suites"]} | {"overall": entry["outcome"]}
+    ended = parts[case.get("name")]
+    final = output.results["final"]
+    counts = ended == "error" or (final["gate"] != "off" and ended in {"fail", "undecided"})
+    counts = counts and not (ended == "undecided" and final["undecided"] == "pass")
+    equal(case.find("failure") is not None or case.find("error") is not None, counts, f"JUnit: {case.get('name')}")
+
+
+def check(output: Output, run: Run) -> None:
+    """Check everything."""
+    expected = {name: [headline(one, name, run.repeats) for one in run.suites] for name in run.models}
+    entries = output.results["final"]["models"]
+    equal([entry["model"] for entry in entries], list(run.models), "models")
+    verdicts = [model(entry, expected[entry["model"]], run) for entry in entries]
+    equal(output.exit_code, exit_code(verdicts, run), "exit code")
+    equal(output.results["final"]["exit_code"], output.exit_code, "exit code in results.json")
+    files(output, expected)

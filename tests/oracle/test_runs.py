@@ -1,0 +1,31 @@
+"""Random runs: what the product says of them is what the rules say."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from hypothesis import example, given, settings
+
+from tests.oracle.draws import Question, Reply, Run, Suite, runs
+from tests.oracle.held_against import check
+from tests.oracle.product import drive
+
+DRAWS = int(os.environ.get("ORACLE_DRAWS", "100"))
+
+TWO_LABELS = Suite(
+    "s0",
+    "exact_match",
+    (Question("q", "a"), Question("q", "b"), Question("r", "a")),
+    {("m0", 0, 0): Reply("a", cut=True), ("m0", 1, 0): Reply("a", cut=True), ("m0", 2, 0): Reply("a")},
+    0.8,
+    1.0,
+)
+"""A cut reply that is right for one of its question's labels: 75 %, and 100 % if the reply had gone on."""
+
+
+@settings(max_examples=DRAWS)
+@example(Run(("m0",), (TWO_LABELS,), None, "point"))
+@given(runs())
+def test_a_run_is_what_the_rules_say(run: Run) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check(drive(run, Path(folder)), run)
