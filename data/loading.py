@@ -29,6 +29,13 @@ def offered(suite: Suite) -> Mapping[str, Any]:
     return loader(suite.loader).offer(suite.source, suite.stop.most)
 
 
+def whole(suite: Suite) -> Mapping[str, Any]:
+    """Return the loader's options for all rows of the data, whatever the suite draws."""
+    sample = suite.source.get("sample")
+    every = {"sample": {**(sample if isinstance(sample, Mapping) else {}), "method": "all"}, "language": ""}
+    return {**suite.source, **{key: value for key, value in every.items() if key in suite.source}}
+
+
 def families_of(suite: Suite) -> tuple[Family, ...]:
     """Return the families that a suite's items are drawn from; none if they are read."""
     unit = loader(suite.loader)
@@ -85,10 +92,7 @@ def responses_of(suite: Suite) -> str:
     unit = loader(suite.loader)
     if unit.generated:
         return ""
-    sample = suite.source.get("sample")
-    every = {"sample": {**(sample if isinstance(sample, Mapping) else {}), "method": "all"}, "language": ""}
-    whole = {**suite.source, **{key: value for key, value in every.items() if key in suite.source}}
-    there = [isinstance(item.facts.get(RESPONSE), str) for item in unit.load(whole, ())]
+    there = [isinstance(item.facts.get(RESPONSE), str) for item in unit.load(whole(suite), ())]
     source = str(suite.source.get("data", suite.name))
     if 0 < sum(there) < len(there):
         raise InputError(

@@ -268,6 +268,19 @@ Found = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """How a metric reads a row's expected answer.
+
+    `problem` says what was expected, where the metric cannot read it ('' if it can). `readings` name the forms
+    that it was read from, for people; none if it has the usual one. `column` holds it.
+    """
+
+    problem: str = ""
+    readings: tuple[str, ...] = ()
+    column: str = "answer"
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One question to a judge: `key` is unique within its step and sample, `values` fill the prompt.
 
@@ -346,6 +359,8 @@ class Metric:
     same item is then in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by
     default the expected answer. `measured` are the verdicts whose means a judge's passport corrects. `shown` says
     how reports show it. `right`: for a metric that grades more, the part that is 1 if the answer is right.
+    `expects(sample, options)` says how the metric reads a row's expected answer, which is checked before anything
+    is asked; `completes(samples, options)` returns the options completed by what all rows of the data show.
     """
 
     name: str
@@ -369,6 +384,8 @@ class Metric:
     measured: tuple[Measured, ...] = ()
     shown: Shown = field(default_factory=Shown)
     right: str = ""
+    expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
+    completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

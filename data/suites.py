@@ -103,6 +103,11 @@ class Suite(Frozen):
     twins: Twins | None = Field(
         None, description="renewed items asked in addition to the items: numbers, names, order, format, language"
     )
+    skip_unreadable: bool = Field(
+        default=False,
+        description="true: a metric leaves out rows whose expected answer it cannot read; by default they are an "
+        "error",
+    )
     responses_of: str = Field("", description="whose responses are in the data; default: the file's name")
 
     @field_validator("gate_on", mode="before")

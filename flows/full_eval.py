@@ -14,7 +14,7 @@ from config.settings import Rerun, Settings
 from data.files import parsed_once
 from flows.evaluation import evaluate
 from flows.runs import RunResult
-from tasks.plan import resolve
+from tasks.plan import check_expected, resolve
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")
@@ -25,4 +25,6 @@ def full_eval(settings: Settings, again: Rerun | None = None) -> RunResult:
     `again` selects what of an earlier run to repeat. A stage runs unless it is cached; `query` asks only what the
     reply cache lacks.
     """
-    return evaluate(resolve(settings), again or Rerun())
+    plan = resolve(settings)
+    check_expected(plan)
+    return evaluate(plan, again or Rerun())

@@ -14,7 +14,7 @@ from prompts import fill, reads, shipped, template
 from prompts.phrases import phrase
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.readiness import SPARE, connections_allowed
-from tasks.plan import Plan, SuitePlan, check_judges, resolve, targets_of
+from tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
 from tasks.report.text import duration, grouped
 
 VAST = 250_000
@@ -56,14 +56,15 @@ def check_rerun(plan: Plan, again: Rerun) -> None:
 
 
 def check_rows(plan: Plan) -> None:
-    """Refuse missing data, rows without a metric's columns, and prompts that no row fills or that are all alike.
+    """Refuse missing data, rows without a metric's columns or a readable expected answer, and unfit prompts.
 
     A template fits everything that its loader yields, so one row per language is checked.
 
     Raises:
-        InputError: no such file or column; or a prompt cannot be filled, is missing in a row's language, or uses
-            no column.
+        InputError: no such file or column; an expected answer that a metric cannot read; or a prompt that cannot be
+            filled, is missing in a row's language, or uses no column.
     """
+    check_expected(plan)
     for one in plan.suites:
         suite, unit = one.suite, loader(one.suite.loader)
         if unit.generated:

@@ -49,6 +49,7 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         prompts=tuple(suite.asked_by.values()),
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
+        left_out=tuple(sorted(plan.expected.left_out)),
     )
     items = generate(Cell(suite.name), plan.store, source)
     release(plan.files)

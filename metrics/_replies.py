@@ -8,6 +8,7 @@ from typing import Any
 from data.records import RENDERED, Sample, Score
 from data.thinking import split
 from data.truncation import CUT
+from metrics._expected import answers_of
 
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
@@ -28,10 +29,8 @@ def was_cut(sample: Sample) -> bool:
 
 
 def expected(sample: Sample) -> list[Any]:
-    """Return the row's answers: all of a list; none if the row has none."""
-    answer = sample.get("answer")
-    listed = answer if isinstance(answer, list | tuple) else [answer]
-    return [one for one in listed if one is not None and one != ""]
+    """Return the row's answers: all of a list, or of a mapping in a known form; none if the row has none."""
+    return answers_of(sample.get("answer")).values
 
 
 def written(value: Any) -> str:

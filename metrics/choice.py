@@ -1,11 +1,9 @@
 """Choice metric: which of several options the reply chooses, by letter or by text."""
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
@@ -13,6 +11,7 @@ from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
 from data.withheld import REFUSED, WITHHELD
+from metrics._choices import completes, expects, offer_of, right_options
 from metrics._replies import (
     NO_EXPECTED,
     NO_REPLY,
@@ -21,12 +20,9 @@ from metrics._replies import (
     WORD,
     alike,
     bounded,
-    expected,
-    folded,
     reply,
     unemphasised,
     was_cut,
-    written,
 )
 
 _WRAP = r"[\s*_`\"'“”«»(\[{$]*"
@@ -132,18 +128,24 @@ TEXTS = "options"
 
 
 class Options(Frozen):
-    """The letters, and the column of the options' texts."""
+    """The letters, the column of the options' texts, and how indices count."""
 
-    letters: str = Field("ABCDEFGHIJ", min_length=2, description="the options' letters, in order")
+    letters: str = Field("", description="the options' letters, in order; default: A to Z, or A to J without texts")
     texts: str | tuple[str, ...] = Field(
         TEXTS,
-        description="the column with the options' texts: a list (also as JSON), or letters with texts; or a column "
+        description="the column with the options' texts: a list (also as JSON), or labels with texts; or a column "
         "for each option",
+    )
+    index: Literal[0, 1] | None = Field(
+        None,
+        description="the first option's index, where answers are indices; default: as the column's values show",
     )
 
     @field_validator("letters")
     @classmethod
     def _distinct(cls, value: str) -> str:
+        if len(value) == 1:
+            raise ValueError("expected at least two letters")
         if len(set(value.upper())) < len(value):
             raise ValueError("expected each letter once")
         return value.upper()
@@ -153,35 +155,6 @@ def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the columns that a row must have: that of the texts, unless letters alone may do."""
     columns = options["texts"]
     return ("answer", *([] if columns == TEXTS else [columns] if isinstance(columns, str) else columns))
-
-
-def offered(sample: Sample, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the options of a row: letter -> text, '' if only letters are known."""
-    columns = options["texts"]
-    listed = sample.get(columns) if isinstance(columns, str) else [sample.get(one) for one in columns]
-    if isinstance(listed, str):
-        with suppress(ValueError, RecursionError):
-            listed = json.loads(listed)
-    if isinstance(listed, Sequence) and not isinstance(listed, str):
-        listed = dict(zip(options["letters"], listed, strict=False))
-    if isinstance(listed, Mapping):
-        texts = (("" if text is None else folded(written(text))) for text in listed.values())
-        return dict(zip([str(letter).strip().upper() for letter in listed], texts, strict=True))
-    return dict.fromkeys(options["letters"], "")
-
-
-def right(sample: Sample, there: Mapping[str, str]) -> set[str]:
-    """Return the letters of the expected answer, given as a letter, an option's text, or its index from 0."""
-    found = set()
-    for answer in expected(sample):
-        text = folded(written(answer))
-        if text.strip("().: ").upper() in there:
-            found.add(text.strip("().: ").upper())
-        elif isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < len(there):
-            found.add([*there][answer])
-        else:
-            found |= {letter for letter, own in there.items() if own and own.casefold() == text.casefold()}
-    return found
 
 
 class _Mention(NamedTuple):
@@ -447,10 +420,11 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14.
     """
-    there = offered(sample, options)
-    wanted = right(sample, there)
+    offer = offer_of(sample, options)
+    wanted = right_options(sample, offer, options).labels
     if not wanted:
         return NO_EXPECTED
+    there = offer.texts
     if not (said := reply(sample)):
         return NO_REPLY
     named = chosen(said[-WINDOW:], there, cut=was_cut(sample))
@@ -466,11 +440,13 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=9,
+    version=10,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
     needs=needs,
+    expects=expects,
+    completes=completes,
     yes_no=True,
     title={"en": "Multiple choice", "ru": "Выбор ответа"},
 )

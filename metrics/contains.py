@@ -7,7 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from data.options import Frozen
-from data.records import Found, Metric, Sample, Score
+from data.records import Expectation, Found, Metric, Sample, Score
+from metrics._expected import expect_texts
 from metrics._replies import NO_EXPECTED, NO_REPLY, bounded, folded, reply, spaced, texts, unemphasised
 
 
@@ -57,6 +58,7 @@ UNIT = Metric(
     score=score,
     options=Options,
     needs=lambda options: () if options["texts"] else ("answer",),
+    expects=lambda sample, options: Expectation() if options["texts"] else expect_texts(sample, options),
     yes_no=True,
     title={"en": "Contains", "ru": "Содержит"},
 )

@@ -11,6 +11,7 @@ from pydantic import Field
 from data.options import Frozen
 from data.patterns import pattern
 from data.records import Found, Metric, Sample, Score
+from metrics._expected import expect_texts
 from metrics._replies import NO_EXPECTED, NO_REPLY, folded, reply, spaced, texts
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
@@ -109,6 +110,7 @@ UNIT = Metric(
     score=score,
     options=Options,
     needs=("answer",),
+    expects=expect_texts,
     yes_no=True,
     title={
         "en": "Exact match (emphasis, quotes, final full stop aside)",

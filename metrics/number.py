@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
 
 from data.answers import final_number
 from data.options import Frozen, Number
-from data.records import Found, Metric, Sample, Score
+from data.records import Expectation, Found, Metric, Sample, Score
+from metrics._expected import expect, is_one_number, is_solution
 from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, was_cut, written
 
 
@@ -21,9 +23,25 @@ class Options(Frozen):
     )
 
 
-def _value(answer: Any) -> Fraction | None:
-    found = final_number(written(answer))
-    return None if found is None else found.value
+@lru_cache(maxsize=4096)  # few answers are unlike all others, and each is read once for every target
+def _number(text: str) -> Fraction | None:
+    found = final_number(text)
+    if found is None:
+        return None
+    return found.value if (found.said and is_solution(text)) or is_one_number(text) else None
+
+
+def expected_number(answer: Any) -> Fraction | None:
+    """Return the number that an expected answer is, or that a solution ends in; None if it is no single number."""
+    if isinstance(answer, bool) or not isinstance(answer, int | float | str):
+        return None
+    return _number(written(answer))
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return how a row's number is read."""
+    del options
+    return expect(sample, lambda answer: expected_number(answer) is not None, "one number")
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
@@ -31,7 +49,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14, with the extraction of SPEC 3.
     """
-    wanted = [value for value in map(_value, expected(sample)) if value is not None]
+    wanted = [value for value in map(expected_number, expected(sample)) if value is not None]
     if not wanted:
         return NO_EXPECTED
     if not (said := reply(sample)):
@@ -50,11 +68,12 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="number",
-    version=6,
+    version=7,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
     needs=("answer",),
+    expects=expects,
     yes_no=True,
     title={"en": "Number", "ru": "Число"},
 )

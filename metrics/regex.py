@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from data.options import Frozen
-from data.records import Found, Metric, Sample, Score
+from data.records import Expectation, Found, Metric, Sample, Score
+from metrics._expected import expect_texts
 from metrics._replies import NO_REPLY, reply, spaced, texts
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ def _compared(match: "regex.Match[str]", group: int | str, wanted: list[str]) ->
     return Score(0.0, reason="another text", details=details)
 
 
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return how a row's answer is read, if a group is compared with it."""
+    return expect_texts(sample, options) if options["group"] and "answer" in sample else Expectation()
+
+
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the pattern is found (group 0), or if the last match's group equals an expected answer; else 0.
 
@@ -112,6 +118,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
+    expects=expects,
     yes_no=True,
     title={"en": "Regular expression", "ru": "Регулярное выражение"},
 )

@@ -8,6 +8,7 @@ from rapidfuzz import fuzz, utils
 
 from data.options import Frozen
 from data.records import Found, Metric, Sample, Score
+from metrics._expected import expect_texts
 from metrics._replies import NO_EXPECTED, NO_REPLY, reply, texts
 
 LONGEST = 100_000
@@ -50,5 +51,6 @@ UNIT = Metric(
     score=score,
     options=Options,
     needs=("answer",),
+    expects=expect_texts,
     title={"en": "Similarity", "ru": "Сходство"},
 )

@@ -33,9 +33,17 @@ def row(item: Item, read: Collection[str] = ()) -> dict[str, Any]:
 
 
 def rows(
-    suite: str, unit_name: str, options: Mapping[str, Any], required: Sequence[str], prompts: Sequence[str]
+    suite: str,
+    unit_name: str,
+    options: Mapping[str, Any],
+    required: Sequence[str],
+    prompts: Sequence[str],
+    *,
+    left_out: Collection[int] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the items table; an item without a prompt from its loader gets the suite's first.
+
+    `left_out` are the positions of drawn rows that are not asked.
 
     An item's id is unique in the run: two suites may draw the same items. Equal rows of a data set remain separate
     items: from the second on, the occurrence is part of the id.
@@ -43,7 +51,9 @@ def rows(
     source = name_of(str(options.get("data", unit_name)))
     prompt, read = prompts[0], read_by(prompts)
     seen: Counter[str] = Counter()
-    for item in loader(unit_name).load(options, required):
+    for position, item in enumerate(loader(unit_name).load(options, required)):
+        if position in left_out:
+            continue
         found = row(item, read)
         found["suite"] = suite
         if not item.prompt:
@@ -58,14 +68,19 @@ def rows(
         yield found
 
 
-def items_of(suite: Suite, required: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def items_of(
+    suite: Suite, required: Sequence[str] = (), left_out: Collection[int] = ()
+) -> Iterator[dict[str, Any]]:
     """Yield the items of a suite, which must have the `required` facts, as rows of the items table."""
-    return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()])
+    return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()], left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemSource:
-    """The source of a suite's items: units, loader first, options, prompts; `digests` of files and templates."""
+    """The source of a suite's items: units, loader first, options, prompts; `digests` of files and templates.
+
+    `left_out` are the positions of drawn rows that are not asked.
+    """
 
     suite: str
     units: tuple[UnitIdentity, ...]
@@ -74,13 +89,17 @@ class ItemSource:
     prompts: tuple[str, ...]
     batch_size: int
     digests: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
 
 
 @stage(version=2, part="generate")
 def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
     """Create a suite's items, from any source, and store them in batches."""
     opened, size = open_store(store), source.batch_size
-    frame = ITEMS.frame(rows(source.suite, source.units[0].name, source.options, source.required, source.prompts))
+    made_by, left_out = source.units[0].name, frozenset(source.left_out)
+    frame = ITEMS.frame(
+        rows(source.suite, made_by, source.options, source.required, source.prompts, left_out=left_out)
+    )
     return [opened.write(ITEMS, frame.slice(start, size)) for start in range(0, max(1, frame.height), size)]
 
 

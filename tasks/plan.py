@@ -8,11 +8,13 @@ from typing import Any
 from config.prices import Prices
 from config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
 from data.errors import InputError
+from data.expected import ExpectedAnswers, read_expected, remarks
 from data.loading import compared, judged_by, needs_of, responses_of
 from data.plugins import loader, metric
 from data.suites import Aggregate, Suite
 from metrics.analysis.pairs import sharing_nothing
 from metrics.analysis.policy import Must, Policy
+from prompts.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class SuitePlan:
     `targets` are asked unless the data has responses, which are reported under `responses_of`. `required` are the
     facts that items must have. `files` are those that no later suite of the run reads. `alpha` is the level of each
     of its confidence sequences, if it is asked until it is decided: all sequences of the run share one.
+    `expected` says how the rows' expected answers are read.
     """
 
     suite: Suite
@@ -86,6 +89,7 @@ class SuitePlan:
     batch_size: int
     store: StoreSettings
     sandbox: Sandbox
+    expected: ExpectedAnswers
     alpha: float = 0.0
 
     @property
@@ -255,6 +259,23 @@ def check_judges(plan: Plan) -> None:
             )
 
 
+def check_expected(plan: Plan) -> None:
+    """Refuse rows whose expected answer a metric cannot read.
+
+    Raises:
+        InputError: there are some, and their suite does not set `skip_unreadable`.
+    """
+    if problems := [problem for suite in plan.suites for problem in suite.expected.problems]:
+        raise InputError("\n".join(problems))
+
+
+def expected_lines(plan: Plan) -> Iterator[str]:
+    """Yield how the suites' expected answers are read, and how many rows are left out."""
+    for one in plan.suites:
+        for name, values in remarks(one.suite, one.expected):
+            yield phrase(name, plan.report.language, **values)
+
+
 def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     """Yield a suite's targets: each of its models with each of its prompts."""
     changes: dict[str, Any] = {"system": suite.system, "temperature": suite.temperature}
@@ -287,13 +308,16 @@ def opponent(targets: Iterable[Target], wanted: str, of: str) -> str:
 
 def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePlan:
     targets, whose = tuple(targets_of(settings.models, suite)), responses_of(suite)
+    required = needs_of(suite) if whose else _required(settings.models, suite, targets)
+    expected = read_expected(suite, required)
     return SuitePlan(
         suite=suite,
         targets=targets,
         responses_of=whose,
-        required=needs_of(suite) if whose else _required(settings.models, suite, targets),
+        required=required,
         repeats=settings.times(suite),
-        metrics=tuple(_metric(settings.judges, suite, name) for name in suite.used),
+        metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.used),
+        expected=expected,
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
@@ -309,13 +333,13 @@ def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
     return [replace(one, alpha=share_of(stop.alpha, every)) if (stop := one.suite.stop) else one for one in suites]
 
 
-def _metric(every: Iterable[Judge], suite: Suite, name: str) -> MetricPlan:
+def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
     use, unit = suite.use(name), metric(name)
     names = use.judges or suite.judges
     judges = tuple(judge for judge in every if not names or judge.name in names)
     return MetricPlan(
         name=name,
-        options=suite.options(name),
+        options=expected.options.get(name, suite.options(name)),
         judges=judges if unit.steps else (),
         temperature=unit.temperature if use.temperature is None else use.temperature,
         aggregate=use.aggregate or suite.aggregate,

@@ -1,8 +1,11 @@
 """A user's rows, from JSONL, CSV, TSV or Parquet, or a fetched set: one question a row, columns by name."""
 
+import ast
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -12,6 +15,8 @@ from data.files import rows
 from data.options import Frozen
 from data.records import Item, Loader
 from data.sources import given_file, locate
+
+BOOLEANS = {"true": True, "false": False}
 
 
 class Options(Frozen):
@@ -28,6 +33,11 @@ class Options(Frozen):
         "", description="only the rows of this language; or the language of rows without a column"
     )
     sample: Sampling = Sampling(method="all")
+    answers: Literal["typed", "text"] = Field(
+        "typed",
+        description="typed: a number, a boolean or a list is compared as one, in CSV and TSV if every filled cell "
+        "of the column holds true or false, or a list; text: every answer is compared as text",
+    )
 
 
 def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
@@ -44,6 +54,41 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "; ".join(map(_text, value))
     return "" if value is None else str(value)
+
+
+def _typed(text: str) -> bool | list[Any] | None:
+    """Return the boolean or the list in a cell, as JSON or as pandas prints it; None if it holds neither."""
+    text = text.strip()
+    if text.lower() in BOOLEANS:
+        return BOOLEANS[text.lower()]
+    if text[:1] != "[":
+        return None
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            value = read(text)
+            return value if isinstance(value, list) else None
+    return None
+
+
+def _type_answers(found: Sequence[dict[str, Any]], path: Path, answers: str) -> None:
+    """Give the answers of all rows their types; a file of texts has one for a whole column, or none."""
+    if answers == "text":
+        for row in found:
+            if "answer" in row:
+                row["answer"] = _plain(row["answer"])
+    elif path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv")):
+        filled = [row for row in found if str(row.get("answer") or "").strip()]
+        typed = [_typed(row["answer"]) for row in filled]
+        if None not in typed and len(set(map(type, typed))) == 1:
+            for row, value in zip(filled, typed, strict=True):
+                row["answer"] = value
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the text that the file shows; lists and mappings as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _declared(listed: Sequence[tuple[int, str, Mapping[str, Any]]], path: Path) -> dict[int, str]:
@@ -74,6 +119,7 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
     """
     path, wanted = locate(options["data"]), options["language"]
     listed = []
+    all_rows = list[dict[str, Any]]()
     for number, raw in enumerate(rows(path)):
         found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
         if missing := [name for name in required if name not in found]:
@@ -81,9 +127,11 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
                 f"{path}: column {missing[0]!r}, required by a metric of the suite, not found; the file has "
                 f"{', '.join(found)}. Map it under `columns`."
             )
+        all_rows.append(found)
         language = str(found.get("language") or wanted or "en")
         if not wanted or language == wanted:
             listed.append((number, language, found))
+    _type_answers(all_rows, path, options["answers"])
     declared = _declared(listed, path) if "id" in options["columns"] else {}
     if not listed:
         kept = f" in language {wanted!r}" if wanted else ""

@@ -13,7 +13,7 @@ from pydantic import Field
 from data.options import Frozen
 from data.programs.scripts import find_completion, find_script
 from data.programs.tree import joined
-from data.records import Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
+from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, reply
@@ -98,6 +98,14 @@ def row_tests(sample: Sample, options: Mapping[str, Any]) -> tuple[Test, ...]:
     pairs = zip(inputs, outputs, strict=True) if len(inputs) == len(outputs) else ()
     made = [_pair(number, *pair, name) for number, pair in enumerate(pairs, len(scripts))]
     return (*(read_tests(scripts, name) if name else ()), *made)
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return whether a row has tests that can be run."""
+    if row_tests(sample, options):
+        return Expectation()
+    column = next((options[name] for name in ("tests", "inputs") if sample.get(options[name])), options["tests"])
+    return Expectation("expected tests of a named function, or as many outputs as inputs", column=column)
 
 
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
@@ -201,6 +209,7 @@ UNIT = Metric(
     needs=needs,
     title={"en": "Code tests", "ru": "Тесты кода"},
     programs=programs,
+    expects=expects,
     all_or_none=True,
     shown=Shown(parts={"all": {"en": "all tests pass", "ru": "пройдены все тесты"}}, headline=("all",)),
 )

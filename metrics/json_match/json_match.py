@@ -8,9 +8,10 @@ from pydantic import Field, field_validator
 
 from data.json_reply import read_value
 from data.options import Frozen
-from data.records import Found, Metric, Sample, Score, Unparsable
+from data.records import Expectation, Found, Metric, Sample, Score, Unparsable
 from data.shown import Shown
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply
+from metrics._expected import ABSENT, is_absent
+from metrics._replies import NO_EXPECTED, NO_REPLY, reply
 
 
 class Options(Frozen):
@@ -64,13 +65,17 @@ def _matched(value: list[Any], part: list[Any]) -> bool:
 def _wanted(sample: Sample) -> list[Any]:
     """Return the expected values, parsing JSON text."""
     found = []
-    listed = [sample["answer"]] if isinstance(sample.get("answer"), list) else expected(sample)
-    for answer in listed:
+    for answer in [] if is_absent(sample.get("answer")) else [sample["answer"]]:
         try:
             found.append(json.loads(answer) if isinstance(answer, str) else answer)
         except ValueError:
             found.append(answer)
     return found
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return whether a row has the value that a reply is compared with; any JSON value is read."""
+    return Expectation(ABSENT if options["compare"] != "none" and is_absent(sample.get("answer")) else "")
 
 
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
@@ -114,6 +119,7 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
+    expects=expects,
     needs=lambda options: () if options["compare"] == "none" else ("answer",),
     title={"en": "JSON", "ru": "JSON"},
     yes_no=True,

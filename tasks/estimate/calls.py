@@ -25,7 +25,7 @@ from tasks.estimate.memory import Memory
 from tasks.generate import items_of
 from tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
 from tasks.models.requests import for_items
-from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, resolve
+from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
 from tasks.runtime.storage import open_store
 from tasks.store.samples import SampleRow, named_columns, returned
 from tasks.twins.renew import TWIN, twins_of, wanted_of
@@ -121,7 +121,7 @@ def estimate(plan: Plan) -> CostEstimate:
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
-        items = ITEMS.frame(items_of(one.suite, one.required))
+        items = ITEMS.frame(items_of(one.suite, one.required, one.expected.left_out))
         effects.append(effect(one.suite, items.height))
         if wanted := wanted_of(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
@@ -309,6 +309,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
 
 def _notes(plan: Plan) -> Iterator[str]:
     language, store = plan.report.language, plan.store
+    yield from expected_lines(plan)
     if batched := [model.name for model in (*plan.models, *plan.judges) if model.batch != "off"]:
         yield phrase("estimate.batched", language, names=", ".join(batched))
     for one in plan.suites:

@@ -1,12 +1,14 @@
 """Score recorded replies again by a metric of ours that needs no judge."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from data.errors import InputError
+from data.errors import InputError, plural
 from data.options import options_of
 from data.plugins import metric, metrics
-from data.records import Found, Sample
+from data.records import Found, Metric, Sample
 from data.truncation import CUT
 from tasks.exchange.records import Log, Recorded, Stated, name_of
 from tasks.sandbox import run_programs
@@ -26,8 +28,10 @@ def verified(log: Log, name: str) -> Log:
         raise InputError(
             f"--verify {name}: it needs more than a reply and an expected answer; expected one of {able}."
         )
-    options = options_of(unit, {})
     samples = [*map(_sample, log.rows)]
+    options = options_of(unit, {})
+    if unit.completes:
+        options = unit.completes(filter(None, samples), options)
     found = run_programs(unit, samples, options)
 
     def scored(row: Recorded, sample: Sample | None, found: Found) -> Recorded:
@@ -37,9 +41,20 @@ def verified(log: Log, name: str) -> Log:
         return row._replace(scores={**row.scores, name_of(unit.name): one})
 
     again = replace(log, rows=tuple(map(scored, log.rows, samples, found)))
+    if remark := _left_out(unit, [sample for sample in samples if sample is not None], options):
+        again = replace(again, remarks=(*again.remarks, remark))
     if name_of(unit.name) not in again.metrics:
         raise InputError(f"--verify {name}: no row has both a reply and the expected answer that it needs.")
     return again
+
+
+def _left_out(unit: Metric, samples: Sequence[Sample], options: Mapping[str, Any]) -> str:
+    """Return a remark on the rows whose expected answer a metric cannot read; '' if it reads all."""
+    expects = unit.expects
+    n_unread = sum(bool(expects(sample, options).problem) for sample in samples) if expects else 0
+    if not n_unread:
+        return ""
+    return f"{unit.name}: {plural(n_unread, 'row')} left out, whose expected answer it cannot read"
 
 
 def _sample(row: Recorded) -> Sample | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from data.characters import visible
 from data.suites import Suite, prompted
 from prompts.phrases import phrase
-from tasks.plan import Plan
+from tasks.plan import Plan, expected_lines
 from tasks.report import twins
 from tasks.report.conclusion import conclusion, differences
 from tasks.report.passports import panel
@@ -188,6 +188,7 @@ def screen(
             *_beside(models, language),
             *twins.lines(results, language),
             *panel(results, language),
+            *expected_lines(plan),
         ],
         warnings=[one.text for one in notes(results, plan) if one.kind == "warn" and not one.judge],
         calls=calls(results, requests, wall_s, language),

@@ -15,7 +15,7 @@ from data.commands import typed
 from data.records import HIDDEN_KEYS
 from metrics.analysis.summary import OF_SUITES, cells
 from prompts.phrases import phrase, translated
-from tasks.plan import Plan
+from tasks.plan import Plan, expected_lines
 from tasks.report import passports
 from tasks.report.regressions import apart, baseline_of, moved_lines
 from tasks.report.report_data import ReportData
@@ -54,6 +54,7 @@ def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[
     found += [
         Note(say("note_few", language, name=name, models=", ".join(told)), "info") for name, told in few.items()
     ]
+    found += [Note(line, "info") for line in expected_lines(plan)]
     return list({one.text: one for one in found}.values())
 
 

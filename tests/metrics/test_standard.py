@@ -32,7 +32,7 @@ WITH_ANSWER = (choice.UNIT, exact_match.UNIT, contains.UNIT, number.UNIT, json_m
 @pytest.mark.parametrize("metric", [*WITH_ANSWER, regex.UNIT], ids=lambda metric: metric.name)
 @pytest.mark.parametrize("response", [None, "", "\n", "<think>5</think>", "<think>5"])
 def test_an_empty_reply_is_no_answer(metric: Metric, response: str | None) -> None:
-    options = {"pattern": "5"} if metric is regex.UNIT else {}
+    options: dict[str, Any] = {"regex": {"pattern": "5"}, "choice": {"index": 0}}.get(metric.name, {})
     score = scored(metric, response, 5, **options)
     assert (score.value, score.status, score.reason) == (0.0, "no_answer", "empty reply")
 

@@ -1,0 +1,207 @@
+"""The options of a row, and which of them its expected answer names."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from data.records import Expectation, Sample
+from metrics._expected import ABSENT, answers_of, is_absent, parsed
+from metrics._replies import folded, written
+
+BARE = "ABCDEFGHIJ"
+"""The letters that are looked for where a row does not list its options."""
+_LEAD = re.compile(r"\(?([^\W_]{1,3})[).:](?:\s+|$)")  # of "B) blue", "(B) blue", "B. blue"
+_WHOLE = re.compile(r"[-+]?[0-9]{1,6}(?:\.0{1,6})?")  # "1", "1.0"
+_LABELS, _TEXTS = ("label", "key"), ("text", "value")
+"""Keys of options that are mappings: {"key": "A", "value": "red"}."""
+ENTRIES = 2
+FLAGS = (0, 1)
+
+
+class Offer(NamedTuple):
+    """The options of a row: `texts` by label, '' if only labels are known; `reading` names the form of the cell.
+
+    `is_labelled`: the labels come with the row. `right` are the labels that the cell itself marks as right.
+    """
+
+    texts: dict[str, str]
+    reading: str = ""
+    is_labelled: bool = False
+    right: frozenset[str] = frozenset()
+    problem: str = ""
+
+
+class Naming(NamedTuple):
+    """The labels that an expected answer names, and how; or what is wrong. `index` is the index that it is."""
+
+    labels: frozenset[str] = frozenset()
+    reading: str = ""
+    problem: str = ""
+    index: int | None = None
+
+
+def offer_of(sample: Sample, options: Mapping[str, Any]) -> Offer:
+    """Return the options of a row in any known form."""
+    columns = options["texts"]
+    if not isinstance(columns, str):
+        return _listed([sample.get(column) for column in columns], options)
+    cell = parsed(sample.get(columns))
+    if isinstance(cell, Mapping):
+        return _mapped(cell, options)
+    if isinstance(cell, str):
+        lines = [line.strip() for line in cell.splitlines() if line.strip()]
+        cell = lines if len(lines) >= ENTRIES and all(map(_LEAD.match, lines)) else None
+    if isinstance(cell, Sequence) and cell:
+        if all(isinstance(entry, Mapping) for entry in cell):
+            return _entries(cell, options)
+        return _listed(cell, options)
+    return Offer(dict.fromkeys(options["letters"] or BARE, ""))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else folded(written(value))
+
+
+def _label(value: Any) -> str:
+    label = folded(written(value)).strip("().: ")
+    return label.upper() if len(label) == 1 else label
+
+
+def _listed(texts: Sequence[Any], options: Mapping[str, Any]) -> Offer:
+    """Return the options of a list, with letters in order; letters that the texts begin with are taken off."""
+    letters = options["letters"] or "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    if len(texts) > len(letters):
+        return Offer({}, problem=f"{len(texts)} options; expected at most {len(letters)}, or labels beside them")
+    wordings = [_text(text) for text in texts]
+    leads = [_LEAD.match(wording) for wording in wordings]
+    if all(lead and lead[1].upper() == letter for lead, letter in zip(leads, letters, strict=False)):
+        wordings = [wording[lead.end() :] for wording, lead in zip(wordings, leads, strict=True) if lead]
+    return Offer(dict(zip(letters, wordings, strict=False)))
+
+
+def _mapped(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
+    """Return the options of a mapping: of lists side by side, else of labels with texts."""
+    for texts, labels in (("text", "label"), ("choices", "labels")):
+        if all(isinstance(cell.get(key), list | tuple) for key in (texts, labels)):
+            beside = f"options from its `{texts}` and `{labels}`"
+            if len(cell[texts]) != len(cell[labels]):
+                return Offer({}, problem=f"{len(cell[texts])} texts and {len(cell[labels])} labels")
+            if all(flag in FLAGS and not isinstance(flag, str) for flag in cell[labels]):
+                plain = _listed(cell[texts], options)
+                marked = zip(plain.texts, cell[labels], strict=False)
+                return plain._replace(reading=beside, right=frozenset(label for label, flag in marked if flag))
+            pairs = zip(map(_label, cell[labels]), map(_text, cell[texts]), strict=True)
+            return Offer(dict(pairs), beside, is_labelled=True)
+    return Offer({_label(label): _text(text) for label, text in cell.items()}, is_labelled=True)
+
+
+def _entries(cell: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Offer:
+    """Return the options of a list of mappings, each with a text and perhaps a label."""
+    first = cell[0]
+    label = next((key for key in _LABELS if key in first), "")
+    text = next((key for key in _TEXTS if key in first), "")
+    if not text:
+        return Offer({}, problem=f"options are mappings of {', '.join(map(str, first))}; expected a text in each")
+    if not label:
+        return _listed([entry.get(text) for entry in cell], options)._replace(reading=f"options from `{text}`")
+    pairs = {_label(entry.get(label)): _text(entry.get(text)) for entry in cell}
+    return Offer(pairs, f"options from `{label}` and `{text}`", is_labelled=True)
+
+
+def _flags(answer: Any, offer: Offer) -> Naming | None:
+    """Return the options that a mapping or a list of one flag for each option marks; None if it is neither."""
+    flags = answer.get("labels") if isinstance(answer, Mapping) else answer
+    whole = (
+        isinstance(flags, list | tuple)
+        and len(flags) == len(offer.texts) > ENTRIES - 1
+        and any(offer.texts.values())
+    )
+    if not whole or not all(flag in FLAGS and not isinstance(flag, str) for flag in flags):
+        return None
+    marked = zip(offer.texts, flags, strict=True)
+    return Naming(frozenset(label for label, flag in marked if flag), "the options marked 1")
+
+
+def _named(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
+    """Return the options that one value names: a given label, an option's text, a letter, an index."""
+    text = folded(written(answer))
+    bare = text.strip("().: ")
+    labels = {label.upper(): label for label in offer.texts}
+    label = labels.get(bare.upper())
+    if offer.is_labelled and label:
+        return Naming(frozenset([label]), "" if label.isalpha() else "a given label")
+    alike = frozenset(key for key, own in offer.texts.items() if own and own.casefold() == text.casefold())
+    if alike:
+        return Naming(alike, "an option's text")
+    if label and not offer.is_labelled:
+        return Naming(frozenset([label]))
+    lead = _LEAD.match(text)
+    if lead and lead[1].upper() in labels and _agrees(text[lead.end() :], offer.texts[labels[lead[1].upper()]]):
+        return Naming(frozenset([labels[lead[1].upper()]]), "a letter with its text")
+    if _WHOLE.fullmatch(text) and not isinstance(answer, bool):
+        return _indexed(int(float(text)), offer, options)
+    return Naming(problem=f"expected one of its options ({_range(offer)}), by label, text, letter or index")
+
+
+def _agrees(text: str, own: str) -> bool:
+    return not own or text.strip().casefold() == own.casefold()
+
+
+def _range(offer: Offer) -> str:
+    first, *_, last = [*offer.texts, ""][: len(offer.texts)] or ["", ""]
+    return f"{first} to {last}"
+
+
+def _indexed(index: int, offer: Offer, options: Mapping[str, Any]) -> Naming:
+    base = options.get("index")
+    if base is None:
+        return Naming(
+            problem="an index, from 0 or from 1? Set `index: 0` or `index: 1` in the options of choice", index=index
+        )
+    if not base <= index < base + len(offer.texts):
+        return Naming(problem=f"expected an index from {base} to {base + len(offer.texts) - 1}", index=index)
+    return Naming(frozenset([[*offer.texts][index - base]]), f"an index from {base}", index=index)
+
+
+def right_options(sample: Sample, offer: Offer, options: Mapping[str, Any]) -> Naming:
+    """Return the labels of a row's right options; of several values that it lists, each must name one."""
+    answer = sample.get("answer")
+    if offer.problem:
+        return Naming(problem=offer.problem)
+    flagged = _flags(parsed(answer), offer)
+    if flagged:
+        return flagged
+    answers = answers_of(answer)
+    if answers.unknown is not None:
+        return Naming(problem=f"a mapping of {', '.join(map(str, answers.unknown))}; expected the right option")
+    if is_absent(answer) or not answers.values:
+        return Naming(problem=ABSENT)
+    namings = [_named(value, offer, options) for value in answers.values]
+    problem = next((naming.problem for naming in namings if naming.problem), "")
+    reading = next((naming.reading for naming in namings if naming.reading), "")
+    labels = frozenset[str]().union(*(naming.labels for naming in namings))
+    return Naming(frozenset() if problem else labels, reading, problem, namings[0].index)
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return how a row's right option is read, and from which form its options."""
+    offer = offer_of(sample, options)
+    naming = right_options(sample, offer, options)
+    return Expectation(naming.problem, tuple(filter(None, [naming.reading, offer.reading])))
+
+
+def completes(samples: Iterable[Sample], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with the base of indices: 0 if one of the column is 0, 1 if one is the number of options.
+
+    Source: SPEC 8.
+    """
+    if options.get("index") is not None:
+        return options
+    reaches_end = False
+    for sample in samples:
+        offer = offer_of(sample, options)
+        index = right_options(sample, offer, options).index
+        if index == 0:
+            return {**options, "index": 0}
+        reaches_end |= index == len(offer.texts) and any(offer.texts.values())
+    return {**options, "index": 1} if reaches_end else options
