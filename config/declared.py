@@ -237,6 +237,7 @@ _BATCHES = {
 }
 EXAM = "judges_exam"
 RETIRED: Mapping[Steps, str] = {
+    ("citation", "alce"): "citation's support, coverage and source verification stay",
     ("currency",): "a table of prices states its own (`prices: FILE`)",
     **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
     ("report", "file"): "`report.name`, or --name, names a run",
