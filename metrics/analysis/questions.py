@@ -16,42 +16,42 @@ SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionPrompt:
-    """A question by its id; `prompt` is its text, '' if no longer known."""
+class MovedQuestion:
+    """A question by its id; `prompt` is its text, '' if no longer known.
+
+    Of a relabelled one, `before` and `after` are the expected answers; None if no longer known.
+    """
 
     question_id: str
     prompt: str
+    before: str | None = None
+    after: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class RelabelledQuestion(QuestionPrompt):
-    """A question whose expected answer changed; an answer is None if no longer known."""
+class MovedQuestions:
+    """The questions of one kind of change: how many distinct ones, and the first of them."""
 
-    before: str | None
-    after: str | None
+    n: int = 0
+    first: tuple[MovedQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionChanges:
     """Changes in a suite's questions; `before` is the earlier run, or the baseline.
 
-    All numbers count distinct questions. The first of each kind are listed: `relabelled` have another expected
-    answer, `reworded` another text under the same declared id (not counted as common), `only_before` and
-    `only_after` are on one side only.
+    All numbers count distinct questions. `relabelled` have another expected answer, `reworded` another text under
+    the same declared id (not counted as common), `only_before` and `only_after` are on one side only.
     """
 
     suite: str
     n_before: int
     n_after: int
     n_common: int
-    n_relabelled: int = 0
-    n_reworded: int = 0
-    n_only_before: int = 0
-    n_only_after: int = 0
-    relabelled: tuple[RelabelledQuestion, ...] = ()
-    reworded: tuple[QuestionPrompt, ...] = ()
-    only_before: tuple[QuestionPrompt, ...] = ()
-    only_after: tuple[QuestionPrompt, ...] = ()
+    relabelled: MovedQuestions = MovedQuestions()
+    reworded: MovedQuestions = MovedQuestions()
+    only_before: MovedQuestions = MovedQuestions()
+    only_after: MovedQuestions = MovedQuestions()
 
     @property
     def share(self) -> float:
@@ -91,41 +91,29 @@ def _keyed(before: pl.DataFrame, after: pl.DataFrame) -> tuple[pl.DataFrame, pl.
 
 
 def _moved(suite: str, old: pl.DataFrame, new: pl.DataFrame, both: pl.DataFrame) -> QuestionChanges:
-    common = both["key"].unique()
-    left, right = (
-        side.filter(~pl.col("key").is_in(common.implode())).unique("key", maintain_order=True)
-        for side in (old, new)
-    )
-    reworded = right.join(left, on="key", how="semi", maintain_order="left")
+    common = both.select("key").unique()
+    left, right = (side.join(common, on="key", how="anti", maintain_order="left") for side in (old, new))
     relabelled = both.filter(pl.col("answer_digest") != pl.col("answer_digest_right"))
-    gone = left.join(reworded, on="key", how="anti", maintain_order="left")
-    new_ones = right.join(reworded, on="key", how="anti", maintain_order="left")
+    answers = {"before": "answer", "after": "answer_right"}
     return QuestionChanges(
         suite,
         n_before=old["key"].n_unique(),
         n_after=new["key"].n_unique(),
-        n_common=len(common),
-        n_relabelled=relabelled["key"].n_unique(),
-        n_reworded=reworded.height,
-        n_only_before=gone.height,
-        n_only_after=new_ones.height,
-        relabelled=tuple(
-            RelabelledQuestion(
-                row["question_id_right"], row["prompt_right"] or "", row["answer"], row["answer_right"]
-            )
-            for row in relabelled.unique("key", maintain_order=True).head(SHOWN).iter_rows(named=True)
+        n_common=common.height,
+        relabelled=_listed(
+            relabelled.with_columns(question_id="question_id_right", prompt="prompt_right"), **answers
         ),
-        reworded=_names(reworded),
-        only_before=_names(gone),
-        only_after=_names(new_ones),
+        reworded=_listed(right.join(left, on="key", how="semi", maintain_order="left")),
+        only_before=_listed(left.join(right, on="key", how="anti", maintain_order="left")),
+        only_after=_listed(right.join(left, on="key", how="anti", maintain_order="left")),
     )
 
 
-def _names(rows: pl.DataFrame) -> tuple[QuestionPrompt, ...]:
-    return tuple(
-        QuestionPrompt(one, prompt or "")
-        for one, prompt in rows.select("question_id", "prompt").head(SHOWN).iter_rows()
-    )
+def _listed(rows: pl.DataFrame, **answers: str) -> MovedQuestions:
+    """Count the distinct questions of rows, and list the first; `answers` are the columns of expected answers."""
+    questions = rows.unique("key", maintain_order=True)
+    columns = questions.head(SHOWN).select("question_id", pl.col("prompt").fill_null(""), **answers)
+    return MovedQuestions(questions.height, tuple(MovedQuestion(**row) for row in columns.iter_rows(named=True)))
 
 
 @dataclass(frozen=True, slots=True)

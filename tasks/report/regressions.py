@@ -1,12 +1,12 @@
 """A run against its baseline, in words, and what changed between the questions of two runs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from metrics.analysis.baseline import BaselineComparison, HeadlineChange
 from metrics.analysis.document import read_baseline
 from metrics.analysis.pairs import Comparison
-from metrics.analysis.questions import QuestionChanges, QuestionPrompt, RelabelledQuestion
+from metrics.analysis.questions import MovedQuestion, QuestionChanges
 from metrics.stats.regression import Change, Regression
 from prompts.phrases import phrase
 from tasks.report.text import clipped, percent, points, written
@@ -139,34 +139,34 @@ def _worst_first(comparison: BaselineComparison) -> list[HeadlineChange]:
 
 def moved_lines(moved: QuestionChanges, language: str) -> Iterator[str]:
     """Yield what changed in a suite's questions."""
-    kinds = (
-        ("relabelled", moved.relabelled, moved.n_relabelled, moved.n_common),
-        ("reworded", moved.reworded, moved.n_reworded, moved.n_before),
-        ("only_before", moved.only_before, moved.n_only_before, moved.n_before),
-        ("only_after", moved.only_after, moved.n_only_after, moved.n_after),
-    )
-    for kind, questions, n, total in kinds:
-        if n:
-            which = _listed(questions, n, language)
-            yield phrase(f"questions.{kind}", language, suite=moved.suite, n=n, total=total, which=which)
+    kinds = {
+        "relabelled": (moved.relabelled, moved.n_common),
+        "reworded": (moved.reworded, moved.n_before),
+        "only_before": (moved.only_before, moved.n_before),
+        "only_after": (moved.only_after, moved.n_after),
+    }
+    for kind, (questions, total) in kinds.items():
+        if questions.n:
+            names = [_name(question, kind, language) for question in questions.first[:NAMED]]
+            which = "; ".join([*names, *(["…"] if questions.n > len(names) else [])])
+            yield phrase(f"questions.{kind}", language, suite=moved.suite, n=questions.n, total=total, which=which)
 
 
-def _listed(questions: Iterable[QuestionPrompt], n: int, language: str) -> str:
-    """Name the first of `n` questions, relabelled ones with both expected answers."""
+def _name(question: MovedQuestion, kind: str, language: str) -> str:
+    """Return a question on one line, a relabelled one with both expected answers."""
+    name = _shorten(question.prompt) or question.question_id
+    if kind != "relabelled":
+        return name
+    answers = {"before": question.before, "after": question.after}
+    told = {side: _answer(text, language) for side, text in answers.items()}
+    return phrase("questions.relabelled_one", language, question=name, **told)
 
-    def short(text: str) -> str:
-        return clipped(" ".join(text.split()), _LONGEST)
 
-    def answer(text: str | None) -> str:
-        if text is None:
-            return phrase("questions.unknown", language)
-        return short(text) or phrase("questions.nothing", language)
+def _answer(text: str | None, language: str) -> str:
+    if text is None:
+        return phrase("questions.unknown", language)
+    return _shorten(text) or phrase("questions.nothing", language)
 
-    names = []
-    for question in [*questions][:NAMED]:
-        name = short(question.prompt) or question.question_id
-        if isinstance(question, RelabelledQuestion):
-            answers = {"before": answer(question.before), "after": answer(question.after)}
-            name = phrase("questions.relabelled_one", language, question=name, **answers)
-        names.append(name)
-    return "; ".join([*names, *(["…"] if n > len(names) else [])])
+
+def _shorten(text: str) -> str:
+    return clipped(" ".join(text.split()), _LONGEST)

@@ -95,7 +95,7 @@ def test_only_questions_of_both_count_and_the_rest_is_counted() -> None:
         "regressed",
     )
     moved = suite.moved
-    assert (moved.n_before, moved.n_after, moved.n_common, moved.n_only_before) == (100, 98, 98, 2)
+    assert (moved.n_before, moved.n_after, moved.n_common, moved.only_before.n) == (100, 98, 98, 2)
     first, *_ = found.changed
     assert (first.item_id, first.before, first.after, first.prompt) == ("yes0", 1, 0, "Question 0?")
 
@@ -121,8 +121,8 @@ def test_what_is_worse_on_the_questions_in_common_stays_regressed() -> None:
 def test_a_corrected_answer_keeps_its_pair_and_is_named() -> None:
     found = against(scores([1.0] * 10, answer="no"), scores([1.0] * 10), asked=items(10, answer="no"))
     (suite,) = found.headlines
-    assert (suite.pair.n, suite.decision.outcome, suite.moved.n_relabelled) == (10, "held", 10)
-    assert (suite.moved.relabelled[0].before, suite.moved.relabelled[0].after) == ("yes", "no")
+    assert (suite.pair.n, suite.decision.outcome, suite.moved.relabelled.n) == (10, "held", 10)
+    assert (suite.moved.relabelled.first[0].before, suite.moved.relabelled.first[0].after) == ("yes", "no")
 
 
 def test_rows_that_ask_the_same_are_one_unit() -> None:

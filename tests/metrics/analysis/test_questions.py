@@ -6,7 +6,7 @@ import polars as pl
 
 from data.records import Item
 from data.tables import ITEMS
-from metrics.analysis.questions import QuestionChanges, QuestionPrompt, RelabelledQuestion, align, pair_questions
+from metrics.analysis.questions import MovedQuestion, QuestionChanges, align, pair_questions
 from tasks.generate import row
 
 Rows = Sequence[tuple[str, str, str]]
@@ -31,7 +31,7 @@ def test_questions_pair_whatever_their_items_are_and_in_whatever_order() -> None
     after = [(f"b{n}", f" Question  {n}?", str(n)) for n in reversed(range(100))]
     found, moved = pairs(before, after)
     assert found == {(f"a{n}", f"b{n}") for n in range(100)}
-    assert (moved.n_common, moved.n_relabelled) == (max(moved.n_before, moved.n_after), 0)
+    assert (moved.n_common, moved.relabelled.n) == (max(moved.n_before, moved.n_after), 0)
     assert (moved.n_before, moved.n_after, moved.n_common, moved.share) == (100, 100, 100, 1.0)
 
 
@@ -39,15 +39,15 @@ def test_equal_questions_pair_by_equal_answer_then_by_count_and_are_one_question
     before = [("a1", "q", "x"), ("a2", "q", "y"), ("a3", "q", "y")]
     found, moved = pairs(before, [("b1", "q", "y"), ("b2", "q", "z"), ("b3", "q", "x"), ("b4", "q", "x")])
     assert found == {("a1", "b3"), ("a2", "b1"), ("a3", "b2")}
-    assert (moved.n_before, moved.n_after, moved.n_common, moved.n_relabelled) == (1, 1, 1, 1)
+    assert (moved.n_before, moved.n_after, moved.n_common, moved.relabelled.n) == (1, 1, 1, 1)
 
 
 def test_a_corrected_answer_keeps_its_row_and_is_named_with_both() -> None:
     found, moved = pairs([("a", "q", "9"), ("c", "r", "1")], [("b", "q", "8"), ("d", "r", "1")])
     assert found == {("a", "b"), ("c", "d")}
-    (one,) = moved.relabelled
+    (one,) = moved.relabelled.first
     assert (one.before, one.after) == ("9", "8")
-    assert moved.n_relabelled or moved.n_common < max(moved.n_before, moved.n_after)
+    assert moved.relabelled.n or moved.n_common < max(moved.n_before, moved.n_after)
     assert moved.share == 1.0
 
 
@@ -57,27 +57,27 @@ def test_what_stands_on_one_side_alone_is_counted_and_named() -> None:
     )
     found, moved = pairs(old, new)
     assert len(found) == 10
-    assert (moved.n_common, moved.n_only_before, moved.n_only_after) == (10, 20, 15)
-    assert (len(moved.only_before), len(moved.only_after)) == (10, 10)
+    assert (moved.n_common, moved.only_before.n, moved.only_after.n) == (10, 20, 15)
+    assert (len(moved.only_before.first), len(moved.only_after.first)) == (10, 10)
     assert moved.share == 1 / 3
 
 
 def test_the_same_declared_id_with_another_text_is_named_and_not_in_common() -> None:
     found, moved = pairs([("a", "7|old", "x"), ("b", "8|same", "x")], [("c", "7|new", "x"), ("d", "8|same", "y")])
     assert found == {("b", "d")}
-    assert (moved.reworded, moved.n_common, moved.n_only_before, moved.n_only_after) == (
-        (QuestionPrompt("7", ""),),
+    assert (moved.reworded.first, moved.n_common, moved.only_before.n, moved.only_after.n) == (
+        (MovedQuestion("7", ""),),
         1,
         0,
         0,
     )
-    assert moved.relabelled == (RelabelledQuestion("8", "", "x", "y"),)
+    assert moved.relabelled.first == (MovedQuestion("8", "", "x", "y"),)
 
 
 def test_ids_that_one_side_alone_declares_leave_it_to_the_texts() -> None:
     found, moved = pairs([("a", "7|same", "x")], [("b", "same", "x")])
     assert found == {("a", "b")}
-    assert (moved.n_common, moved.n_relabelled) == (max(moved.n_before, moved.n_after), 0)
+    assert (moved.n_common, moved.relabelled.n) == (max(moved.n_before, moved.n_after), 0)
 
 
 def test_several_runs_get_common_ids() -> None:

@@ -87,7 +87,7 @@ def test_a_corrected_label_keeps_its_row_and_is_named_with_both_answers(tmp_path
     pinned(tmp_path, declared(tmp_path, [{**ROWS[0], "answer": "a mistake"}, *ROWS[1:]]))
     found, said, _ = compared(tmp_path, declared(tmp_path, ROWS))
     (part,) = found.headlines
-    assert (part.pair.n, part.pair.only_a, part.moved.n_relabelled) == (100, 1, 1)
+    assert (part.pair.n, part.pair.only_a, part.moved.relabelled.n) == (100, 1, 1)
     assert any("a different answer is expected in 1 of 100 questions" in line for line in said)
     assert any("Question 0? (a mistake, now Answer 0)" in line for line in said)
 
