@@ -5,7 +5,6 @@ Each request is in at most one batch; that assignment is durable before the batc
 """
 
 import asyncio
-import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,6 @@ import stamina
 import stamina.instrumentation
 
 from config.settings import Model
-from data.characters import visible
 from data.records import Call, Reply
 from tasks.models.protocol import RETRIED, BatchState, CallError
 from tasks.models.running import LEASE_S, RunningBatch
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 stamina.instrumentation.set_on_retry_hooks([])
 
 T = TypeVar("T")
-_log = logging.getLogger(__name__)
 CHUNK = 1_000
 """Replies written at once."""
 MOST = 50_000
@@ -48,6 +45,7 @@ SOUGHT_S = 300.0
 """How long a batch may be missing from the server's list after its creation before it is created again."""
 FIRST_S, LOOK_S, POLL_S = 0.1, 5.0, 30.0
 """The interval between two polls doubles from the first to the longest: of that list, and of a batch's state."""
+_AGAIN = "run again to resubmit it, or set batch: off to ask directly"
 SOUGHT = "a search for their batch in the server's list"
 HELD_S = 0.5
 """Interval between two checks of what others are asking or submitting."""
@@ -65,8 +63,6 @@ class BatchQueue:
         self.server: OpenAIBatches = make(running.client)
         self.submissions = submissions
         self.endpoint = endpoint
-        self._lost: set[str] = set()  # requests whose batch is lost, and the tokens of such batches
-        self._dead: set[str] = set()
         self._silent: dict[str, tuple[float, str]] = {}
 
     async def bring(self, calls: Mapping[str, Call]) -> None:
@@ -88,7 +84,7 @@ class BatchQueue:
             waiting = await self._waiting(left)
             there = {request_id for batch in waiting for request_id in batch.request_ids}
             if any(one not in there and one not in held for one in left):
-                continue  # requests that were lost, or refused for their form, are submitted again
+                continue  # requests that were refused for their form are submitted again
             if held:
                 self.running.report_waiting(len(held), await asyncio.to_thread(self.writer.cache.holders, held))
                 await asyncio.sleep(HELD_S)
@@ -112,8 +108,7 @@ class BatchQueue:
             left.pop(request_id)
 
     async def _waiting(self, request_ids: Iterable[str]) -> list[Submitted]:
-        found = await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
-        return [batch for batch in found if batch.token not in self._dead]
+        return await asyncio.to_thread(self.submissions.waiting, list(request_ids), self.endpoint)
 
     async def _submit(self, left: dict[str, Call]) -> list[str]:
         """Submit requests that are in no batch yet, and finish batches whose creation was interrupted by a kill.
@@ -143,10 +138,8 @@ class BatchQueue:
             await self._settle(left)
             there = {request_id for batch in await self._waiting(wanted) for request_id in batch.request_ids}
             fresh = [one for one in wanted if one in granted and one not in there and one in left]
-            for again in (False, True):
-                chosen = {one: left[one] for one in fresh if (one in self._lost) is again}
-                for portion in portions(chosen, self.model):
-                    await self._make(portion, left, again=again)
+            for portion in portions({one: left[one] for one in fresh}, self.model):
+                await self._make(portion, left)
         finally:
             await asyncio.shield(asyncio.to_thread(cache.release, wanted, holder=holder))
         return [one for one in wanted if one in left and one not in granted and one not in there]
@@ -161,11 +154,11 @@ class BatchQueue:
             await asyncio.sleep(min(rest, next(pauses)))
         return batch_id
 
-    async def _make(self, portion: Mapping[str, Call], left: dict[str, Call], *, again: bool) -> None:
+    async def _make(self, portion: Mapping[str, Call], left: dict[str, Call]) -> None:
         """Create a batch; requests that cannot be submitted end with the reason."""
         token = uuid.uuid4().hex
         begun, names = self.submissions.begin, list(portion)
-        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.dialect.learned, again=again)
+        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.dialect.learned)
         maybe = False
         try:
             file = await self._trying(lambda: self.server.upload(portion, token))
@@ -248,18 +241,12 @@ class BatchQueue:
             self._silent[batch_id] = since, error.message
             return
         self._silent.pop(batch_id, None)
-        if error.kind == "missing" and not batch.again:
-            said = "model %s: batch %s is lost: %s. Its %d requests are submitted once more, which may cost extra."
-            told = map(visible, (self.model.name, batch_id, error.message))
-            _log.warning(said, *told, len(batch.request_ids))
-            event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
-            self._dead.add(batch.token)
-            self._lost.update(batch.request_ids)
-            return
         if error.kind == "missing":
             await asyncio.to_thread(self.submissions.end, batch.request_ids)
-            said = f"batch {batch_id}, its second, is lost as well: {error.message}"
-            error = CallError("missing", f"{said}; run again to resubmit it, or set batch: off to ask directly")
+            event("batch_lost", model=self.model.name, batch=batch_id, requests=len(batch.request_ids))
+            error = CallError(
+                "missing", f"batch {batch_id} is lost: {error.message}; {_AGAIN}, which may cost extra"
+            )
         await self._refuse(dict.fromkeys(batch.request_ids, error), left)
 
     async def _trying(self, work: Callable[[], Awaitable[T]]) -> T:
@@ -287,12 +274,11 @@ def _pauses(longest_s: float) -> Iterator[float]:
 def _unanswered(batch_id: str, state: BatchState) -> CallError:
     """Return the error of a request that the results of its finished batch do not include."""
     said = f"batch {batch_id} is {state.status}{f' ({state.message})' if state.message else ''}"
-    todo = "run again to resubmit it, or set batch: off to ask directly"
     if state.status in {"expired", "cancelled"}:
-        return CallError("expired" if state.status == "expired" else "cancelled", f"{said}; {todo}")
+        return CallError("expired" if state.status == "expired" else "cancelled", f"{said}; {_AGAIN}")
     if state.status == "failed":
         return CallError("invalid", f"{said}; fix that, or set batch: off to ask directly")
-    return CallError("missing", f"{said}, and this request is in none of its files; {todo}")
+    return CallError("missing", f"{said}, and this request is in none of its files; {_AGAIN}")
 
 
 def portions(calls: Mapping[str, Call], model: Model) -> Sequence[dict[str, Call]]:

@@ -86,17 +86,17 @@ class Dialect:
         Raises:
             CallError: it is an error, or no response.
         """
-        where, body = self._errors.where, self._errors.parsed(content)
+        where, body = self._errors.where, self._errors.parse(content)
         if isinstance(body, dict) and body.get("error"):
             error = json.dumps(body)
             raise self._errors.refusal(_status_of(read_error(error)[1]), {}, error)
         try:
             return self.form.read(body)
         except CallError as error:
-            text = f"{where}: {error.message}: {self._errors.quoted(content)}"
+            text = f"{where}: {error.message}: {self._errors.quote(content)}"
             raise CallError(error.kind, text) from None
         except (KeyError, IndexError, TypeError, AttributeError):
-            text = f"{where} sent no {self.form.holds}: {self._errors.quoted(content)}"
+            text = f"{where} sent no {self.form.holds}: {self._errors.quote(content)}"
             raise CallError("server", text) from None
 
     def read_line(self, response: Any, error: Any) -> Reply:

@@ -239,7 +239,7 @@ class _Connection:
         Raises:
             CallError: the engine refuses, or has ended.
         """
-        with self.server.raising_call_errors():
+        with self.server.raise_call_errors():
             return (await self.http.post(path, json=body)).content
 
     async def chat(self, body: Body) -> bytes:

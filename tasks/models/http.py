@@ -29,8 +29,10 @@ class HttpClient:
         self._options = model.options
         self._server = Server(model, model.base_url, variable=model.api_key_env, follows=False)
         self._errors = self._server.errors
-        self._errors.advise("connection", "check that the application runs there")
-        self._errors.advise("unknown_model", f"check the address {self._server.where}")
+        self._errors.advice |= {
+            "connection": "check that the application runs there",
+            "unknown_model": f"check the address {self._server.where}",
+        }
         parts = urlsplit(model.base_url)  # unlike the server's `url`, its path as it was written
         self._url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         self._http = self._server.open_client()
@@ -46,7 +48,7 @@ class HttpClient:
                 async with asyncio.timeout(CONNECT_S):
                     _, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
             except (OSError, TimeoutError) as error:
-                raise self._errors.broken(error) from None
+                raise self._errors.failure(error) from None
             writer.close()
         query = dict(parse_qsl(urlsplit(self._model.base_url).query, keep_blank_values=True))
         options = {name: value for name, value in self._options.items() if value}
@@ -56,7 +58,7 @@ class HttpClient:
     async def ask(self, call: Call) -> Reply:
         """Ask once; see `Client`."""
         request = self._request(call)
-        with self._server.raising_call_errors():
+        with self._server.raise_call_errors():
             response = await self._http.request(self._options["method"], self._url, **request)
         return self._read(_decode(response.content, response.charset_encoding))
 
@@ -86,7 +88,7 @@ class HttpClient:
         """Read the application's answer."""
         if not self._options["text"]:
             return read_reply(text)
-        body = self._errors.parsed(text)
+        body = self._errors.parse(text.encode())
         paths = {name: self._options[name] for name in FIELDS if self._options[name]}
         places = {name: f"{self._server.where}: {name} ({self._options[name]})" for name in FIELDS}
         values = {}
@@ -94,7 +96,7 @@ class HttpClient:
             try:
                 values[name] = find(body, path)
             except PathError as error:
-                reason = f"{self._errors.clean(str(error))}: {self._errors.quoted(text)}"
+                reason = f"{self._errors.clean(str(error))}: {self._errors.quote(text.encode())}"
                 raise CallError("invalid", f"{places[name]}: {reason}") from None
         return read_answer(values, places)
 

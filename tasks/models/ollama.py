@@ -36,8 +36,8 @@ class OllamaClient:
         pull = f"get it with `ollama pull {model.served}`"
         if "/" in model.served and "." not in model.served.split("/", 1)[0]:
             pull += f" (from Hugging Face: `ollama pull hf.co/{model.served}`)"
-        self._errors.advise("unknown_model", pull)
-        self._errors.advise("connection", "check that Ollama runs there (`ollama serve`), or set `base_url`")
+        runs = "check that Ollama runs there (`ollama serve`), or set `base_url`"
+        self._errors.advice |= {"unknown_model": pull, "connection": runs}
         self._client = ollama.AsyncClient(self._server.url, params=self._server.query, **self._server.options)
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version
 
@@ -122,7 +122,7 @@ class OllamaClient:
     async def _reach(self, answering: Awaitable[T]) -> T:
         """Await the package's call and translate its errors into CallErrors."""
         try:
-            with self._server.raising_call_errors():
+            with self._server.raise_call_errors():
                 return await answering
         except Refusal as refusal:
             if refusal.kind == "invalid" and "does not support thinking" in refusal.body:

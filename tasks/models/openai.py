@@ -47,9 +47,11 @@ class OpenAIClient:
         header = "api-key" if self._is_azure else ""
         self.server = Server(model, url, key_header=header, variable=key_variable(model))
         names = f"the model name {model.served!r} and the address {self.server.where} (many end in /v1)"
-        self.server.errors.advise("connection", "check that the server runs there")
-        self.server.errors.advise("quota", "the account is exhausted: top it up, or use another key")
-        self.server.errors.advise("unknown_model", f"check {names}")
+        self.server.errors.advice |= {
+            "connection": "check that the server runs there",
+            "quota": "the account is exhausted: top it up, or use another key",
+            "unknown_model": f"check {names}",
+        }
         form = Responses() if model.options.get("api") == "responses" else Chat()
         self.dialect = Dialect(model, form, self.server.errors)
         self._http = self.server.open_client(params=self.server.query)
@@ -87,7 +89,7 @@ class OpenAIClient:
         """
         if not self._is_azure:  # its listing names base models, not deployments
             try:
-                with self.server.raising_call_errors():
+                with self.server.raise_call_errors():
                     await self._http.get(
                         self._address.removesuffix(self.dialect.form.path) + "/models", timeout=CONNECT_S
                     )
@@ -123,7 +125,7 @@ class OpenAIClient:
         # Not `chat.completions.create`, which checks every message's types for half of all CPU time.
         from httpx2 import Response
 
-        with self.raising_call_errors():
+        with self.raise_call_errors():
             response = await self.api.post(self._address, cast_to=Response, body=body, options=_OPTIONS)
         return response.content
 
@@ -132,12 +134,12 @@ class OpenAIClient:
         await self.server.aclose()
 
     @contextmanager
-    def raising_call_errors(self) -> Iterator[None]:
+    def raise_call_errors(self) -> Iterator[None]:
         """Translate what the package raises itself into CallErrors."""
         from openai import OpenAIError
 
-        with self.server.raising_call_errors():
+        with self.server.raise_call_errors():
             try:
                 yield
             except OpenAIError as error:
-                raise self.server.errors.broken(error.__cause__ or error) from None
+                raise self.server.errors.failure(error.__cause__ or error) from None

@@ -34,7 +34,7 @@ class OpenAIBatches:
             json.dumps({"custom_id": name, **told, "body": self.dialect.body_of(call)}, ensure_ascii=False) + "\n"
             for name, call in calls.items()
         )
-        with self.client.raising_call_errors():
+        with self.client.raise_call_errors():
             file = await self.client.api.files.create(
                 file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch"
             )
@@ -42,7 +42,7 @@ class OpenAIBatches:
 
     async def create(self, file: str, token: str) -> str:
         """Create a batch of a file under a token; return its id. After a connection error it may exist."""
-        with self.client.raising_call_errors():
+        with self.client.raise_call_errors():
             batch = await self.client.api.batches.create(
                 input_file_id=file, endpoint=self._address, completion_window="24h", metadata={TOKEN: token}
             )
@@ -87,7 +87,7 @@ class OpenAIBatches:
             CallError: any error inside; `missing` if the server itself does not know the object.
         """
         try:
-            with self.client.raising_call_errors():
+            with self.client.raise_call_errors():
                 yield
         except Refusal as refusal:
             if refusal.status != HTTPStatus.NOT_FOUND:

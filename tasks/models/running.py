@@ -3,8 +3,8 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +20,6 @@ from tasks.store.replies import FailedCall, Remembered, batched
 
 LEASE_S = 60.0
 POLL_S = 0.5
-EVERY_S = 5.0
-"""Interval between two checks of the server's model digest; the last is made when a batch has ended."""
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
 """The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
 ANSWER_S = 10.0
@@ -75,8 +73,7 @@ class RunningBatch:
     """One running batch of calls: its shared state and its progress.
 
     `flying` are the tasks whose call is at the server, or whose reply is being written. `digest`: the model's, if
-    it must stay the same; `doubtful` are the requests whose replies were kept since the server last reported that
-    digest; `changed` is the reason why no more are kept.
+    it must stay the same.
     """
 
     model: Model
@@ -87,8 +84,6 @@ class RunningBatch:
     progress: Callable[[BatchProgress], None]
     answers: dict[str, CallResult] = field(default_factory=dict)
     digest: str = ""
-    changed: CallError | None = None
-    doubtful: list[str] = field(default_factory=list)
     stopping: bool = False
     flying: set[asyncio.Task[Any]] = field(default_factory=set)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -112,53 +107,35 @@ class RunningBatch:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _look(self) -> None:
-        """Ask the server for the model's digest; if it changed, forget the doubtful replies and end them as errors.
+    async def check_digest(self) -> None:
+        """Ask the server for the model's digest; if it changed, forget the fresh replies and end them as errors.
 
-        All remaining calls end so too. If the server does not answer, nothing changes.
+        If the server does not answer, nothing changes.
         """
-        doubtful = list(self.doubtful)
-        if self.changed is None:
-            try:
-                async with asyncio.timeout(ANSWER_S):
-                    now = (await self.client.identity()).get("digest", "")
-            except (CallError, TimeoutError):
-                return
-            if now == self.digest:
-                del self.doubtful[: len(doubtful)]
-                return
-            doubtful = list(self.doubtful)
-            self.changed = CallError(
-                "unknown_model",
-                f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {now[:12]}"
-                "); replies that may come from the new one are not kept. Run again to ask the new one",
-            )
-            self.endpoint.broken.setdefault(self._asker, self.changed)
-        await asyncio.to_thread(self.writer.cache.forget, doubtful)
-        del self.doubtful[: len(doubtful)]  # only now: if this is cancelled, the next look does it
-        for request_id in doubtful:
-            if isinstance(entry := self.answers[request_id].end, Remembered):
-                self.tally.answered -= 1
-                self.tally.tokens_in -= entry.reply.tokens_in or 0
-                self.tally.tokens_out -= entry.reply.tokens_out or 0
-            self.count(FailedCall(request_id, self.changed.kind, self.changed.message))
-
-    @asynccontextmanager
-    async def monitored(self) -> AsyncIterator[None]:
-        """Check periodically while the block runs that the model is the same, and once more at its end."""
-
-        async def keep_looking() -> None:
-            while self.changed is None:
-                await asyncio.sleep(EVERY_S)
-                await self._look()
-
-        task = asyncio.create_task(keep_looking())
         try:
-            yield
-        finally:
-            task.cancel()
-        if self.doubtful:
-            await self._look()
+            async with asyncio.timeout(ANSWER_S):
+                digest = (await self.client.identity()).get("digest", "")
+        except (CallError, TimeoutError):
+            return
+        if digest == self.digest:
+            return
+        error = CallError(
+            "unknown_model",
+            f"the model was replaced on its server during the run (digest {self.digest[:12]}, now {digest[:12]}); "
+            "replies that may come from the new one are not kept. Run again to ask the new one",
+        )
+        self.endpoint.broken.setdefault(self._asker, error)
+        fresh = [
+            result.end
+            for result in self.answers.values()
+            if isinstance(result.end, Remembered) and not result.cached
+        ]
+        await asyncio.to_thread(self.writer.cache.forget, [end.request_id for end in fresh])
+        for end in fresh:
+            self.tally.answered -= 1
+            self.tally.tokens_in -= end.reply.tokens_in or 0
+            self.tally.tokens_out -= end.reply.tokens_out or 0
+            self.count(FailedCall(end.request_id, error.kind, error.message))
 
     async def _attempts(self, call: Call) -> tuple[Reply, float]:
         """Retry until a reply arrives or retries are pointless; return it with the last attempt's latency.
@@ -215,13 +192,9 @@ class RunningBatch:
         except CallError as error:
             return await self._fail(request_id, error)
         self.tally.last_s = time.monotonic()
-        if self.changed:
-            return await self._fail(request_id, self.changed)
         entry = Remembered(request_id, reply, latency_s, self.model.name)
         await self.writer.keep(entry)
         self.count(entry)
-        if self.digest:
-            self.doubtful.append(request_id)
         return None
 
     async def _fail(self, request_id: str, error: CallError) -> None:

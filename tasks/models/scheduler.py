@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from concurrent.futures import wait
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from config.settings import Model
@@ -173,8 +173,9 @@ async def ask_all(
                     queue = BatchQueue(batch, submissions, f"{endpoint_of(model)} {model.served}")
                     await batch.track(queue.bring(dict(pending)))
                     return batch.answers, tally
-                async with batch.monitored() if batch.digest else nullcontext():
-                    await batch.work(pending)
+                await batch.work(pending)
+                if batch.digest:
+                    await batch.check_digest()
             except BaseExceptionGroup as group:
                 raise group.exceptions[0] from None
             finally:

@@ -32,9 +32,6 @@ _DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 """Headers that say how a body was sent: here it is whole, and decoded."""
 _REDIRECTS = {301, 302, 303, 307, 308}
 
-Origin = tuple[str, str, int | None]
-"""Scheme, host and port."""
-
 
 def _shorten(record: logging.LogRecord) -> bool:
     """Remove user, password and query from the addresses that HTTP packages log with every call."""
@@ -81,33 +78,31 @@ class Server:
             self.query[model.api_key_query] = key
         elif key:
             self._headers = {header: key} if header else {"Authorization": f"Bearer {key}"}
-        self._replaced = {"accept-encoding", *(name.lower() for name in self._headers)}
-        if key:
-            self._replaced |= _CREDENTIALS
+        # A package sends no key of its own finding beside the model's.
+        self._replaced = {"accept-encoding", *map(str.lower, self._headers), *(_CREDENTIALS if key else ())}
         address = httpx.URL(self.url)
+        self._origin = _origin_of(address)
         self.where = strip_secrets(str(address))
         self.errors = ServerErrors(self.where, url=url, key=key or secret, variable=variable)
-        self._origin = _origin_of(address)
-        self._routes: dict[Origin, dict[str, Any]] = {}
-        self._session: aiohttp.ClientSession | None = None
         self._max_bytes = model.max_response_bytes
         # A redirect would take a key in a place of its own to another host.
         self._follows = follows and not model.key_place
-        connect_s, read_s = min(CONNECT_S, model.deadline_s), model.deadline_s
-        timeouts = connect_s, read_s, read_s, read_s
+        timeouts = (min(CONNECT_S, model.deadline_s), *[model.deadline_s] * 3)
         self.options: dict[str, Any] = {"transport": self, "timeout": timeouts, "follow_redirects": True}
+        self._session: aiohttp.ClientSession | None = None
+        self._routes: dict[object, dict[str, Any]] = {}
 
     def open_client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client through which the server is asked; the keyword arguments are its own."""
         return httpx.AsyncClient(**self.options, **options)
 
     @contextmanager
-    def raising_call_errors(self) -> Iterator[None]:
+    def raise_call_errors(self) -> Iterator[None]:
         """Translate what fails before or after the exchange: a text that cannot be sent, redirects without end."""
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise self.errors.broken(error) from None
+            raise self.errors.failure(error) from None
         except UnicodeEncodeError as error:
             text = f"the request cannot be sent: {self.errors.clean(str(error))}"
             raise CallError("invalid", text) from None
@@ -133,16 +128,16 @@ class Server:
                 timeout=aiohttp.ClientTimeout(sock_connect=timeouts["connect"], sock_read=timeouts["read"]),
                 **self._route_to(url),
             ) as response:
-                status, headers, body = await self._read(response)
+                headers, body = await self._read(response)
         except CallError:
             raise
         except aiohttp.SocketTimeoutError:
-            raise self.errors.silent(timeouts["read"]) from None
+            raise CallError("timeout", f"no data from {self.where} for {timeouts['read']:g} s") from None
         except Exception as error:  # noqa: BLE001 - whatever a server or a proxy sends fails its own call alone
-            raise self.errors.broken(error) from None
+            raise self.errors.failure(error) from None
         # httpx or httpx2, whichever the request is of.
         package = import_module(type(request).__module__.partition(".")[0])
-        return package.Response(status, headers=headers, content=body)
+        return package.Response(response.status, headers=headers, content=body)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -169,23 +164,20 @@ class Server:
         if origin not in self._routes:
             proxy = proxy_of(str(url))
             scheme = proxy.partition("://")[0]
-            if proxy and scheme not in {"http", "https"}:
+            if scheme not in {"", "http", "https"}:
                 text = f"{self.where} cannot be asked through the environment's proxy {scheme}://…"
                 raise CallError("invalid", f"{text}: expected http or https; NO_PROXY names what is asked directly")
-            self._routes[origin] = {"proxy": proxy or None}
-            if url.scheme == "https":
-                self._routes[origin]["ssl"] = tls_context()
+            self._routes[origin] = {"proxy": proxy or None, "ssl": url.scheme != "https" or tls_context()}
         return self._routes[origin]
 
-    async def _read(self, response: aiohttp.ClientResponse) -> tuple[int, list[tuple[str, str]], bytes]:
-        """Return a response's status, headers and decoded body; see `handle_async_request`."""
-        status, headers = response.status, response.headers
-        is_success = httpx.codes.is_success(status)
+    async def _read(self, response: aiohttp.ClientResponse) -> tuple[list[tuple[str, str]], bytes]:
+        """Return a response's headers and decoded body; see `handle_async_request`."""
+        is_success, headers = httpx.codes.is_success(response.status), response.headers
         limit = self._max_bytes if is_success else min(self._max_bytes, ERROR_BYTES)
         chunks = read_in_time(response.content.iter_any(), self.where)
-        content = b""
+        body = b""
         try:
-            content = await read_body(chunks, headers.get("Content-Encoding", ""), limit)
+            body = await read_body(chunks, headers.get("Content-Encoding", ""), limit)
         except TooLarge:
             if is_success:
                 text = f"{self.where} sent more than {limit} bytes (max_response_bytes)"
@@ -193,14 +185,14 @@ class Server:
         except Undecodable as error:
             if is_success:
                 raise CallError("server", f"{self.where} sent a body that cannot be decoded: {error}") from None
-        location = headers.get("Location", "") if status in _REDIRECTS else ""
-        if is_success or (location and self._follows):
-            return status, [pair for pair in headers.items() if pair[0].lower() not in _DECODED], content
-        if location:
-            raise self.errors.redirected(status, location)
-        raise self.errors.refusal(status, headers, content.decode("utf-8", "replace"))
+        location = headers.get("Location", "") if response.status in _REDIRECTS else ""
+        if location and not self._follows:
+            raise self.errors.redirect(response.status, location)
+        if not (is_success or location):
+            raise self.errors.refusal(response.status, headers, body.decode("utf-8", "replace"))
+        return [(name, value) for name, value in headers.items() if name.lower() not in _DECODED], body
 
 
-def _origin_of(url: Any) -> Origin:
-    """Return what a key is meant for, and what has a proxy of its own."""
+def _origin_of(url: Any) -> tuple[str, str, int | None]:
+    """Return what a key is meant for, and what has a proxy of its own: scheme, host and port."""
     return url.scheme, url.host, url.port

@@ -29,7 +29,6 @@ _batches = sa.Table(
     sa.Column("submitted_at", sa.Float(53), nullable=False),
     # Null in batches of an earlier version.
     sa.Column("form", sa.Text),
-    sa.Column("again", sa.Integer),
 )
 _submissions = sa.Table(
     "submissions",
@@ -53,14 +52,12 @@ class Submitted:
     """A batch and those of the requested ids that are in it; no `batch_id` while it is being created.
 
     `submitted_at`: Unix time at which the server was last asked to create it. `form`: the form of its requests.
-    `again`: they were in an earlier batch, which was lost.
     """
 
     token: str
     batch_id: str | None
     submitted_at: float
     form: str
-    again: bool
     request_ids: tuple[str, ...]
 
 
@@ -92,20 +89,14 @@ class Submissions:
         for row in rows:
             ids.setdefault(row.token, []).append(row.request_id)
         return [
-            Submitted(
-                row.token, row.batch_id, row.submitted_at, row.form or "", bool(row.again), tuple(ids[row.token])
-            )
+            Submitted(row.token, row.batch_id, row.submitted_at, row.form or "", tuple(ids[row.token]))
             for row in {row.token: row for row in rows}.values()
         ]
 
-    def begin(
-        self, token: str, endpoint: str, request_ids: Sequence[str], *, form: str = "", again: bool = False
-    ) -> None:
+    def begin(self, token: str, endpoint: str, request_ids: Sequence[str], *, form: str = "") -> None:
         """Record that these requests are about to be submitted under a token, and are in no other batch."""
         insert = self._database.insert_into
-        made = insert(_batches).values(
-            token=token, endpoint=endpoint, submitted_at=time.time(), form=form, again=int(again)
-        )
+        made = insert(_batches).values(token=token, endpoint=endpoint, submitted_at=time.time(), form=form)
         put = insert(_submissions)
         put = put.on_conflict_do_update(index_elements=["request_id"], set_={"token": put.excluded.token})
         rows = [{"request_id": one, "token": token} for one in request_ids]

@@ -1,7 +1,6 @@
 """Asking in batches: no request is paid twice, none is lost, and each that was not answered says why."""
 
 import asyncio
-import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -226,9 +225,7 @@ def test_a_run_that_waits_leaves_a_server_that_stays_away_to_a_later_one(
 
 
 @pytest.mark.parametrize("how", ["batch", "files"])
-def test_a_lost_batch_is_said_and_submitted_once_more_and_no_third_time(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
-) -> None:
+def test_a_lost_batch_fails_its_requests_and_the_next_run_submits_them_again(tmp_path: Path, how: str) -> None:
     """After its day: the server does not know the batch, or has kept none of its files."""
     server = BatchServer(said, ready=how == "files", emptied=how == "files")
     with serve(server.build()) as url:
@@ -237,19 +234,15 @@ def test_a_lost_batch_is_said_and_submitted_once_more_and_no_third_time(
         if how == "batch":
             server.made["batch-0"]["id"] = "another"
             server.made["another"] = server.made.pop("batch-0")
-        with caplog.at_level(logging.WARNING):
-            assert bring(model_at(url), tmp_path, 2)[1].submitted == 2
-        assert "batch-0 is lost" in caplog.text
-        assert "Its 2 requests are submitted once more" in caplog.text
-        assert set(server.charged.values()) == {2}
-        day_passes(tmp_path)
-        server.made.pop("batch-1")
-        answers, tally = bring(model_at(url), tmp_path, 2)
+        answers, tally = bring(model_at(url), tmp_path, 2, run="second")
         assert tally.failed == 2
-        first = answers[f"{0:064d}"].end
-        assert isinstance(first, FailedCall)
-        assert first.kind == "missing"
-        assert "is lost as well" in first.message
+        failure = answers[f"{0:064d}"].end
+        assert isinstance(failure, FailedCall)
+        assert failure.kind == "missing"
+        assert "batch-0 is lost" in failure.message
+        assert "run again to resubmit it" in failure.message
+        assert set(server.charged.values()) == {1}
+        assert bring(model_at(url), tmp_path, 2, run="third")[1].submitted == 2
     assert set(server.charged.values()) == {2}
 
 
@@ -334,8 +327,7 @@ def test_a_store_of_an_earlier_version_goes_on(tmp_path: Path) -> None:
     with serve(server.build()) as url:
         bring(model_at(url), tmp_path)
         with sqlite3.connect(tmp_path / "batches.sqlite") as connection:
-            for column in ("form", "again"):
-                connection.execute(f"ALTER TABLE batches DROP COLUMN {column}")
+            connection.execute("ALTER TABLE batches DROP COLUMN form")
             connection.execute("DROP TABLE forms")
         server.finish()
         assert bring(model_at(url), tmp_path)[1].answered == 10
