@@ -21,13 +21,12 @@ FLAGS = (0, 1)
 class Offer(NamedTuple):
     """The options of a row: `texts` by label, '' if only labels are known; `reading` names the form of the cell.
 
-    `is_labelled`: the labels come with the row. `right` are the labels that the cell itself marks as right.
+    `is_labelled`: the labels come with the row.
     """
 
     texts: dict[str, str]
     reading: str = ""
     is_labelled: bool = False
-    right: frozenset[str] = frozenset()
     problem: str = ""
 
 
@@ -87,9 +86,7 @@ def _mapped(cell: Mapping[str, Any], options: Mapping[str, Any]) -> Offer:
             if len(cell[texts]) != len(cell[labels]):
                 return Offer({}, problem=f"{len(cell[texts])} texts and {len(cell[labels])} labels")
             if all(flag in FLAGS and not isinstance(flag, str) for flag in cell[labels]):
-                plain = _listed(cell[texts], options)
-                marked = zip(plain.texts, cell[labels], strict=False)
-                return plain._replace(reading=beside, right=frozenset(label for label, flag in marked if flag))
+                return _listed(cell[texts], options)._replace(reading=beside)
             pairs = zip(map(_label, cell[labels]), map(_text, cell[texts]), strict=True)
             return Offer(dict(pairs), beside, is_labelled=True)
     return Offer({_label(label): _text(text) for label, text in cell.items()}, is_labelled=True)
