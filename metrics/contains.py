@@ -53,7 +53,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="contains",
-    version=5,
+    version=6,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

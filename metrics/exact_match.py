@@ -105,7 +105,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="exact_match",
-    version=4,
+    version=5,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

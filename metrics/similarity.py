@@ -46,7 +46,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="similarity",
-    version=2,
+    version=3,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -151,5 +151,5 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
 
 
 UNIT = Loader(
-    name="table", version=1, load=load, options=Options, files=lambda options: [given_file(options["data"], Path())]
+    name="table", version=2, load=load, options=Options, files=lambda options: [given_file(options["data"], Path())]
 )

@@ -115,7 +115,7 @@ def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -
 
 UNIT = Metric(
     name="json_match",
-    version=3,
+    version=4,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -75,3 +75,20 @@ def test_a_metric_that_asks_a_judge_cannot_verify(tmp_path: Path, capsys: pytest
     file = promptfoo(tmp_path, "one", [Line("a", "Is it?", right=True)])
     assert main(["compare", str(file), "--verify", "rubric"]) == 2
     assert "it needs more than a reply and an expected answer; expected one of" in capsys.readouterr().err
+
+
+def test_rows_whose_expected_answer_a_metric_cannot_read_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They keep the tool's score and have none of ours."""
+    answers = {"7": "7", "2\\pi": "2", "x + 1": "1", "12": "11"}
+    rows = [
+        {"question": f"{gold}?", "answer": gold, "response": said, "score": 1} for gold, said in answers.items()
+    ]
+    file, out = tmp_path / "own.jsonl", tmp_path / "out.json"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert main(["compare", str(file), "--verify", "number", "--json", str(out)]) == 0
+    (found,) = json.loads(out.read_text(encoding="utf-8"))["verified"]
+    assert (found["n"], found["ours"]) == (2, 1 / 2)
+    printed = capsys.readouterr()
+    assert "number: 2 rows left out, whose expected answer it cannot read" in printed.out + printed.err
