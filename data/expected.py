@@ -110,10 +110,10 @@ def _column(suite: Suite, column: str) -> str:
 def _problem(suite: Suite, name: str, rows: Sequence[tuple[Item, Expectation]], n_rows: int) -> str:
     """Return the message about the rows whose expected answer a metric cannot read."""
     columns = dict.fromkeys(_column(suite, expectation.column) for _, expectation in rows)
-    named = "column" if len(columns) == 1 else "columns"
+    noun = "column" if len(columns) == 1 else "columns"
     first = "; ".join(_shown(item, expectation) for item, expectation in rows[:FIRST])
     return (
-        f"suite {suite.name}: {name} cannot read the expected answer, {named} {', '.join(columns)}, of "
+        f"suite {suite.name}: {name} cannot read the expected answer, {noun} {', '.join(columns)}, of "
         f"{len(rows)} of {plural(n_rows, 'row')}: {first}{'; …' if len(rows) > FIRST else ''}. Correct "
         f"{'it' if len(rows) == 1 else 'them'}, or set `skip_unreadable: true` in the suite, and the metric leaves "
         "such rows out."
@@ -139,8 +139,8 @@ def remarks(suite: Suite, expected: ExpectedAnswers) -> Iterator[tuple[str, Mapp
     forms: dict[tuple[str, str], list[str]] = {}
     for (name, column, reading), n in expected.readings.items():
         forms.setdefault((name, column), []).append(f"{reading} ({n})")
-    for (name, column), listed in forms.items():
-        values = {"suite": suite.name, "metric": name, "column": column, "readings": ", ".join(listed)}
+    for (name, column), counted in forms.items():
+        values = {"suite": suite.name, "metric": name, "column": column, "readings": ", ".join(counted)}
         yield "common.read_as", values
     if suite.skip_unreadable:
         for name, n in expected.n_unread.items():

@@ -108,12 +108,12 @@ def _entries(cell: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> O
 def _flags(answer: Any, offer: Offer) -> Naming | None:
     """Return the options that a mapping or a list of one flag for each option marks; None if it is neither."""
     flags = answer.get("labels") if isinstance(answer, Mapping) else answer
-    whole = (
+    is_marked = (
         isinstance(flags, list | tuple)
         and len(flags) == len(offer.texts) > ENTRIES - 1
         and any(offer.texts.values())
     )
-    if not whole or not all(flag in FLAGS and not isinstance(flag, str) for flag in flags):
+    if not is_marked or not all(flag in FLAGS and not isinstance(flag, str) for flag in flags):
         return None
     marked = zip(offer.texts, flags, strict=True)
     return Naming(frozenset(label for label, flag in marked if flag), "the options marked 1")
@@ -127,9 +127,9 @@ def _named(answer: Any, offer: Offer, options: Mapping[str, Any]) -> Naming:
     label = labels.get(bare.upper())
     if offer.is_labelled and label:
         return Naming(frozenset([label]), "" if label.isalpha() else "a given label")
-    alike = frozenset(key for key, own in offer.texts.items() if own and own.casefold() == text.casefold())
-    if alike:
-        return Naming(alike, "an option's text")
+    matching = frozenset(key for key, own in offer.texts.items() if own and own.casefold() == text.casefold())
+    if matching:
+        return Naming(matching, "an option's text")
     if label and not offer.is_labelled:
         return Naming(frozenset([label]))
     lead = _LEAD.match(text)

@@ -73,8 +73,8 @@ def _flat(value: Any) -> Iterator[Any]:
         yield value
 
 
-def expect(sample: Sample, reads: Callable[[Any], bool] = bool, wanted: str = "") -> Expectation:
-    """Return how a row's answers are read; each must be one that the metric `reads`, else `wanted` is expected.
+def expect(sample: Sample, reads: Callable[[Any], bool] = bool, needed: str = "") -> Expectation:
+    """Return how a row's answers are read; each must be one that the metric `reads`, else `needed` is expected.
 
     An answer that is no number, boolean or text is never read.
     """
@@ -85,8 +85,8 @@ def expect(sample: Sample, reads: Callable[[Any], bool] = bool, wanted: str = ""
         return Expectation(f"a mapping of {keys}; expected a text, or a mapping with `text` or `aliases`")
     if not answers.values:
         return Expectation(ABSENT)
-    if wanted and not all(map(reads, answers.values)):
-        return Expectation(f"expected {wanted}")
+    if needed and not all(map(reads, answers.values)):
+        return Expectation(f"expected {needed}")
     return Expectation(readings=(answers.reading,) if answers.reading else ())
 
 
