@@ -10,14 +10,17 @@ from hypothesis import strategies as st
 LETTERS = "abcdefghijkl"
 """Answers and replies are beginnings of it, so that similarity is a matter of counting."""
 
+STATES = ("judge_failed", "not_applicable")
+
 
 @dataclass(frozen=True)
 class Reply:
-    """How a call ended: a text, perhaps cut at its token limit, or no reply."""
+    """How a call ended: a text, perhaps cut at its token limit, or no reply; `state`: why it has no value."""
 
     text: str = ""
     cut: bool = False
     failed: bool = False
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,13 @@ def _reply(draw: st.DrawFn, answer: str, *, graded: bool, odds: int) -> Reply:
         return Reply(answer, cut=draw(st.integers(0, 9)) == 0)
     kind = draw(st.sampled_from(("wrong", "wrong", "wrong", "empty", "cut", "failed")))
     if kind == "failed":
-        return Reply(failed=True)
+        return Reply(failed=True) if draw(st.booleans()) else Reply(answer, state=draw(st.sampled_from(STATES)))
     wrong = LETTERS[: draw(st.integers(1, len(answer) - 1))] if graded else "zz"
     return Reply("" if kind == "empty" else wrong, cut=kind == "cut")
+
+
+def _given(replies: Mapping[tuple[str, int, int], Reply]) -> dict[tuple[str, int, int], Reply]:
+    return {place: Reply("zz") if reply.failed or reply.state else reply for place, reply in replies.items()}
 
 
 def _thresholds(n: int) -> st.SearchStrategy[float | None]:
@@ -78,9 +85,13 @@ def suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) ->
     metric = draw(st.sampled_from(("exact_match", "exact_match", "similarity")))
     n = draw(st.integers(3, 24))
     twice = draw(st.sampled_from((0, 0, 0, 1, 3)))
-    rows = [Question(f"{name} {i}", LETTERS[: 4 + i % 5]) for i in range(n)]
+    templates = draw(st.sampled_from((0, 0, 0, 3, 6, 11)))
+    columns = [{"template": f"t{i % templates}"} if templates else {} for i in range(n)]
+    rows = [Question(f"{name} {i}", LETTERS[: 4 + i % 5], columns[i]) for i in range(n)]
     rows += rows[:twice]
-    rows += [Question(rows[i].text, LETTERS[:3]) for i in range(draw(st.sampled_from((0, 0, 0, 1))))]
+    rows += [
+        Question(rows[i].text, LETTERS[:3], rows[i].columns) for i in range(draw(st.sampled_from((0, 0, 0, 1))))
+    ]
     odds = draw(st.sampled_from((0, 10, 15, 19, 20)))
     replies: dict[tuple[str, int, int], Reply] = {}
     for model in models:
@@ -95,13 +106,18 @@ def suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) ->
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> Run:
-    """Draw a run of one to three suites by one or two models."""
-    models = ("m0", "m1")[: draw(st.sampled_from((1, 1, 2)))]
-    repeats = draw(st.sampled_from((1, 1, 1, 2, 3)))
+def runs(draw: st.DrawFn, *, is_recorded: bool = False) -> Run:
+    """Draw a run of one to three suites by one or two models; recorded replies are one model's, and none failed."""
+    models = ("m0", "m1")[: 1 if is_recorded else draw(st.sampled_from((1, 1, 2)))]
+    repeats = 1 if is_recorded else draw(st.sampled_from((1, 1, 1, 2, 3)))
     listed = tuple(draw(suites(name, models, repeats)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))])
     if not any(suite.weight for suite in listed):
         listed = (replace(listed[0], weight=1.0), *listed[1:])
+    if is_recorded:
+        listed = tuple(replace(suite, replies=_given(suite.replies)) for suite in listed)
+    if repeats > 1 and all(suite.metric == "exact_match" for suite in listed):
+        gate_on = {"gate_on": draw(st.sampled_from(("mean", "pass_at_k", "pass_all_k")))}
+        listed = tuple(replace(suite, replies=_given(suite.replies), options=gate_on) for suite in listed)
     gate = draw(st.sampled_from(("point", "point", "interval", "interval", "off")))
     undecided = draw(st.sampled_from(("undecided", "undecided", "pass")))
     return Run(models, listed, draw(_thresholds(20)), gate, undecided, repeats)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from xml.etree import ElementTree as ET
 from config.settings import Settings
 from data.batches import Batch, Cell, QueryResult, Tables
 from data.records import Metric
-from data.tables import ITEMS, REQUESTS, RESPONSES
+from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from data.units import identity_of
 from flows.runs import provenance
 from metrics.analysis.document import document as document_of
@@ -26,6 +27,7 @@ from tasks.report.report_data import ReportData, gather
 from tasks.results import results
 from tasks.score import measure
 from tasks.store.tables import Store
+from tests.helpers.inside import call
 from tests.oracle.draws import Reply, Run
 
 
@@ -38,27 +40,33 @@ class Output:
     cases: tuple[ET.Element, ...]
     markdown: str
     tables: Mapping[str, list[dict[str, str]]]
-    data: ReportData
 
 
-def settings_of(run: Run, folder: Path) -> Settings:
-    """Return a run's configuration; its rows are written to files."""
+def configuration(run: Run, folder: Path, *, is_recorded: bool = False) -> dict[str, Any]:
+    """Return a run's configuration; its rows are written to files, with their replies where these are recorded."""
     suites = []
     for suite in run.suites:
         path = folder / f"{suite.name}.jsonl"
-        lines = [json.dumps({"question": q.text, "answer": q.answer, **q.columns}) for q in suite.questions]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        rows: list[dict[str, Any]] = [
+            {"question": q.text, "answer": q.answer, **q.columns} for q in suite.questions
+        ]
+        if is_recorded:
+            for index, row in enumerate(rows):
+                reply = suite.replies[run.models[0], index, 0]
+                row |= {"response": reply.text, "finish_reason": "length" if reply.cut else "stop"}
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        source = {"responses_of": run.models[0]} if is_recorded else {}
         suites.append({
             "name": suite.name, "items": {"data": str(path)}, "prompt": "{{ question }}",
             "metrics": {suite.metric: {}}, "threshold": suite.threshold, "weight": suite.weight,
-            **suite.options,
+            **suite.options, **source,
         })  # fmt: skip
-    models = [{"name": name, "provider": "ollama"} for name in run.models]
+    models = [] if is_recorded else [{"name": name, "provider": "ollama"} for name in run.models]
     store = {"root": str(folder / "store"), "runs": str(folder / "runs")}
-    return Settings.model_validate(
-        {"models": models, "suites": suites, "threshold": run.threshold, "gate": run.gate,
-         "undecided": run.undecided, "repeats": run.repeats, "store": store}
-    )  # fmt: skip
+    return {
+        "models": models, "suites": suites, "threshold": run.threshold, "gate": run.gate,
+        "undecided": run.undecided, "repeats": run.repeats, "store": store, "report": {"html": False},
+    }  # fmt: skip
 
 
 def _request(item: str, model: str, repeat: int) -> dict[str, Any]:
@@ -78,17 +86,23 @@ def _response(request_id: str, reply: Reply) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _rated(row: dict[str, Any], states: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+    """Return a score as a metric leaves it that has no value for the reply, if it is drawn so."""
+    state = states[row["item_id"], row["repeat"]]
+    return {**row, "value": None, "status": state} if state else row
+
+
 def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
     """Write what each suite asked, and score it; return the suites' tables."""
     tables = {}
     for drawn, suite in zip(run.suites, given.suites, strict=True):
-        rows = ITEMS.frame(items_of(suite))
-        ref = store.write(ITEMS, rows)
+        items = ITEMS.frame(items_of(suite))
+        ref = store.write(ITEMS, items)
         asked, scores = [], []
         for model in run.models:
             replies = [
                 (_request(row["item_id"], model, repeat), drawn.replies[model, row["index"], repeat])
-                for row in rows.iter_rows(named=True)
+                for row in items.iter_rows(named=True)
                 for repeat in range(run.repeats)
             ]
             requests = store.write(REQUESTS, REQUESTS.frame(request for request, _ in replies))
@@ -96,7 +110,11 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
             responses = store.write(RESPONSES, answers)
             batch = Batch(Cell(suite.name, model), ref, requests, responses)
             unit = identity_of(Metric, drawn.metric)
-            scores.append(measure.function(given.store, batch, metric=unit, options=suite.options(drawn.metric)))
+            options = suite.options(drawn.metric)
+            found = store.read(measure.function(given.store, batch, metric=unit, options=options))
+            states = {(request["item_id"], request["repeat"]): reply.state for request, reply in replies}
+            rated = (_rated(row, states) for row in found.iter_rows(named=True))
+            scores.append(store.write(SCORES, SCORES.frame(rated)))
             n = len(replies)
             asked.append(QueryResult(requests, responses, n, 0, n, 0, tokens_in=n, tokens_out=n, span_s=1.0))
         tables[suite.name] = Tables(items=[ref], asked=asked, scores=scores)
@@ -105,7 +123,7 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
 
 def drive(run: Run, folder: Path) -> Output:
     """Score, measure, decide and write a run."""
-    given = settings_of(run, folder)
+    given = Settings.model_validate(configuration(run, folder))
     store, plan = Store(given.store.root), resolve(given)
     parts = _tables(run, given, store)
     identities = Identities({name: {"provider": "ollama"} for name in run.models}, {})
@@ -132,10 +150,27 @@ def written(data: ReportData, folder: Path) -> Output:
     """Write a run's files and read them back."""
     _, verdict = read(data.results)
     exports.write(data, folder)
+    text = markdown.write(data, folder).read_text(encoding="utf-8")
+    document = json.loads(json.dumps(data.results))
+    return output_of(folder, document, int(verdict.exit_code), junit.compose(data), text)
+
+
+def output_of(folder: Path, document: Mapping[str, Any], exit_code: int, cases: ET.Element, text: str) -> Output:
+    """Gather a run's files from its folder."""
     tables = {}
-    for name in ("scores", "summary", "verdict"):
+    for name in ("scores", "verdict"):
         with (folder / "tables" / f"{name}.csv").open(encoding="utf-8-sig", newline="") as file:
             tables[name] = list(csv.DictReader(file))
-    text = markdown.write(data, folder).read_text(encoding="utf-8")
-    cases = tuple(junit.compose(data).iter("testcase"))
-    return Output(json.loads(json.dumps(data.results)), int(verdict.exit_code), cases, text, tables, data)
+    return Output(document, exit_code, tuple(cases.iter("testcase")), text, tables)
+
+
+def command(run: Run, folder: Path) -> Output:
+    """Run the command on recorded replies, in this process, and read its files."""
+    path, cases = folder / "run.json", folder / "junit.xml"
+    path.write_text(json.dumps(configuration(run, folder, is_recorded=True)), encoding="utf-8")
+    code, _, errors = call(["run", "--config", str(path), "--junit", str(cases)], dict(os.environ), folder)
+    (made,) = (folder / "runs").glob("*/results.json")
+    document = json.loads(made.read_text(encoding="utf-8"))
+    (text,) = (path.read_text(encoding="utf-8") for path in made.parent.glob("reports/*.md"))
+    assert "Traceback" not in errors
+    return output_of(made.parent, document, code, ET.parse(cases).getroot(), text)  # noqa: S314 - it was written here

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from tests.oracle.draws import Question, Reply, Run, Suite, exact
+from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, exact
 
 Z = 1.959963984540054
 ENDS = ("value", "lower", "upper")
+FEW = 5
 WORST = ("error", "fail", "undecided", "pass")
 STATUSES = ("truncated", "model_error", "judge_failed", "no_answer", "scored", "not_applicable")
 CODES = {"error": 2, "fail": 1, "undecided": 3, "pass": 0, "none": 0}
@@ -46,7 +47,8 @@ class Observation:
 
     def at(self, end: str) -> Fraction | None:
         """Return the mean over the labels."""
-        return mean([value for answer in self.answers if (value := answer.at(end)) is not None])
+        values = [value for answer in self.answers if (value := answer.at(end)) is not None]
+        return mean(values) if values else None
 
 
 @dataclass(frozen=True)
@@ -56,21 +58,46 @@ class Score:
     mean: Fraction | None
     units: tuple[Fraction, ...]
     is_binary: bool = False
+    clusters: tuple[tuple[int, ...], ...] = ()
 
     @property
     def wilson(self) -> tuple[float, float] | None:
         """The 95 % interval, where the metric says yes or no and the rules so name its form."""
-        if not self.units or not self.is_binary or set(self.units) - {0, 1}:
+        if not self.units or not self.is_binary or self.clusters or set(self.units) - {0, 1}:
             return None
         n, p = len(self.units), float(sum(self.units) / len(self.units))
         middle, half = p + Z**2 / (2 * n), Z * sqrt(p * (1 - p) / n + Z**2 / (4 * n**2))
         low, high = (middle - half) / (1 + Z**2 / n), (middle + half) / (1 + Z**2 / n)
         return max(low, 0.0), min(high, 1.0)
 
+    @property
+    def half(self) -> float:
+        """Half the width of a plain 95 % interval over the units: questions, or shared templates."""
+        assert self.mean is not None
+        apart = [float(unit - self.mean) for unit in self.units]
+        shared = self.clusters if len(self.clusters) >= FEW else ()
+        alone = set(range(len(apart))) - {place for places in shared for place in places}
+        sums = [*(sum(apart[place] for place in places) for places in shared), *(apart[place] for place in alone)]
+        n = len(sums)
+        return Z * sqrt(sum(total**2 for total in sums) * n / (n - 1)) / len(apart) if n > 1 else 0.0
+
 
 Interval = tuple[float, float]
 Intervals = Callable[[str], Interval]
 """An interval by its end: the rules' own, or where they leave its form open, the one that was reported."""
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    """Return the mean."""
+    return sum(values, Fraction(0)) / len(values)
+
+
+JOINS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
+    "pass_at_k": lambda values: Fraction(max(values) == 1),
+    "pass_all_k": lambda values: Fraction(min(values) == 1),
+    "mean": mean,
+}
+"""What makes a question's value of its repeats' values."""
 
 
 @dataclass(frozen=True)
@@ -103,12 +130,18 @@ class Headline:
 
     def score(self, end: str = "value") -> Score:
         """Return the mean over questions; repeats enter by their mean (section 9)."""
-        units = []
-        for repeats in self.questions.values():
+        units: list[Fraction] = []
+        templates: dict[str, list[int]] = {}
+        template_of = {question.text: question.columns.get("template") for question in self.suite.questions}
+        for text, repeats in self.questions.items():
             values = [value for observation in repeats if (value := observation.at(end)) is not None]
-            if values:
-                units.append(sum(values, Fraction(0)) / len(values))
-        return Score(mean(units), tuple(units), self.is_binary)
+            if not values:
+                continue
+            if template := template_of[text]:
+                templates.setdefault(template, []).append(len(units))
+            units.append(JOINS[self.suite.options.get("gate_on", "mean")](values))
+        clusters = tuple(tuple(places) for places in templates.values() if len(places) > 1)
+        return Score(mean(units) if units else None, tuple(units), self.is_binary, clusters)
 
     @property
     def is_binary(self) -> bool:
@@ -128,11 +161,6 @@ class Headline:
         return decide(means, exact(self.suite.threshold), gate, intervals)
 
 
-def mean(values: Sequence[Fraction]) -> Fraction | None:
-    """Return the mean, None of nothing."""
-    return sum(values, Fraction(0)) / len(values) if values else None
-
-
 def decide(means: Mapping[str, Fraction | None], threshold: Fraction, gate: str, intervals: Intervals) -> str:
     """Return the outcome; undecided where the bounds disagree (section 10)."""
 
@@ -150,8 +178,8 @@ def decide(means: Mapping[str, Fraction | None], threshold: Fraction, gate: str,
 
 
 def similarity(answer: str, reply: str) -> Fraction:
-    """Return 2 · common / total letters of two beginnings of one text."""
-    common = min(len(answer), len(reply))
+    """Return 2 · common / total letters of two beginnings of one text; other letters have none in common."""
+    common = min(len(answer), len(reply)) if LETTERS.startswith(reply) else 0
     return Fraction(2 * common, len(answer) + len(reply))
 
 
@@ -159,6 +187,8 @@ def answer_of(metric: str, question: Question, reply: Reply) -> Answer:
     """Return the value and state of a reply (sections 1, 10 and 14)."""
     if reply.failed:
         return Answer(None, "model_error")
+    if reply.state:
+        return Answer(None, reply.state)
     graded = metric == "similarity" and reply.text
     value = similarity(question.answer, reply.text) if graded else Fraction(reply.text == question.answer)
     if reply.cut and value < 1:

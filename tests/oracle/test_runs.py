@@ -4,11 +4,12 @@ import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import example, given, settings
 
 from tests.oracle.draws import Question, Reply, Run, Suite, runs
 from tests.oracle.held_against import check
-from tests.oracle.product import drive
+from tests.oracle.product import command, drive
 
 DRAWS = int(os.environ.get("ORACLE_DRAWS", "100"))
 
@@ -29,3 +30,11 @@ TWO_LABELS = Suite(
 def test_a_run_is_what_the_rules_say(run: Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check(drive(run, Path(folder)), run)
+
+
+@pytest.mark.slow
+@settings(max_examples=2 * DRAWS)
+@given(runs(is_recorded=True))
+def test_a_command_on_recorded_replies_says_and_ends_as_the_rules_say(run: Run) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        check(command(run, Path(folder)), run)
