@@ -237,7 +237,7 @@ _BATCHES = {
 }
 EXAM = "judges_exam"
 RETIRED: Mapping[Steps, str] = {
-    ("citation", "alce"): "citation's support, coverage and source verification stay",
+    ("alce",): "its support, coverage and source verification stay",
     ("currency",): "a table of prices states its own (`prices: FILE`)",
     **{(role, key): why for role in ("models", "judges") for key, why in _BATCHES.items()},
     ("report", "file"): "`report.name`, or --name, names a run",
@@ -263,7 +263,9 @@ def replacement_of(path: Steps) -> str:
     """Return what replaces a key of earlier versions; '' if the key was never one."""
     names = tuple(step for step in path if isinstance(step, str))
     ends = (names[start:] for start in range(len(names)))
-    return next((RETIRED[end] for end in ends if end in RETIRED and (len(end) > 1 or end == names)), "")
+    return next(
+        (RETIRED[end] for end in ends if end in RETIRED and (len(end) > 1 or end in {names, ("alce",)})), ""
+    )
 
 
 def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
