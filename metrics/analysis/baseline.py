@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from data.draw import content_id
 from data.errors import InputError
 from metrics.analysis.pairs import Comparison, DraftedComparison, concluded, drafted, nothing_common, score_of_suite
 from metrics.analysis.questions import QuestionChanges, pair_questions
@@ -24,22 +25,31 @@ _SCORED = ("item_id", "model", "repeat", "metric", "value", "status", "reason")
 
 
 @dataclass(frozen=True, slots=True)
-class RunSide:
-    """One side of a comparison with a baseline: a run, a pinned baseline, or another tool's file.
+class ComparedSide:
+    """One side of a comparison: a run, a pinned baseline, or another tool's file.
 
-    `scores` have their suites; items of a baseline may lack prompts and answers. `replies` has each response's
-    digest: item_id, model, repeat, reply (null: no response).
+    `scores` have their suites; items of a baseline may lack prompts and answers. `replies` has item_id, model,
+    repeat and each response's `text`, of a baseline only its digest, `reply` (null: no response).
     """
 
-    scores: pl.DataFrame
+    name: str
     items: pl.DataFrame
-    provenance: Provenance
+    scores: pl.DataFrame
     replies: pl.DataFrame
+    provenance: Provenance
 
     @property
     def models(self) -> list[str]:
         """The models that have scores."""
         return self.scores["model"].unique(maintain_order=True).to_list()
+
+    @property
+    def digests(self) -> pl.DataFrame:
+        """A digest of each reply: item_id, model, repeat, `reply`."""
+        if "reply" in self.replies.columns:
+            return self.replies
+        digest = pl.col("text").map_elements(lambda text: content_id("reply", text), pl.String, skip_nulls=True)
+        return self.replies.select("item_id", "model", "repeat", reply=digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +121,16 @@ def matched(name: str, run: Sequence[str], baseline: Sequence[str]) -> list[tupl
 
 
 def compare_with_baseline(
-    name: str,
-    pinned: str,
-    baseline: RunSide,
-    run: RunSide,
+    baseline: ComparedSide,
+    run: ComparedSide,
     *,
     max_drop: float,
+    pinned: str = "",
     rescored: Collection[str] = (),
     allow_different: bool = False,
     targets: Sequence[str] = (),
 ) -> BaselineComparison:
-    """Compare a run with a baseline created from the run `pinned`.
+    """Compare a run with a baseline; `pinned` is the run that it was created from.
 
     `rescored` are the units with which the baseline's responses were rescored; `targets` are the run's models, if
     some may have no score. Holm's correction of the shown intervals covers all headlines, that of the decisions
@@ -130,9 +139,9 @@ def compare_with_baseline(
     Raises:
         InputError: the two cannot be compared; the message names the differences and how to proceed.
     """
-    models = matched(name, targets or run.models, baseline.models)
+    models = matched(baseline.name, targets or run.models, baseline.models)
     listed = differences(baseline.provenance, run.provenance, rescored)
-    refuse(name, listed, allow_different=allow_different)
+    refuse(baseline.name, listed, allow_different=allow_different)
     listed += [RuleDifference("tested", "model", before, after) for after, before in models if after != before]
     known = {before for _, before in models}
     gone = missing(baseline.provenance, run.provenance)
@@ -154,8 +163,8 @@ def compare_with_baseline(
         for pair, decision, suite in zip(pairs, decisions, paired, strict=True)
     ]
     return BaselineComparison(
-        name,
-        pinned,
+        baseline.name,
+        pinned or baseline.name,
         tuple(dict.fromkeys(listed)),  # files record their model too
         tuple(headlines),
         tuple(changed),
@@ -175,7 +184,7 @@ class _PairedSuite:
 
 
 def _paired_suites(
-    model: str, against: str, baseline: RunSide, run: RunSide
+    model: str, against: str, baseline: ComparedSide, run: ComparedSide
 ) -> tuple[list[_PairedSuite], list[str]]:
     """Pair a model's suites with a baseline model's; also return those it did not take part in this time."""
     suites, lacking = [], []
@@ -192,7 +201,7 @@ def _paired_suites(
     return suites, lacking
 
 
-def _scores_of(side: RunSide, suite: str, metrics: Sequence[str], model: str) -> pl.DataFrame:
+def _scores_of(side: ComparedSide, suite: str, metrics: Sequence[str], model: str) -> pl.DataFrame:
     applicable = pl.col("status") != "not_applicable"
     return side.scores.filter(pl.col("metric").is_in(metrics), applicable, suite=suite, model=model)
 
@@ -201,8 +210,8 @@ def _paired(
     suite: str,
     metrics: tuple[str, ...],
     scores: tuple[pl.DataFrame, pl.DataFrame],
-    baseline: RunSide,
-    run: RunSide,
+    baseline: ComparedSide,
+    run: ComparedSide,
 ) -> _PairedSuite:
     """Pair the rows of a suite by question, under the run's items; `scores` are the baseline's and the run's."""
     before, after = scores
@@ -214,11 +223,11 @@ def _paired(
         items.join(after, on="item_id", how="semi", maintain_order="left"),
     )
 
-    def renamed(rows: pl.DataFrame) -> pl.DataFrame:
+    def rename(rows: pl.DataFrame) -> pl.DataFrame:
         """Give a baseline's rows the run's item ids."""
         return rows.join(ids, left_on="item_id", right_on="before").drop("item_id").rename({"after": "item_id"})
 
-    before, told = renamed(before), renamed(baseline.replies.filter(model=against))
+    before = rename(before)
     after = after.join(ids, left_on="item_id", right_on="after", how="semi")
     both = pl.concat(
         frame.select(_SCORED).with_columns(model=pl.lit(name))
@@ -229,14 +238,18 @@ def _paired(
     line = score_of_suite(suite, metrics, strata=strata)
     drafts = drafted(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
     draft = drafts[0] if drafts else nothing_common(line, _RUN, _BASELINE)
-    sides = (after, run.replies.filter(model=model)), (before, told)
-    changed = _questions_with_other_replies(sides, items)
-    scored = items.filter(pl.col("item_id").is_in(draft.item_ids.implode())).select(question=_question())
+    sample = draft.sample.seen
+    identical = False
+    if sample and not sample.won + sample.lost:  # else nothing hangs on the texts
+        replies = run.digests.filter(model=model), rename(baseline.digests.filter(model=against))
+        changed = _questions_with_other_replies(((after, replies[0]), (before, replies[1])), items)
+        scored = items.filter(pl.col("item_id").is_in(draft.item_ids.implode())).select(question=_question())
+        identical = scored.join(changed, on="question", how="semi").is_empty()
     earlier = values_of(before, metrics).select(*KEY, before="value")
     return _PairedSuite(
         replace(draft, comparison=replace(draft.comparison, model_a=model, model_b=against)),
         moved,
-        scored.join(changed, on="question", how="semi").is_empty(),
+        identical,
         values_of(after, metrics)
         .join(earlier, on=KEY)
         .join(items.select("item_id", "suite", "prompt"), on="item_id"),

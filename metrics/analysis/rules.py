@@ -167,6 +167,16 @@ def changed_units(baseline: Provenance, run: Provenance) -> list[str]:
     return changed
 
 
+def stated_facts(provenance: Provenance) -> dict[str, str]:
+    """Return all facts by name, each in one line."""
+    facts = {**provenance.tested, **provenance.rules}
+    for suite, rules in provenance.suites.items():
+        facts |= {f"{path.removeprefix('metrics.')} of suite {suite}": value for path, value in rules.rules.items()}
+    for name, unit in provenance.units.items():
+        facts |= {f"{key} of {name}": value for key, value in unit.items()}
+    return {name: one_line(value) for name, value in facts.items()}
+
+
 def missing(baseline: Provenance, run: Provenance) -> list[str]:
     """Return the baseline's suites and score metrics that a run lacks."""
     gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]

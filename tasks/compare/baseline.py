@@ -10,14 +10,15 @@ from typing import Any
 import polars as pl
 
 from data.tables import ITEMS
-from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline, matched
+from metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline, matched
 from metrics.analysis.rules import differences, refuse
-from tasks.compare.alignment import reply_digests, score_again, tables_of
+from tasks.compare.alignment import score_again
 from tasks.compare.provenance import provenance_of
+from tasks.compare.sides import deciding_scores, side_of
 from tasks.plan import BaselineRule, Plan
 from tasks.runtime.storage import open_store
 from tasks.store.baselines import Baseline, read
-from tasks.store.runs import Run, items_of, load, replies
+from tasks.store.runs import Run
 from tasks.store.tables import Damaged, Store
 
 
@@ -27,27 +28,11 @@ def pin(name: str, run: Run, root: str = "") -> Baseline:
     Raises:
         InputError: the run's tables are not intact.
     """
-    side = side_of(run.manifest, load(run, "scores", root), items_of(run, root), replies(run, root))
-    deciding = pl.DataFrame(
-        [(suite, metric) for suite, rules in side.provenance.suites.items() for metric in rules.score],
-        schema={"suite": pl.String, "metric": pl.String},
-        orient="row",
-    )
-    scores = side.scores.join(deciding, on=["suite", "metric"], how="semi")
-    return Baseline(
-        name,
-        str(run.manifest.get("run", run.name)),
-        str(run.manifest.get("started", "")),
-        replace(side, scores=scores),
-        tables_of(run),
-    )
-
-
-def side_of(manifest: Mapping[str, Any], scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> RunSide:
-    """Return a run of ours as a side; `texts` are the replies: item_id, model, repeat, text."""
-    drawn = items.unique("item_id", maintain_order=True)
-    by_suite = scores.join(drawn.select("item_id", "suite"), on="item_id", how="inner", maintain_order="left")
-    return RunSide(by_suite, drawn, provenance_of(manifest), reply_digests(texts))
+    side = side_of(run, root)
+    pairs = [(suite, metric) for suite, metrics in side.score.items() for metric in metrics]
+    pinned = ComparedSide(name, side.items, deciding_scores(side, pairs), side.replies, side.provenance)
+    manifest = run.manifest
+    return Baseline(name, str(manifest.get("run", run.name)), str(manifest.get("started", "")), pinned, side.tables)
 
 
 def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str] = ()) -> None:
@@ -57,11 +42,12 @@ def check(rule: BaselineRule, manifest: Mapping[str, Any], targets: Sequence[str
         InputError: the baseline cannot be read, other rules decided its scores, or it has other models.
     """
     if rule.name:
-        known = read(rule.name)
-        differing = differences(known.side.provenance, provenance_of(manifest))
-        refuse(known.name, differing, allow_different=rule.allow_different)
+        side = read(rule.name).side
+        refuse(
+            side.name, differences(side.provenance, provenance_of(manifest)), allow_different=rule.allow_different
+        )
         if targets:
-            matched(known.name, targets, known.side.models)
+            matched(side.name, targets, side.models)
 
 
 def compare_planned(
@@ -77,16 +63,17 @@ def compare_planned(
     rule = plan.baseline
     if not rule.name:
         return None
-    run = side_of(manifest, scores, items, texts)
+    known = read(rule.name)
+    drawn = items.unique("item_id", maintain_order=True)
+    by_suite = scores.join(drawn.select("item_id", "suite"), on="item_id", maintain_order="left")
+    run = ComparedSide("", drawn, by_suite, texts, provenance_of(manifest))
     judges = manifest.get("judge_identities") or {}
-    known, units = score_again(read(rule.name), run.provenance, judges, lambda: plan)
-    before = replace(known.side, items=_with_texts(known, open_store(plan.store)))
+    before, units = score_again(known.side, known.tables, run.provenance, judges, lambda: plan)
     return compare_with_baseline(
-        known.name,
-        known.run,
-        before,
+        replace(known.side, scores=before, items=_with_texts(known, open_store(plan.store))),
         run,
         max_drop=rule.max_drop,
+        pinned=known.run,
         rescored=units,
         allow_different=rule.allow_different,
         targets=[*plan.members],
@@ -99,5 +86,5 @@ def _with_texts(known: Baseline, store: Store) -> pl.DataFrame:
         texts = store.read_all([*known.tables.get("items", ())], ITEMS).select("item_id", "prompt", "answer")
     except Damaged:
         texts = ITEMS.frame([]).select("item_id", "prompt", "answer")
-    questions = known.side.items.drop("prompt", "answer", strict=False)
+    questions = known.side.items.drop("prompt", "answer")
     return questions.join(texts.unique("item_id"), on="item_id", how="left", maintain_order="left")

@@ -8,7 +8,7 @@ import polars as pl
 
 from data.errors import InputError
 from data.suites import Suite
-from metrics.analysis.baseline import BaselineComparison, RunSide, compare_with_baseline
+from metrics.analysis.baseline import BaselineComparison, compare_with_baseline
 from metrics.analysis.headlines import Headline
 from metrics.analysis.policy import Policy
 from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
@@ -19,10 +19,8 @@ from metrics.analysis.summary import summarise
 from metrics.analysis.values import observations
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stated import NAME as STATED
-from prompts.phrases import ENGLISH
-from tasks.compare.alignment import align_scores, reply_digests
-from tasks.compare.provenance import provenance_of
-from tasks.compare.sides import FileForm, decisive, placed, remarks, shared_metrics, sides
+from tasks.compare.alignment import align_scores
+from tasks.compare.sides import FileForm, deciding_scores, shared_metrics, sides
 from tasks.exchange.records import UNNAMED_JUDGE
 from tasks.exchange.tables import Side
 from tasks.plan import BaselineRule
@@ -38,10 +36,10 @@ def gate(
     metric: str = "",
     threshold: float | None = None,
     form: FileForm | None = None,
-) -> tuple[RunVerdict, BaselineComparison | None, list[str]]:
+) -> tuple[RunVerdict, BaselineComparison | None, list[Side]]:
     """Return whether a run or file passes: by its scores' `threshold`, and by the `rule` against a baseline.
 
-    Besides the verdict and the comparison: remarks on the files, as `compare` makes them. `metric` is the one that
+    Besides the verdict and the comparison: the sides as they were read. `metric` is the one that
     decides; by default a run's scores, or the first metric that both files have. A run's scores are those of its
     results, decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's
     are refused, or named if allowed.
@@ -55,10 +53,18 @@ def gate(
         both[0], rescored = align_scores(both[0], side, root)
     chosen = _chosen(both, metric)
     for one in both if chosen else ():
-        if decisive(one, chosen)["value"].count() == 0:
+        if deciding_scores(one, chosen.items())["value"].count() == 0:
             names = ", ".join(dict.fromkeys(chosen.values()))
             raise InputError(f"{one.name}: no reply has a score by {names}, so nothing can be decided.")
-    comparison = _against(both[0], side, chosen, rule, rescored) if rule.name else None
+    comparison = None
+    if rule.name:
+        comparison = compare_with_baseline(
+            _narrow(both[0], chosen, beside=side),
+            _narrow(side, chosen, beside=both[0]),
+            max_drop=rule.max_drop,
+            rescored=rescored,
+            allow_different=rule.allow_different,
+        )
     measured = Results({}, ())
     if side.run and not chosen:
         measured = _recorded(side.run, threshold)
@@ -73,7 +79,7 @@ def gate(
         regressions=comparison is not None,
     )
     verdict = verdict_of(replace(measured, baseline=comparison), policy)
-    return verdict, comparison, [*remarks(both, ENGLISH)]
+    return verdict, comparison, both
 
 
 def _chosen(both: Sequence[Side], metric: str) -> dict[str, str]:
@@ -95,56 +101,30 @@ def _chosen(both: Sequence[Side], metric: str) -> dict[str, str]:
     return chosen
 
 
-def _against(
-    old: Side, new: Side, chosen: Mapping[str, str], rule: BaselineRule, rescored: Sequence[str]
-) -> BaselineComparison:
-    """Compare two sides by the `chosen` metrics, or by the scores of runs."""
-    whole = not (old.is_file or new.is_file)
-    judged = {metric for metric in old.judged if metric in new.judged}
-    named = [
-        metric
-        for metric in judged
-        if all(UNNAMED_JUDGE not in side.judged[metric].split(", ") for side in (old, new))
-    ]
-    before, after = (_run_side(side, chosen, named, whole=whole) for side in (old, new))
-    return compare_with_baseline(
-        old.name,
-        old.name,
-        before,
-        after,
-        max_drop=rule.max_drop,
-        rescored=rescored,
-        allow_different=rule.allow_different,
-    )
+def _narrow(side: Side, chosen: Mapping[str, str], *, beside: Side) -> Side:
+    """Return a side with the facts that decide its scores by the `chosen` metrics; unchanged without any.
 
-
-def _run_side(side: Side, chosen: Mapping[str, str], judged: Sequence[str], *, whole: bool) -> RunSide:
-    """Return a side as the comparison needs it; `judged` are the metrics of which both sides name the judge.
-
-    What decides its scores is known as a `whole` if both sides are runs or baselines of ours, not beside a file.
+    What decides is known as a whole if both sides are runs or baselines of ours, else only what files state.
     """
-    items = side.items.unique("item_id", maintain_order=True)
-    digests = side.pinned.side.replies if side.pinned else reply_digests(side.replies)
-    return RunSide(placed(side), items, _provenance(side, chosen, judged, whole=whole), digests)
-
-
-def _provenance(side: Side, chosen: Mapping[str, str], judged: Sequence[str], *, whole: bool) -> Provenance:
-    known = Provenance({}, tested=side.stated)
-    if whole and side.run:
-        known = provenance_of(side.run.manifest, chosen)
-    elif whole and side.pinned:
-        known = side.pinned.side.provenance
     if not chosen:
-        return known
-    totals = {suite.name: {"strata": suite.strata} for suite in side.suites if suite.strata}
+        return side
+    whole = not (side.is_file or beside.is_file)
+    known = side.provenance if whole else Provenance({}, tested=side.provenance.tested if side.is_file else {})
     suites = {}
-    for suite, metric in decisive(side, chosen).select("suite", "metric").unique(maintain_order=True).iter_rows():
-        rules = known.suites.get(suite, SuiteRules((), totals.get(suite, {})))
-        if metric in judged:
-            judges = ", ".join(sorted(side.judged[metric].split(", ")))
-            rules = replace(rules, rules={**totals.get(suite, {}), f"judges.{metric}": judges})
-        suites[suite] = replace(rules, score=(metric,))
-    return replace(known, suites=suites)
+    for suite, metric in (
+        deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True).rows()
+    ):
+        rules = side.provenance.suites.get(suite, SuiteRules(()))
+        strata = {"strata": rules.rules["strata"]} if rules.rules.get("strata") else {}
+        stated = {**strata, **_judges(side, beside, metric)}
+        suites[suite] = SuiteRules((metric,), rules.rules if whole else stated, rules.defaults)
+    return replace(side, provenance=replace(known, suites=suites))
+
+
+def _judges(side: Side, beside: Side, metric: str) -> dict[str, str]:
+    """Return the judges of a file's metric as a rule, if both sides name theirs."""
+    named = [sorted(one.judged.get(metric, UNNAMED_JUDGE).split(", ")) for one in (side, beside)]
+    return {} if any(UNNAMED_JUDGE in judges for judges in named) else {f"judges.{metric}": ", ".join(named[0])}
 
 
 def _recorded(run: Run, threshold: float | None) -> Results:
@@ -167,7 +147,7 @@ def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
     strata = {suite.name: suite.strata for suite in side.suites}
     suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
-    scores = decisive(side, chosen).drop("suite").with_columns(metric=pl.lit(STATED))
+    scores = deciding_scores(side, chosen.items()).drop("suite").with_columns(metric=pl.lit(STATED))
     once = observations(scores, side.items)
     taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
     members = {

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from pydantic_core import PydanticUndefined, to_jsonable_python
@@ -42,14 +41,10 @@ def _digests(name: str, options: Mapping[str, Any]) -> Iterator[tuple[str, str]]
             yield from ((f"{one} in {language}", digest(one, language)) for language in languages(one))
 
 
-def provenance_of(manifest: Mapping[str, Any], chosen: Mapping[str, str] = MappingProxyType({})) -> Provenance:
-    """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version.
-
-    `chosen` are the metrics, or parts of metrics, that decide its suites instead of their scores.
-    """
+def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
+    """Return the facts behind a run, as far as its manifest states them: it may be of an earlier version."""
     configuration, sources = manifest.get("configuration") or {}, manifest.get("sources") or {}
-    decided = {suite: {"score": (name.partition(".")[0],)} for suite, name in chosen.items()}
-    suites = [suite.model_copy(update=decided.get(suite.name)) for suite in suites_in(configuration)]
+    suites = suites_in(configuration)
     names = {suite.name for suite in suites}
     overall = THRESHOLD if (given := configuration.get("threshold")) is None else given
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
@@ -74,7 +69,7 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
     for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
         yield f"families.{family}", options
     asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}
-    for name in suite.scored_by:
+    for name in suite.used:
         yield from ((f"metrics.{name}.{option}", value) for option, value in suite.options(name).items())
         if name in asked or _judged(name):
             use = suite.use(name)
@@ -86,7 +81,7 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
 
 def _defaults(suite: Suite) -> Iterator[tuple[str, Any]]:
     """Yield the defaults of the options of a suite's metrics, by path."""
-    for name in suite.scored_by:
+    for name in suite.used:
         try:
             declared: Declared = metric(name).options
         except InputError:  # of a plug-in that no longer exists
@@ -133,6 +128,9 @@ def _tested(suites: list[Suite], manifest: Mapping[str, Any]) -> Iterator[tuple[
         yield f"parameters of suite {suite.name}", _set({"repeats": repeats, **_set(dict(suite), _ASKING)}, _ASKING)
         if files := (manifest.get("files") or {}).get(suite.name):
             yield f"data of suite {suite.name}", [one[:_SHOWN] for one in files]
+        for path, value in flatten(suite.items, "items"):
+            if path != "items.data" and value not in (None, "", {}, []):  # the digest of data stands above
+                yield f"{path} of suite {suite.name}", value
         prompts = suite.asked_by.items()
         yield (
             f"prompt of suite {suite.name}",

@@ -1,8 +1,7 @@
 """Score a baseline's replies again, without a call, if only a version or source of a scoring unit changed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 import polars as pl
 
@@ -14,6 +13,7 @@ from data.records import Metric
 from data.suites import Suite
 from data.tables import TABLES
 from data.units import identity_of
+from metrics.analysis.baseline import ComparedSide
 from metrics.analysis.judged import LeftOut, judge_statuses, left_out
 from metrics.analysis.rules import Provenance, changed_units, same_rules
 from tasks.judges.passports import PassportFinder
@@ -21,21 +21,21 @@ from tasks.plan import MetricPlan, Plan, SuitePlan
 from tasks.runtime.storage import open_store
 from tasks.sandbox import kotlin_tools
 from tasks.score import measure, score, score_judged
-from tasks.store.baselines import KEPT, Baseline
+from tasks.store.baselines import KEPT, Tables
 from tasks.store.tables import Damaged
 from tasks.verify import verify
 
 
 def rescore(
-    plan: Plan, known: Baseline, provenance: Provenance, judges: Mapping[str, Mapping[str, str]]
-) -> tuple[Baseline, tuple[str, ...]]:
-    """Score a baseline's replies by today's metrics and families, as far as the store still has them.
+    plan: Plan, side: ComparedSide, tables: Tables, provenance: Provenance, judges: Mapping[str, Mapping[str, str]]
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Score a side's replies by today's metrics and families, as far as the store still has them in `tables`.
 
-    Return the baseline, and the units by which all of its replies were scored again. Unchanged are scores decided
-    by other rules, scores from comparisons with another target's replies, and those of metrics and families that
-    did not score the run of `provenance`, whose judges' identities are `judges`.
+    Return its scores, and the units by which all of its replies were scored again. Unchanged are scores decided by
+    other rules, scores from comparisons with another target's replies, and those of metrics and families that did
+    not score the run of `provenance`, whose judges' identities are `judges`.
     """
-    before = known.side.provenance
+    before = side.provenance
     changed = changed_units(before, provenance)
     examined = PassportFinder(plan.suites, judges, open_store(plan.store))
     scored: list[pl.DataFrame] = []
@@ -46,21 +46,20 @@ def rescore(
             units = [unit for unit in facts if unit in changed]
             if not units or not same_rules(before, provenance, suite.name, name):
                 continue
-            tables: list[pl.DataFrame] = []
+            frames: list[pl.DataFrame] = []
             # Only the code that scored the run gives scores that can be compared with the run's.
             if all(unit == provenance.units.get(name, unit) for name, unit in facts.items()):
+                models = side.scores.filter(suite=suite.name, metric=name)["model"].unique(maintain_order=True)
                 with suppress(Damaged, InputError):  # part of it is no longer in the store
-                    tables = [*_scored_again(suite, suite.metric(name), known, examined)]
-            scored += tables
-            is_rescored |= {unit: bool(tables) and is_rescored.get(unit, True) for unit in units}
+                    frames = [*_scored_again(suite, suite.metric(name), models, tables, examined)]
+            scored += frames
+            is_rescored |= {unit: bool(frames) and is_rescored.get(unit, True) for unit in units}
     if not scored:
-        return known, ()
-    compared = known.side.scores.select("suite", "metric").unique()  # parts of metrics too, if they are
+        return side.scores, ()
+    compared = side.scores.select("suite", "metric").unique()  # parts of metrics too, if they are
     fresh = pl.concat(scored).join(compared, on=["suite", "metric"], how="semi", maintain_order="left")
-    old = known.side.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
-    scores = pl.concat([old, fresh.select(old.columns)])
-    units = tuple(unit for unit, done in is_rescored.items() if done)
-    return replace(known, side=replace(known.side, scores=scores)), units
+    old = side.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
+    return pl.concat([old, fresh.select(old.columns)]), tuple(unit for unit, done in is_rescored.items() if done)
 
 
 def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
@@ -70,18 +69,18 @@ def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:
 
 
 def _scored_again(
-    suite: SuitePlan, own: MetricPlan, known: Baseline, examined: PassportFinder
+    suite: SuitePlan, own: MetricPlan, models: Iterable[str], tables: Tables, examined: PassportFinder
 ) -> Iterator[pl.DataFrame]:
     """Yield the scores of each model's replies in a suite by one metric, if the store has all it needs."""
     store = open_store(suite.store)
-    refs = {kind: [*known.tables.get(kind, ())] for kind in KEPT}
+    refs = {kind: [*tables.get(kind, ())] for kind in KEPT}
     if not all(refs[kind] for kind in ("items", "requests", "responses")):
         raise InputError("the baseline does not say where its replies are")
     frames = {kind: store.read_all(listed, TABLES[kind]) for kind, listed in refs.items()}
     items = frames["items"].filter(pl.col("suite") == suite.name).unique("item_id", maintain_order=True)
     names = [judge.name for judge in own.judges if judge.name in examined.identities]
     out = left_out(judge_statuses(suite.suite, own.name, names, {*items["language"]}, examined.passport))
-    for model in known.side.scores.filter(suite=suite.name, metric=own.name)["model"].unique(maintain_order=True):
+    for model in models:
         if suite.opponent_of(own.name, model):
             raise InputError("it takes another target's replies to the same items")
         replies = _replies(frames, items, model)

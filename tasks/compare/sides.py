@@ -1,21 +1,22 @@
 """The common form of a side of a comparison: a finished run of ours, or another tool's file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
+from data.batches import Ref
 from data.errors import InputError
 from data.tables import SCORES
 from metrics.analysis.other_tools import stated_scores
+from metrics.analysis.rules import stated_facts
 from metrics.stated import NAME as STATED
-from metrics.stats.intervals import MIN_CLUSTERS
-from prompts.phrases import phrase
 from tasks.exchange.reading import read
 from tasks.exchange.records import name_of
 from tasks.exchange.tables import UNNAMED, LogFrames, Scales, Side, differing, framed, shared_ids, tabulate
-from tasks.store.baselines import Baseline, is_baseline, path_of
+from tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
 from tasks.store.baselines import read as read_baseline
 from tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
 
@@ -52,7 +53,7 @@ def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     # A pinned run that is still there has the texts as well.
     named = [pinned[name].run if name in pinned and (runs / pinned[name].run).is_dir() else name for name in named]
     ours = [name for name in named if name not in pinned and is_run(name, runs)]
-    known = {name: _side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
+    known = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
     known |= {name: _pinned_side(pinned[name]) for name in named if name in pinned}
     logs = _directed({n: _read(Path(name), form) for n, name in enumerate(named) if name not in known})
     metrics = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
@@ -87,11 +88,8 @@ def _pinned(name: str, runs: Path) -> Baseline | None:
 def _pinned_side(baseline: Baseline) -> Side:
     """Return a baseline whose run is gone as a side, without the texts of its replies."""
     side = baseline.side
-    texts = {name: pl.lit(None, pl.String) for name in ("text", "error")}
-    scores = pl.concat([SCORES.frame([]), side.scores.drop("suite")], how="diagonal_relaxed")
-    score = {name: suite.score for name, suite in side.provenance.suites.items()}
-    replies = side.replies.drop("reply").with_columns(**texts)
-    return Side(baseline.name, side.items, scores, replies, score, pinned=baseline)
+    scores = pl.concat([SCORES.frame([]), side.scores], how="diagonal_relaxed")
+    return Side(side.name, side.items, scores, side.replies, side.provenance, tables=baseline.tables)
 
 
 def _read(path: Path, form: FileForm) -> LogFrames:
@@ -122,18 +120,26 @@ def _labels(named: Sequence[str]) -> list[str]:
     return [f"{one} ({turn + 1})" if turn else one for one, turn in zip(labels, turns, strict=True)]
 
 
-def _side_of(run: Run, root: str) -> Side:
-    from config.declared import suites_in  # half a second, which files need not wait for
+def side_of(run: Run, root: str = "") -> Side:
+    """Return a finished run as a side; `root` is its store's current location, if moved.
 
-    listed = tuple(suites_in(run.configuration))
+    Raises:
+        InputError: the run's tables are not intact.
+    """
+    from config.declared import suites_in  # half a second, which files need not wait for
+    from tasks.compare.provenance import provenance_of
+
+    items = items_of(run, root).unique("item_id", maintain_order=True)
+    scores = load(run, "scores", root).join(items.select("item_id", "suite"), on="item_id", maintain_order="left")
     return Side(
         run.name,
-        items_of(run, root),
-        load(run, "scores", root),
+        items,
+        scores,
         replies(run, root),
-        {suite.name: suite.scored_by for suite in listed},
-        listed,
+        provenance_of(run.manifest),
+        suites=tuple(suites_in(run.configuration)),
         run=run,
+        tables={kind: tuple(map(Ref.read, run.manifest["tables"].get(kind, ()))) for kind in KEPT},
     )
 
 
@@ -150,117 +156,74 @@ def _verified(side: Side, ours: str) -> Side:
 
 def _expecting(whole: Sequence[Side]) -> list[Side]:
     """Compare expected answers only if all sides state them."""
-    blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
-    if all(blank) or not any(blank):
+    is_blank = [not (side.items["answer_digest"].fill_null("") != "").any() for side in whole]
+    if all(is_blank) or not any(is_blank):
         return [*whole]
-    return [
-        replace(side, items=side.items.with_columns(answer_digest=pl.lit("")),
-                stated=side.stated if none or not side.is_file else {**side.stated, EXPECTED: "stated"})
-        for side, none in zip(whole, blank, strict=True)
-    ]  # fmt: skip
+    sides = []
+    for side, blank in zip(whole, is_blank, strict=True):
+        stated = {} if blank or not side.is_file else {EXPECTED: "stated"}
+        tested = {**side.provenance.tested, **stated}
+        items = side.items.with_columns(answer_digest=pl.lit(""))
+        sides.append(replace(side, items=items, provenance=replace(side.provenance, tested=tested)))
+    return sides
 
 
 def _aligned(whole: Sequence[Side]) -> list[Side]:
     """Give single suites without a common name, and their main metrics, a common name."""
-    first = next((one for one in whole if [*one.score] != [UNNAMED]), whole[0])
-    found = []
+    first = next((side for side in whole if [*side.score] != [UNNAMED]), whole[0])
+    sides = []
     for side in whole:
-        own = side
-        if not {*side.score} & {*first.score} and len(side.score) == len(first.score) == 1:
-            own = _renamed(side, next(iter(first.score)), {})
-        found.append(own)
-    names = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
-    if len(found) < 2 or set.intersection(*names):  # noqa: PLR2004 - one has nothing to be called as
-        return found
-    mains = [next(iter(side.score.values()))[0] for side in found]
-    label = " / ".join(dict.fromkeys(mains))
-    return [_renamed(side, "", {main: label}) for side, main in zip(found, mains, strict=True)]
+        is_single = len(side.score) == len(first.score) == 1
+        is_other = is_single and not {*side.score} & {*first.score}
+        sides.append(_rename(side, next(iter(first.score)), {}) if is_other else side)
+    names = [metrics_of(side) for side in sides]
+    if len(sides) < 2 or set.intersection(*map(set, names)):  # noqa: PLR2004 - one has nothing to be called as
+        return sides
+    label = " / ".join(dict.fromkeys(metrics[0] for metrics in names))
+    return [_rename(side, "", {metrics[0]: label}) for side, metrics in zip(sides, names, strict=True)]
 
 
-def _renamed(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
-    items = side.items.with_columns(suite=pl.lit(suite)) if suite else side.items
-    scores = side.scores.with_columns(pl.col("metric").replace(dict(metrics)))
-    score = {suite or name: tuple(metrics.get(one, one) for one in own) for name, own in side.score.items()}
+def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
+    """Return a side with another name of its only suite, or of metrics."""
+    frames = {
+        "items": side.items.with_columns(suite=pl.lit(suite)) if suite else side.items,
+        "scores": side.scores.with_columns(
+            pl.col("metric").replace(dict(metrics)), suite=pl.lit(suite) if suite else pl.col("suite")
+        ),
+    }
+    suites = {
+        suite or name: replace(rules, score=tuple(metrics.get(metric, metric) for metric in rules.score))
+        for name, rules in side.provenance.suites.items()
+    }
     kinds, judged = (
-        {metrics.get(one, one): told for one, told in known.items()} for known in (side.kinds, side.judged)
+        {metrics.get(metric, metric): fact for metric, fact in facts.items()} for facts in (side.kinds, side.judged)
     )
-    return replace(side, items=items, scores=scores, kinds=kinds, score=score, judged=judged)
+    return replace(side, **frames, kinds=kinds, judged=judged, provenance=replace(side.provenance, suites=suites))
 
 
-def shared_metrics(found: Sequence[Side]) -> tuple[str, ...]:
+def metrics_of(side: Side) -> list[str]:
+    """Return a side's compared metrics, the main one first."""
+    return list(dict.fromkeys(metric for metrics in side.score.values() for metric in metrics))
+
+
+def shared_metrics(whole: Sequence[Side]) -> tuple[str, ...]:
     """Return the metrics that at least two sides have, or the only side, in order."""
-    least = min(len(found), 2)
-    names = [dict.fromkeys(metric for own in side.score.values() for metric in own) for side in found]
-    return tuple(
-        one for one in dict.fromkeys(n for own in names for n in own) if sum(one in own for own in names) >= least
-    )
+    times = Counter(metric for side in whole for metric in metrics_of(side))
+    return tuple(metric for metric, n in times.items() if n >= min(len(whole), 2))
 
 
-def stated_differences(found: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
-    """Return what the sides state differently: for runs their configurations, for files what two of them state."""
-    known = [side.run for side in found if side.run]
-    if len(known) == len(found):
-        from tasks.compare.configurations import differences
-
-        return differences(known)
-    keys = dict.fromkeys(key for side in found for key in side.stated)
-    told = [(key, [side.stated.get(key) for side in found]) for key in keys]
-    return [(key, values) for key, values in told if len({one for one in values if one is not None}) > 1]
-
-
-def remarks(found: Sequence[Side], language: str) -> Iterator[str]:
-    """Yield remarks on the files among the sides: missing data, repeats, judges."""
-    files = [side for side in found if side.is_file]
-    keys = dict.fromkeys(key for side in files for key in side.stated)
-    if plain := [side.name for side in files if not side.verified]:
-        yield phrase("compare.stated", language, names=", ".join(plain))
-    for side in files:
-        yield from (f"{side.name}: {one}" for one in side.remarks)
-        yield from _counts(side, language)
-        for metric, judge in side.judged.items():
-            yield phrase("compare.judged", language, name=side.name, metric=metric, judge=judge)
-        if silent := [key for key in keys if key not in side.stated]:
-            yield phrase("compare.silent", language, name=side.name, keys=", ".join(silent))
-    yield from lacking(found, language)
-    if files and len(found) > 1:
-        named = all((side.items["question_id"] != side.items["text_digest"]).any() for side in found)
-        yield phrase(f"compare.paired_by_{'id' if named else 'text'}", language)
+def stated_differences(whole: Sequence[Side]) -> list[tuple[str, list[str | None]]]:
+    """Return what the sides state differently, each side's value in one line; None where it states none."""
+    facts = [stated_facts(side.provenance) for side in whole]
+    differing = []
+    for name in dict.fromkeys(name for side in facts for name in side):
+        values = [side.get(name) for side in facts]
+        if len({value for value in values if value is not None}) > 1:
+            differing.append((name, values))
+    return differing
 
 
-def lacking(found: Sequence[Side], language: str) -> Iterator[str]:
-    """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
-    own = [{metric for metrics in side.score.values() for metric in metrics} for side in found]
-    for side, names in zip(found, own, strict=True):
-        if (gone := set.union(*own) - names) and any(side.is_file for side in found):
-            yield phrase("compare.lacking", language, name=side.name, metrics=", ".join(sorted(gone)))
-
-
-def decisive(side: Side, chosen: Mapping[str, str]) -> pl.DataFrame:
-    """Return a side's scores by the metric that is chosen for each suite, with the suite."""
-    deciding = pl.DataFrame([*chosen.items()], {"suite": pl.String, "metric": pl.String}, orient="row")
-    return placed(side).join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
-
-
-def placed(side: Side) -> pl.DataFrame:
-    """Return a side's scores with their suites."""
-    items = side.items.select("item_id", "suite").unique("item_id", maintain_order=True)
-    return side.scores.join(items, on="item_id", how="inner", maintain_order="left")
-
-
-def _counts(side: Side, language: str) -> Iterator[str]:
-    """Yield a line for each kind of row that is not simply counted."""
-    asked = side.scores["item_id"].n_unique()
-    repeated = side.replies.filter(pl.col("repeat") > 0)["item_id"].n_unique()
-    missing = decisive(side, {suite: own[0] for suite, own in side.score.items()})["value"].null_count()
-    cut = side.scores.filter(status="truncated").select("item_id", "model", "repeat").n_unique()
-    templates = (
-        side.items.filter(pl.col("template") != "")
-        .group_by("suite", "template")
-        .len()
-        .filter(pl.col("len") > 1)
-        # With fewer clusters the questions are the units, which is noted with the figures.
-        .filter(pl.len().over("suite") >= MIN_CLUSTERS)
-    )
-    for name, n in (("repeated", repeated), ("missing", missing), ("cut", cut), ("templates", templates.height)):
-        if n:
-            yield phrase(f"compare.{name}", language, name=side.name, n=n, total=asked)
+def deciding_scores(side: Side, pairs: Iterable[tuple[str, str]]) -> pl.DataFrame:
+    """Return a side's scores by the metrics that decide, pairs of a suite and a metric."""
+    deciding = pl.DataFrame([*pairs], {"suite": pl.String, "metric": pl.String}, orient="row")
+    return side.scores.join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")

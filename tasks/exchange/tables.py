@@ -15,9 +15,11 @@ from data.questions import identify, identify_text
 from data.records import Item
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
+from metrics.analysis.baseline import ComparedSide
 from metrics.analysis.other_tools import StatedScore
+from metrics.analysis.rules import Provenance, SuiteRules
 from tasks.exchange.records import UNREAD, Log, Recorded
-from tasks.store.baselines import Baseline
+from tasks.store.baselines import Tables
 from tasks.store.runs import Run
 
 UNNAMED = "results"
@@ -64,32 +66,31 @@ class LogFrames:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a comparison; tables as in a run, `replies` with item_id, model, repeat, text and error.
+class Side(ComparedSide):
+    """A side as it was read; the scores of a file are those that it states, its provenance what else it states.
 
-    `score` are the compared metrics, by suite, the main one first. `kinds` maps each metric of a file to `yes_no`,
-    `share` or `rating` (of a declared scale). `stated` is what a file states of versions, options and prompts,
-    `verified` its own scores beside ours; `run` is our run, `pinned` our baseline, both None for a file.
+    `suites` are a run's. `judged` maps a file's metrics to their judges, `kinds` to `yes_no`, `share` or `rating`
+    (of a declared scale); `verified` are its own scores beside ours. `run` is our run, `tables` are those by which
+    the replies of a run or a baseline can be scored again.
     """
 
-    name: str
-    items: pl.DataFrame
-    scores: pl.DataFrame
-    replies: pl.DataFrame
-    score: Mapping[str, tuple[str, ...]]
     suites: tuple[Suite, ...] = ()
-    stated: Mapping[str, str] = field(default_factory=dict)
     judged: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
-    run: Run | None = None
-    pinned: Baseline | None = None
     verified: tuple[StatedScore, ...] = ()
+    run: Run | None = None
+    tables: Tables = field(default_factory=dict)
 
     @property
     def is_file(self) -> bool:
         """Whether it is a file of another tool."""
-        return self.run is None and self.pinned is None
+        return not self.tables
+
+    @property
+    def score(self) -> dict[str, tuple[str, ...]]:
+        """The compared metrics of each suite, the main one first."""
+        return {suite: rules.score for suite, rules in self.provenance.suites.items()}
 
 
 def framed(log: Log) -> LogFrames:
@@ -193,16 +194,18 @@ def tabulate(
     blank = {name: pl.lit("") for name in ("family", "level", "language")} | {"facts": pl.lit("{}")}
     nothing = {name: pl.lit(None, ITEMS.columns[name]) for name in ("version", "seed", "index")}
     items = rows.unique("item_id", keep="first", maintain_order=True).with_columns(**blank, **nothing)
-    scores = _scores(rows, log.stated, kept)
-    by_suite = items.select("item_id", "suite").join(scores, on="item_id").group_by("suite", maintain_order=True)
-    there = {str(suite): {*own["metric"]} for (suite,), own in by_suite}
+    suite_of = items.select("item_id", "suite")
+    scores = _scores(rows, log.stated, kept).join(suite_of, on="item_id", maintain_order="left")
+    suites = {}
+    for (suite,), own in scores.group_by("suite", maintain_order=True):
+        present = {*own["metric"]}
+        suites[str(suite)] = SuiteRules(tuple(metric for metric in kept if metric in present))
     return Side(
         name,
         items.select([*ITEMS.columns]),
         scores,
         rows.select("item_id", "model", "repeat", "text", "error"),
-        {suite: tuple(name for name in kept if name in own) for suite, own in there.items()},
-        stated=log.facts,
+        Provenance(suites, tested=log.facts),
         judged=log.judges(),
         kinds=kinds,
         remarks=tuple(remarks),

@@ -15,8 +15,11 @@ from metrics.analysis.document import record_json
 from metrics.analysis.pairs import Comparison, Grouping
 from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
+from tasks.compare.sides import stated_differences
+from tasks.exchange.tables import Side
 from tasks.report.pages import still
-from tasks.report.regressions import moved_lines, size
+from tasks.report.regressions import size
+from tasks.report.remarks import notes
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
 from tasks.report.words import remarks
@@ -150,13 +153,6 @@ def asked(found: RunComparison) -> Iterator[str]:
         yield phrase("compare.asked", found.language, suite=suite, n=shared, counts=counts)
 
 
-def notes(found: RunComparison) -> list[str]:
-    """Return remarks on the runs: what may explain a difference, and what changed in their questions."""
-    moved = [(run, changes) for run, suites in found.moved.items() for changes in suites]
-    lines = [f"{run}: {line}" for run, changes in moved for line in moved_lines(changes, found.language)]
-    return [*found.notes, *lines]
-
-
 def groups(found: RunComparison) -> Iterator[str]:
     """Yield the indistinguishable models, a line for each metric with three or more."""
     for one in found.groups:
@@ -237,8 +233,8 @@ def markdown(found: RunComparison) -> str:
         lines += ["", f"### {plain(heading(pair, language))}", "", said]
         for row in rows:
             lines += _markdown_change(row, pair, longest, language)
-    if found.differences:
-        differing = configurations(found)
+    differing = configurations(found)
+    if differing.rows:
         lines += ["", f"## {differing.title}", "", *differing.markdown()]
     return "\n".join(lines) + "\n"
 
@@ -247,7 +243,7 @@ def configurations(found: RunComparison) -> Table:
     """Return the keys on which the runs' configurations differ."""
     heads = [Column(phrase("compare.key", found.language), itemgetter(0))]
     heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
-    return Table.of(found.differences, *heads, title=phrase("compare.configurations", found.language))
+    return Table.of(stated_differences(found.runs), *heads, title=phrase("compare.configurations", found.language))
 
 
 def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:
@@ -328,14 +324,18 @@ def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, 
     }
 
 
+def _side_json(side: Side) -> dict[str, Any]:
+    return {"name": side.name, "stated": {**side.provenance.tested}, "kinds": {**side.kinds}}
+
+
 def document(found: RunComparison) -> str:
     """Return the whole comparison as JSON."""
     whole = {
-        "compared": [{"name": one.name, "stated": {**one.stated}, "kinds": {**one.kinds}} for one in found.runs],
+        "compared": [_side_json(side) for side in found.runs],
         "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},
         "notes": notes(found),
         "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
-        "differing": [{"key": key, "values": values} for key, values in found.differences],
+        "differing": [{"key": key, "values": values} for key, values in stated_differences(found.runs)],
         "pairs": [
             {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
              "changed": [*frame.iter_rows(named=True)]}

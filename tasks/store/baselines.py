@@ -12,7 +12,7 @@ from data.batches import Ref
 from data.commands import BASELINES
 from data.errors import InputError
 from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import RunSide
+from metrics.analysis.baseline import ComparedSide
 from metrics.analysis.rules import Provenance, SuiteRules
 from tasks.store.tables import write_atomically
 
@@ -28,6 +28,10 @@ _UNKNOWN = {name: pl.lit("") for name in ("level", "language", "template")} | {"
 _REPLIES = {"item_id": pl.String(), "repeat": pl.Int64(), "reply": pl.String()}
 
 
+Tables = Mapping[str, tuple[Ref, ...]]
+"""A run's tables, or those of them that are `KEPT`, by kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """A pinned run: its scores and the facts behind them, as one side of a comparison.
@@ -40,8 +44,8 @@ class Baseline:
     name: str
     run: str
     started: str
-    side: RunSide
-    tables: Mapping[str, tuple[Ref, ...]]
+    side: ComparedSide
+    tables: Tables
 
 
 def path_of(name: str, folder: str = BASELINES) -> Path:
@@ -79,7 +83,7 @@ def write(baseline: Baseline, path: Path) -> Path:
             ("model", "suite", "metric"),
             _VALUES,
         ),
-        "replies": _grouped(side.replies.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
+        "replies": _grouped(side.digests.sort("model", "item_id", "repeat"), ("model",), (*_REPLIES,)),
     }
     text = json.dumps(head, ensure_ascii=False, indent=1)[:-2]
     for name, groups in listed.items():
@@ -125,14 +129,15 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
         }
         families = ({"family": "", **group} for group in raw["questions"])  # earlier ones name none
         questions = _frame(families, _PLACE, _IDS)
-        side = RunSide(
-            _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
+        side = ComparedSide(
+            str(raw["name"]),
             pl.concat([ITEMS.frame([]), questions.with_columns(**_UNKNOWN)], how="diagonal_relaxed"),
-            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
+            _frame(raw["scores"], ("model", "suite", "metric"), {name: SCORES.columns[name] for name in _VALUES}),
             _frame(raw["replies"], ("model",), _REPLIES),
+            Provenance(suites, *(dict(facts[name]) for name in ("rules", "units", "tested"))),
         )
         tables = {str(kind): tuple(map(Ref.read, refs)) for kind, refs in raw["tables"].items()}
-        return Baseline(str(raw["name"]), str(raw["run"]), str(raw["started"]), side, tables)
+        return Baseline(side.name, str(raw["run"]), str(raw["started"]), side, tables)
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(f"baseline {name}: {path} is damaged ({error!r}). Set it again.") from error
 

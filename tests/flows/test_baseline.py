@@ -158,11 +158,11 @@ def test_replies_to_families_and_judges_verdicts_are_scored_again_as_the_run_sco
     )
     plan = resolve(Settings.model_validate(run.configuration))
     asked = len(undisturbed.server.requests)
-    again, units = rescore(plan, lost, provenance, {})
+    again, units = rescore(plan, lost.side, lost.tables, provenance, {})
     assert {*units} == {*provenance.units}
     order = ["suite", "model", "metric", "item_id", "repeat"]
     columns = [*order, "value", "status"]
-    assert_frame_equal(again.side.scores.select(columns).sort(order), known.side.scores.select(columns).sort(order))
+    assert_frame_equal(again.select(columns).sort(order), known.side.scores.select(columns).sort(order))
     assert known.side.scores["value"].max() == 1.0
     assert len(undisturbed.server.requests) == asked
 
@@ -230,9 +230,9 @@ def test_a_judge_that_does_not_count_does_not_score_the_baseline_again(run: Run,
     older = {name: {**one, "source": "0"} for name, one in provenance.units.items()}
     before = replace(pinned, side=replace(pinned.side, provenance=replace(provenance, units=older)))
     plan = resolve(Settings.model_validate(found.configuration))
-    again, units = rescore(plan, before, provenance, found.manifest["judge_identities"])
+    again, units = rescore(plan, before.side, before.tables, provenance, found.manifest["judge_identities"])
     assert "response_groundedness" in units
-    assert again.side.scores["value"].max() == 0.0
+    assert again["value"].max() == 0.0
 
 
 def test_other_models_are_refused_before_anything_is_asked_and_none_stands_in_for_one_that_is_away(

@@ -17,8 +17,10 @@ from config.reading import read
 from flows.cli.application import main
 from prompts import phrases
 from tasks.compare.runs import compare_runs
+from tasks.compare.sides import stated_differences
 from tasks.generate import items_of
 from tasks.report import comparison
+from tasks.report.remarks import notes
 from tasks.store import manifest as manifests
 from tasks.store.runs import runs_in
 from tests.conftest import TOP, Run
@@ -88,7 +90,7 @@ def test_two_runs_of_a_model_are_paired_over_the_command_line(
     assert "−40" in said
     assert "10 / 2" in said
     assert f"{binomtest(2, 12).pvalue:.3f}" in said
-    assert "models.acme/tiny:1b.temperature 0.0 0.5" in said
+    assert re.search(r"parameters of acme/tiny:1b (\S.*)temperature 0.0 \1temperature 0.5 ", said)
     assert done.stdout.count("right to wrong: basic_control") == 2
     assert done.stdout.count("wrong to right: basic_control") == 2
     assert "8 of 12 changes are not shown here" in said
@@ -129,11 +131,12 @@ def test_what_else_may_be_behind_a_difference_is_said(tmp_path: Path) -> None:
     finished(tmp_path, "r1", ["m", "alone"], rules="old", digest="d1")
     finished(tmp_path, "r2", ["m"], rules="new", digest="d2", temperature=0.7)
     found = compare_runs(["r1", "r2"], runs=tmp_path / "runs")
-    said = " ".join(found.notes)
+    said = " ".join(notes(found))
     assert "The code of m changed between the runs" in said
-    assert "m was not the same model in all runs: digest d1 / d2." in said
     assert "so not compared: alone" in said
-    assert ("models.m.temperature", [0, 0.7]) in found.differences
+    differing = dict(stated_differences(found.runs))
+    assert differing["model m"] == ["digest d1", "digest d2"]
+    assert differing["parameters of m"] == ["temperature 0", "temperature 0.7"]
     assert len(compare_runs(["r1", "r2"], runs=tmp_path / "runs", every=True).pairs) == 3
 
 
@@ -154,7 +157,7 @@ def test_it_speaks_the_language_of_the_last_runs_report(
         assert not [name for name in said if english[name] in folded], form
         assert russian["configurations"] in folded, form
         assert "неверно → верно" in folded, form
-        assert "Имя m в разных запусках обозначает разные модели: digest d1 / d2." in folded, form
+        assert folded.index("model m") < folded.index("digest d1") < folded.index("digest d2"), form
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "en"]) == 0
     assert capsys.readouterr().out.startswith("m @ r2 is better than m @ r1: basic_control: TOTAL +50.0 points (")
     assert main(["compare", "r1", "r2", "--set", f"store.runs={tmp_path / 'runs'}", "--language", "xx"]) == 2
@@ -192,7 +195,7 @@ def _misses(tmp_path: Path) -> dict[str, tuple[list[str], str]]:
         "running": (["r1", "going"], "contains no finished run"),
         "hollow": (["r1", "hollow"], "does not list the table"),
         "broken": (["r1", "broken"], "cannot be read"),
-        "other questions": (["r1", "other"], "no question in common: basic_control.items.seed is 42 / 43"),
+        "other questions": (["r1", "other"], "no question in common: items.seed of suite basic_control is 42 / 43"),
         "metric": (["r1", "r2", "--metric", "wit"], "no run has the metric 'wit'; expected one of correct"),
     }
 

@@ -85,6 +85,7 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
     from prompts.phrases import phrase
     from tasks.report import comparison
+    from tasks.report.remarks import notes
 
     yield from (prose(line, "bold") for line in comparison.answers(found, 3))
     if found.pairs:
@@ -104,15 +105,11 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         yield prose(phrase("compare.not_shown", found.language, k=total - most, n=total))
     elif found.pairs and not total:
         yield prose(phrase("compare.nothing_changed", found.language))
-    said = (
-        comparison.asked(found),
-        comparison.verified(found, most),
-        comparison.notes(found),
-        comparison.bounds(found),
-    )
-    yield from map(prose, chain(*said))
-    if found.differences:
-        yield comparison.configurations(found).terminal(12, found.language)
+    remarks = (comparison.asked(found), comparison.verified(found, most), notes(found), comparison.bounds(found))
+    yield from map(prose, chain(*remarks))
+    differing = comparison.configurations(found)
+    if differing.rows:
+        yield differing.terminal(12, found.language)
 
 
 def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":
@@ -171,19 +168,20 @@ def gate(
     from tasks.compare.gating import gate as gated
     from tasks.plan import BaselineRule
     from tasks.report import regressions
+    from tasks.report.remarks import remarks
     from tasks.store.tables import write_atomically
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
     keep_private()
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
-    verdict, comparison, remarks = gated(
+    verdict, comparison, sides = gated(
         new, runs=at.runs, root=at.root, rule=rule, metric=metric, threshold=threshold, form=form.form()
     )
     lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
     if comparison:
         lines += [f"{new}, compared with {baseline}:", *regressions.details(comparison, ENGLISH)]
-    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *remarks)
+    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *remarks(sides, ENGLISH))
     if junit:
         written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     return verdict.exit_code

@@ -13,7 +13,7 @@ from data.suites import Suite
 from data.tables import ITEMS, SCORES
 from metrics.analysis.baseline import (
     BaselineComparison,
-    RunSide,
+    ComparedSide,
     compare_with_baseline,
 )
 from metrics.analysis.pairs import compare
@@ -59,9 +59,10 @@ def provenance(*suites: str, score: Sequence[str] = ("m",), **rules: Any) -> Pro
     return Provenance({one: SuiteRules(tuple(score), rules) for one in suites or ("s",)})
 
 
-def side(values: pl.DataFrame, asked: pl.DataFrame, known: Provenance) -> RunSide:
+def side(values: pl.DataFrame, asked: pl.DataFrame, known: Provenance) -> ComparedSide:
     """Every reply is the same."""
-    return RunSide(values, asked, known, values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique())
+    replies = values.select("item_id", "model", "repeat", reply=pl.lit("r")).unique()
+    return ComparedSide("main", asked, values, replies, known)
 
 
 def against(
@@ -76,8 +77,6 @@ def against(
 ) -> BaselineComparison:
     before, after = before or provenance(), after or provenance()
     return compare_with_baseline(
-        "main",
-        "r1",
         side(baseline.with_columns(suite=pl.lit("s")), items(200) if pinned is None else pinned, before),
         side(run.with_columns(suite=pl.lit("s")), items(200) if asked is None else asked, after),
         max_drop=more.pop("max_drop", 0.0),
@@ -158,8 +157,6 @@ def test_a_suite_that_a_model_takes_no_part_in_any_more_is_missing() -> None:
         ]
     )
     found = compare_with_baseline(
-        "main",
-        "r1",
         side(before, pinned, both),
         side(scores([1.0] * 10).with_columns(suite=pl.lit("s")), pinned, both),
         max_drop=0.0,

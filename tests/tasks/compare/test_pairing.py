@@ -14,7 +14,8 @@ from data.tables import TABLES
 from flows.cli.application import main
 from tasks.compare.runs import RunComparison, compare_runs
 from tasks.exchange import suites as exchange
-from tasks.report.comparison import answers, html, junit, notes, verdict
+from tasks.report.comparison import answers, html, junit, verdict
+from tasks.report.remarks import notes
 from tasks.store import manifest as manifests
 from tasks.store.runs import find
 from tasks.store.tables import Store

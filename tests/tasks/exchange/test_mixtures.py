@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from flows.cli.application import main
-from tasks.compare.sides import remarks, sides
+from tasks.compare.sides import sides
+from tasks.report.remarks import remarks
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.exchange.forms import FORMS, Line
 
