@@ -1,8 +1,6 @@
-"""Connections to model servers, and what arrives on them."""
+"""Connections to model servers."""
 
-import asyncio
 import ssl
-from collections.abc import AsyncIterator
 from typing import Any
 from weakref import WeakSet
 
@@ -10,14 +8,10 @@ import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 
-from tasks.models.protocol import CallError
-
 IDLE_S = 60.0
 """How long an unused connection is kept."""
 MOST_OF_HEADER = 64 * 1024
 """Bytes read of a header: a gateway's cookies may be long."""
-FLOOR_BYTES, WINDOW_S = 1000, 30.0
-"""A body that has begun must bring this many bytes in this many seconds, or end."""
 
 
 class Connector(aiohttp.TCPConnector):
@@ -60,33 +54,3 @@ def tls_context() -> ssl.SSLContext:
     import httpx2
 
     return httpx2.create_ssl_context()
-
-
-async def read_in_time(stream: AsyncIterator[bytes], where: str) -> AsyncIterator[bytes]:
-    """Yield a body's chunks while they arrive fast enough: a slow drip could hold a call until its deadline.
-
-    Until the first non-whitespace byte only the deadline counts: servers send whitespace to keep a connection alive
-    while a model thinks.
-
-    Raises:
-        CallError: fewer than `FLOOR_BYTES` came in `WINDOW_S` seconds.
-    """
-    clock = asyncio.get_running_loop().time
-    due: float | None = None
-    count = 0
-    while True:
-        try:
-            async with asyncio.timeout_at(due):
-                chunk = await anext(stream, None)
-        except TimeoutError:
-            if due is None or clock() < due:
-                raise
-            text = f"{where} sent less than {FLOOR_BYTES} bytes of its answer in {WINDOW_S:g} s"
-            raise CallError("connection", text) from None
-        if chunk is None:
-            return
-        yield chunk
-        count += len(chunk)
-        # The answer begins with its first byte that is no white space.
-        if count >= FLOOR_BYTES or (due is None and chunk.strip()):
-            due, count = clock() + WINDOW_S, 0

@@ -24,7 +24,6 @@ from data.errors import InputError
 from data.records import Call, Reply
 from tasks.models.errors import clean
 from tasks.models.protocol import CallError
-from tasks.models.python_child import STRANGE
 from tasks.models.replies import FIELDS, offered, read_answer
 from tasks.models.threads import in_thread
 from tasks.runtime.logs import LOGGER, structured
@@ -59,11 +58,6 @@ def _environment() -> dict[str, str]:
 def _raised(message: Message) -> str:
     """Return what an application raised, in one line."""
     return clean(message["raised"]) + visible(message["at"])
-
-
-def _strange(found: dict[str, Any]) -> Any:
-    """Convert the marker of a value JSON cannot represent to an object of a class of the same name."""
-    return type(found[STRANGE], (), {})() if STRANGE in found else found
 
 
 class Process:
@@ -130,7 +124,7 @@ class Process:
 
     def _read(self, lines: IO[bytes]) -> None:
         for line in lines:
-            message = json.loads(line, object_hook=_strange)
+            message = json.loads(line)
             answer = self._waiting.pop(message.pop("id"), None)
             if answer and answer.set_running_or_notify_cancel():
                 answer.set_result(message)
@@ -328,15 +322,14 @@ class PythonClient:
     def _read(self, said: Message) -> Reply:
         if "raised" in said:
             raise CallError("invalid", f"{self._reference} raised {_raised(said)}")
-        if "returned" in said:
-            raise CallError(
-                "invalid",
-                f"{self._reference} returned {said['returned']}, expected a string or a mapping with `text`",
-            )
-        answer = said["answer"]
-        if unknown := [key[:40] for key in answer if key not in FIELDS]:
-            raise CallError(
-                "invalid",
-                f"{self._reference} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}",
-            )
+        try:
+            answer = json.loads(said.get("answer", ""))
+        except (ValueError, RecursionError) as error:
+            value = said.get("returned", f"a mapping that is no JSON ({error})")
+            text = f"{self._reference} returned {clean(value)}, expected a string or a mapping with `text`"
+            raise CallError("invalid", text) from None
+        unknown = [key[:40] for key in answer if key not in FIELDS]
+        if unknown:
+            text = f"{self._reference} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
+            raise CallError("invalid", text)
         return read_answer(answer, {name: f"{self._reference} returned {name}" for name in FIELDS})

@@ -31,12 +31,8 @@ if TYPE_CHECKING:
 
 OFFERED = ("system", "messages", "parameters", "item")
 """Arguments a function gets besides the prompt if it has parameters of these names."""
-STRANGE = "\0"
-"""The key that holds the type of a value JSON cannot represent."""
 THREADS = 4096
 """Functions that run in parallel: as many as calls may be in flight."""
-_DEEPEST = 200
-_LARGEST = 2**64
 
 
 class NotCallable(Exception):  # noqa: N818 - said of the application
@@ -150,29 +146,16 @@ def told_of(error: BaseException, source: str) -> dict[str, str]:
     return {"raised": told, "at": at}
 
 
-def plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as JSON data; what JSON cannot represent is reduced to its type."""
-    if value is None or isinstance(value, (bool, float)):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int) and abs(value) < _LARGEST:
-        return int(value)
-    if depth < _DEEPEST:
-        if isinstance(value, (list, tuple)):
-            return [plain(one, depth + 1) for one in value]
-        if isinstance(value, dict) and all(isinstance(key, str) and key != STRANGE for key in value):
-            return {key: plain(one, depth + 1) for key, one in value.items()}
-    return {STRANGE: type(value).__name__}
-
-
-def answered(value: Any) -> dict[str, Any]:
-    """Return a function's answer as message fields: a mapping, or the type it has instead."""
+def answer_of(value: Any) -> dict[str, Any]:
+    """Return a function's answer as message fields: a mapping as JSON, or what it is instead."""
     if isinstance(value, str):
         value = {"text": value}
     if not isinstance(value, Mapping):
         return {"returned": type(value).__name__}
-    return {"answer": {str(key): plain(one) for key, one in value.items()}}
+    try:
+        return {"answer": json.dumps({str(key): entry for key, entry in value.items()})}
+    except (TypeError, ValueError, RecursionError) as error:
+        return {"returned": f"a mapping that is no JSON ({error})"}
 
 
 def read(file: str) -> bytes:
@@ -211,7 +194,7 @@ class LoadedApplication:
             found = self.function(message["function"])
             if "offered" in message:
                 value, raised = await self.called(found, message["offered"])
-                said = answered(value) if raised is None else told_of(raised, self.source)
+                said = answer_of(value) if raised is None else told_of(raised, self.source)
             else:
                 said = {"takes": sorted(found[1]), "digest": self.digest(found[0])}
         except NotCallable as error:

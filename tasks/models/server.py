@@ -15,7 +15,7 @@ from yarl import URL
 
 from config.settings import Model
 from tasks.models.access import find_key, read_address, strip_secrets
-from tasks.models.connections import open_session, read_in_time, tls_context
+from tasks.models.connections import open_session, tls_context
 from tasks.models.errors import ServerErrors
 from tasks.models.protocol import CallError
 from tasks.models.proxies import proxy_of
@@ -174,10 +174,9 @@ class Server:
         """Return a response's headers and decoded body; see `handle_async_request`."""
         is_success, headers = httpx.codes.is_success(response.status), response.headers
         limit = self._max_bytes if is_success else min(self._max_bytes, ERROR_BYTES)
-        chunks = read_in_time(response.content.iter_any(), self.where)
         body = b""
         try:
-            body = await read_body(chunks, headers.get("Content-Encoding", ""), limit)
+            body = await read_body(response.content.iter_any(), headers.get("Content-Encoding", ""), limit)
         except TooLarge:
             if is_success:
                 text = f"{self.where} sent more than {limit} bytes (max_response_bytes)"

