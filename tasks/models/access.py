@@ -18,8 +18,9 @@ _USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
 def key_variable(model: Model) -> str:
     """Return the environment variable of a model's key; '' if it needs none."""
     # OpenAI's own key is not for other servers.
-    usual = "" if model.provider == "openai" and model.base_url else _USUAL.get(model.provider, "")
-    return model.api_key_env or usual
+    if model.api_key_env or (model.provider == "openai" and model.base_url):
+        return model.api_key_env
+    return _USUAL.get(model.provider, "")
 
 
 def find_key(model: Model) -> str:
@@ -29,7 +30,7 @@ def find_key(model: Model) -> str:
         InputError: its variable is not set.
     """
     variable = key_variable(model)
-    key = os.environ.get(variable, "").strip() if variable else ""
+    key = os.environ.get(variable, "").strip()
     if key and not (key.isascii() and key.isprintable()):
         raise InputError(
             f"model {model.name!r}: the key in {variable} contains characters not allowed in a header; "
@@ -68,7 +69,9 @@ def read_address(model: Model, url: str) -> tuple[str, dict[str, str], dict[str,
         raise InputError(text) from None
     if not is_address:
         raise InputError(text)
-    headers = {"Authorization": f"Basic {credentials_of(parts)}"} if parts.password or parts.username else {}
+    headers = {}
+    if parts.password or parts.username:
+        headers["Authorization"] = f"Basic {credentials_of(parts)}"
     return strip_secrets(url), headers, dict(parse_qsl(parts.query, keep_blank_values=True))
 
 

@@ -158,7 +158,7 @@ class BatchQueue:
         """Create a batch; requests that cannot be submitted end with the reason."""
         token = uuid.uuid4().hex
         begun, names = self.submissions.begin, list(portion)
-        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.dialect.learned)
+        await asyncio.to_thread(begun, token, self.endpoint, names, form=self.server.dialect.lessons)
         maybe = False
         try:
             file = await self._trying(lambda: self.server.upload(portion, token))
@@ -216,8 +216,8 @@ class BatchQueue:
         for start in range(0, len(kept), CHUNK):
             await asyncio.to_thread(self.writer.cache.remember, kept[start : start + CHUNK])
         refused = {one: error for one, error in own.items() if isinstance(error, CallError)}
-        if self.server.dialect.learned != batch.form:  # those refused for their form are submitted in the new one
-            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.dialect.learned)
+        if self.server.dialect.lessons != batch.form:  # those refused for their form are submitted in the new one
+            await asyncio.to_thread(self.submissions.learn, self.endpoint, self.server.dialect.lessons)
             refused = {one: error for one, error in refused.items() if error.kind != "invalid"}
         await asyncio.to_thread(self.submissions.end, list(own))
         event("batch_collected", model=self.model.name, batch=batch_id, status=state.status, answered=len(kept))

@@ -115,20 +115,22 @@ class Dialect:
             return read_reply("", finish_reason="length")
         if "expired" in code:
             raise CallError("expired", f"{self._errors.where}: {self._errors.clean(message)}")
-        raise self._errors.refusal(status if isinstance(status, int) else 500, {}, content)
+        if not isinstance(status, int):
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+        raise self._errors.refusal(status, {}, content)
 
     @property
-    def learned(self) -> str:
-        """The learned request form of the server, as text that `learn` reads."""
+    def lessons(self) -> str:
+        """What the server has refused so far, as text that `learn` reads."""
         refused = sorted(self._left_out.difference(self.form.lacks))
         if not refused and self._renamed == self.form.names and self._structured == self._model.structured:
             return ""
         lesson = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
         return canonical({self.form.path: lesson})
 
-    def learn(self, learned: str) -> None:
-        """Adopt the request form that another client of the same model has learned."""
-        lesson = json.loads(learned or "{}").get(self.form.path)
+    def learn(self, lessons: str) -> None:
+        """Adopt what another client of the same model has learned."""
+        lesson = json.loads(lessons or "{}").get(self.form.path)
         if lesson is None:
             return
         self._left_out |= {*lesson["left_out"]}
@@ -154,7 +156,7 @@ class Dialect:
         message, code, param = read_error(refusal)
         text = f"{param} {message}".lower()
         is_unsupported = any(mark in f"{code} {text}".lower() for mark in _UNSUPPORTED)
-        constraint = self.form.constrained(body)
+        constraint = self.form.find_constraint(body)
         if constraint and any(mark in text for mark in _STRUCTURED):
             # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
             is_last = self._structured == "off" or constraint == "json_object"

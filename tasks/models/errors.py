@@ -73,7 +73,9 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
         return "invalid" if _FLAGGED.search(text) else "auth"
     if status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return "server"
-    return "unknown_model" if status == HTTPStatus.NOT_FOUND or _UNKNOWN.search(text) else "invalid"
+    if status == HTTPStatus.NOT_FOUND or _UNKNOWN.search(text):
+        return "unknown_model"
+    return "invalid"
 
 
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
@@ -81,9 +83,10 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
 
     Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date) and Gemini's `retryDelay` in the body.
     """
-    delay = _RETRY_DELAY.search(body[:20_000])
     date = headers.get("retry-after", "")
-    for text, unit in ((headers.get("retry-after-ms", ""), 1000.0), (date, 1.0), (delay[1] if delay else "", 1.0)):
+    waits = [(headers.get("retry-after-ms", ""), 1000.0), (date, 1.0)]
+    waits += [(delay, 1.0) for delay in _RETRY_DELAY.findall(body[:20_000])]
+    for text, unit in waits:
         try:
             wait_s = float(text) / unit
         except ValueError:
@@ -102,7 +105,9 @@ def clean(text: str, secrets: re.Pattern[str] | None = None) -> str:
         text = secrets.sub(HIDDEN, text)
     text = _BEARER.sub(rf"\1 {HIDDEN}", hide(text)[0][: 64 * _LONGEST])
     line = visible(" ".join(text.split()))
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+    if len(line) > _LONGEST:
+        line = line[: _LONGEST - 1] + "…"
+    return line
 
 
 def _secrets_of(key: str, url: str) -> re.Pattern[str]:
@@ -130,9 +135,12 @@ class ServerErrors:
     """
 
     def __init__(self, where: str, *, url: str, key: str, variable: str) -> None:
-        no_key = "the server requires a key: name its variable in `api_key_env`"
         self.where = where
-        self.advice: dict[ErrorKind, str] = {"auth": f"check the key in {variable}" if variable else no_key}
+        self.advice: dict[ErrorKind, str] = {
+            "auth": "the server requires a key: name its variable in `api_key_env`"
+        }
+        if variable:
+            self.advice["auth"] = f"check the key in {variable}"
         self._secrets = _secrets_of(key, url)
 
     def clean(self, text: str) -> str:
@@ -157,20 +165,21 @@ class ServerErrors:
         An untrusted certificate is permanent: it fails the endpoint at once.
         """
         text = str(error)
-        if match := _UNTRUSTED.search(text):
+        untrusted, handshake = _UNTRUSTED.search(text), _HANDSHAKE.search(text)
+        if untrusted:
             advice = "if your own certificate authority signed it, name its certificate's file in SSL_CERT_FILE"
-            reason = f"its certificate is not trusted ({match[1].strip()}); {advice}"
+            reason = f"its certificate is not trusted ({untrusted[1].strip()}); {advice}"
             return CallError("auth", f"TLS with {self.where} failed: {reason}")
-        if match := _HANDSHAKE.search(text):
+        if handshake:
             advice = "a server without TLS has an address that begins with http://"
-            reason = f"the handshake failed ({match[1]}); {advice}"
+            reason = f"the handshake failed ({handshake[1]}); {advice}"
             return CallError("connection", f"TLS with {self.where} failed: {reason}")
         # aiohttp's `message` is what is wrong with a response; its text repeats the address too.
         reason = self.clean(getattr(error, "message", "") or text) or type(error).__name__
         return CallError("connection", self._advise("connection", f"no answer from {self.where}: {reason}"))
 
     def _advise(self, kind: ErrorKind, text: str) -> str:
-        return f"{text}; {self.advice[kind]}" if kind in self.advice else text
+        return "; ".join(filter(None, (text, self.advice.get(kind))))
 
     def quote(self, body: bytes) -> str:
         """Return the start of a body, for messages."""

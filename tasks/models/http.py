@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from config.settings import Model
 from data.draw import canonical
 from data.records import Call, Reply
-from tasks.models.connections import tls_context
 from tasks.models.protocol import CallError
 from tasks.models.proxies import proxy_of
+from tasks.models.readiness import PORTS
 from tasks.models.replies import FIELDS, offered, read_answer, read_reply
 from tasks.models.server import CONNECT_S, Server
 from tasks.models.templates import BodyError, PathError, fill, find
@@ -33,24 +33,24 @@ class HttpClient:
             "connection": "check that the application runs there",
             "unknown_model": f"check the address {self._server.where}",
         }
-        parts = urlsplit(model.base_url)  # unlike the server's `url`, its path as it was written
+        # Unlike the server's `url`, with its path as it was written.
+        parts = urlsplit(model.base_url)
         self._url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
         self._http = self._server.open_client()
         self._http.headers.update(self._options["headers"])
 
     async def identity(self) -> Mapping[str, str]:
         """Return the address and a digest of the call's configuration; check that a server listens."""
-        parts = urlsplit(self._url)
+        parts = urlsplit(self._model.base_url)
         if not proxy_of(self._url):
-            context = tls_context() if parts.scheme == "https" else None
-            port = parts.port or (443 if context else 80)
             try:
                 async with asyncio.timeout(CONNECT_S):
-                    _, writer = await asyncio.open_connection(parts.hostname, port, ssl=context)
+                    _, writer = await asyncio.open_connection(parts.hostname, parts.port or PORTS[parts.scheme])
             except (OSError, TimeoutError) as error:
                 raise self._errors.failure(error) from None
             writer.close()
-        query = dict(parse_qsl(urlsplit(self._model.base_url).query, keep_blank_values=True))
+        # All that changes what an answer means, but for the key.
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
         options = {name: value for name, value in self._options.items() if value}
         digest = hashlib.sha256(canonical([options, query]).encode()).hexdigest()
         return {"provider": "http", "model": self._model.served, "base_url": self._server.where, "asks": digest}
@@ -60,7 +60,7 @@ class HttpClient:
         request = self._request(call)
         with self._server.raise_call_errors():
             response = await self._http.request(self._options["method"], self._url, **request)
-        return self._read(_decode(response.content, response.charset_encoding))
+        return self._read(response.text.removeprefix("\ufeff"))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -74,10 +74,8 @@ class HttpClient:
             text = self._errors.clean(f"`body` cannot be filled for this item: {error}")
             raise CallError("invalid", text) from None
         if self._options["method"] == "GET":
-            query = {}
-            for name, value in body.items():
-                query[name] = value if isinstance(value, str) else json.dumps(value)
-            return {"params": self._server.query | query}
+            texts = {name: json.dumps(value) for name, value in body.items() if not isinstance(value, str)}
+            return {"params": {**self._server.query, **body, **texts}}
         content, kind = json.dumps(body).encode(), "application/json"
         if isinstance(self._options["body"], str):
             content, kind = str(body).encode("utf-8", "replace"), "text/plain; charset=utf-8"
@@ -99,11 +97,3 @@ class HttpClient:
                 reason = f"{self._errors.clean(str(error))}: {self._errors.quote(text.encode())}"
                 raise CallError("invalid", f"{places[name]}: {reason}") from None
         return read_answer(values, places)
-
-
-def _decode(body: bytes, charset: str | None) -> str:
-    """Return a body's text; undecodable bytes become U+FFFD."""
-    try:
-        return body.decode(charset or "utf-8-sig", "replace")
-    except LookupError:
-        return body.decode("utf-8-sig", "replace")

@@ -33,6 +33,7 @@ class OllamaClient:
         variable, secret = model.api_key_env or _VARIABLE, os.environ.get(_VARIABLE, "")
         self._server = Server(model, find_ollama(model), variable=variable, secret=secret)
         self._errors = self._server.errors
+        # A name with an owner may be that of a repository at Hugging Face.
         pull = f"get it with `ollama pull {model.served}`"
         if "/" in model.served and "." not in model.served.split("/", 1)[0]:
             pull += f" (from Hugging Face: `ollama pull hf.co/{model.served}`)"
@@ -60,6 +61,7 @@ class OllamaClient:
         outside = {name: options.pop(name) for name in _OUTSIDE & set(options)}
         if "max_tokens" in options:
             options = {"num_predict": options.pop("max_tokens"), **options}
+        # The package takes no single text.
         if isinstance(options.get("stop"), str):
             options["stop"] = [options["stop"]]
         form: Any = None

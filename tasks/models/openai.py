@@ -42,9 +42,9 @@ class OpenAIClient:
         self._model = model
         self._is_azure = model.provider == "azure"
         url = model.base_url
+        header = "api-key"
         if not self._is_azure:
-            url = url or os.environ.get("OPENAI_BASE_URL") or _USUAL
-        header = "api-key" if self._is_azure else ""
+            url, header = url or os.environ.get("OPENAI_BASE_URL") or _USUAL, ""
         self.server = Server(model, url, key_header=header, variable=key_variable(model))
         names = f"the model name {model.served!r} and the address {self.server.where} (many end in /v1)"
         self.server.errors.advice |= {
@@ -99,9 +99,9 @@ class OpenAIClient:
             except CallError as error:
                 if error.kind in {"connection", "timeout", "auth"}:
                     raise
-        return self._identified()
+        return self._describe()
 
-    def _identified(self) -> dict[str, str]:
+    def _describe(self) -> dict[str, str]:
         """Return what identifies the model."""
         model = self._model
         identity = {"provider": model.provider, "model": model.served, "base_url": self._where}

@@ -29,14 +29,14 @@ class OpenAIBatches:
 
     async def upload(self, calls: Mapping[str, Call], token: str) -> str:
         """Upload calls as a file; return its id."""
-        told = {"method": "POST", "url": self._address}
-        lines = "".join(
-            json.dumps({"custom_id": name, **told, "body": self.dialect.body_of(call)}, ensure_ascii=False) + "\n"
-            for name, call in calls.items()
-        )
+        lines = []
+        for name, call in calls.items():
+            body = self.dialect.body_of(call)
+            line = {"custom_id": name, "method": "POST", "url": self._address, "body": body}
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
         with self.client.raise_call_errors():
             file = await self.client.api.files.create(
-                file=(f"{token}.jsonl", lines.encode("utf-8")), purpose="batch"
+                file=(f"{token}.jsonl", "".join(lines).encode()), purpose="batch"
             )
         return file.id
 
@@ -51,7 +51,7 @@ class OpenAIBatches:
     async def find(self, token: str) -> str | None:
         """Return the batch created under a token; None if the server lists none."""
         try:
-            with self._missing("the list of batches"):
+            with self._tell_missing("the list of batches"):
                 async for batch in self.client.api.batches.list(limit=100):
                     if (batch.metadata or {}).get(TOKEN) == token:
                         return batch.id
@@ -62,17 +62,16 @@ class OpenAIBatches:
 
     async def look(self, batch_id: str) -> BatchState:
         """Return the state of a batch."""
-        with self._missing(f"batch {batch_id}"):
+        with self._tell_missing(f"batch {batch_id}"):
             batch = await self.client.api.batches.retrieve(batch_id)
         faults = tuple(fault.model_dump() for fault in (batch.errors.data or () if batch.errors else ()))
-        files = tuple(one for one in (batch.output_file_id, batch.error_file_id) if one)
         counts = batch.request_counts
-        times = (batch.completed_at, batch.expired_at, batch.cancelled_at, batch.failed_at)
-        ended = next((one for one in times if one), batch.created_at)
+        # Of the four times the one at which it ended, if it has.
+        ended = batch.completed_at or batch.expired_at or batch.cancelled_at or batch.failed_at or batch.created_at
         return BatchState(
             status=batch.status,
             over=batch.status not in _OPEN,
-            files=files,
+            files=tuple(filter(None, (batch.output_file_id, batch.error_file_id))),
             seconds=float(max(0, ended - batch.created_at)),
             done=counts.completed + counts.failed if counts else 0,
             message="; ".join(str(fault.get("message")) for fault in faults[:3]),
@@ -80,7 +79,7 @@ class OpenAIBatches:
         )
 
     @contextmanager
-    def _missing(self, what: str) -> Iterator[None]:
+    def _tell_missing(self, what: str) -> Iterator[None]:
         """Distinguish the server's own "not found" from a 404 sent by something in its place.
 
         Raises:
@@ -92,7 +91,8 @@ class OpenAIBatches:
         except Refusal as refusal:
             if refusal.status != HTTPStatus.NOT_FOUND:
                 raise
-            if not refusal.body.lstrip().startswith("{"):  # a page of a gateway, or of a server that is starting up
+            # A page of a gateway, or of a server that is starting up, knows nothing of batches.
+            if not refusal.body.lstrip().startswith("{"):
                 raise CallError("server", f"HTTP 404 for {what}, but not from the API itself") from None
             raise CallError("missing", f"the server no longer has {what}") from None
 
@@ -104,12 +104,15 @@ class OpenAIBatches:
         Raises:
             CallError: a file cannot be read; `missing`: it, or all of them, are gone.
         """
-        for fault in state.faults if calls else ():  # a whole file is refused for what all of its calls have
-            self._heed({"error": fault}, next(iter(calls.values())), form)
+        # A whole file is refused for what all of its calls have.
+        if calls:
+            call = next(iter(calls.values()))
+            for fault in state.faults:
+                self._heed({"error": fault}, call, form)
         if state.done and not state.files:
             raise CallError("missing", "the server kept none of the batch's files")
         for name in state.files:
-            with self._missing(f"file {name} of the batch"):
+            with self._tell_missing(f"file {name} of the batch"):
                 content = await self.client.api.files.content(name)
             for line in self._lines(content.content, calls, form):
                 yield line
@@ -125,16 +128,17 @@ class OpenAIBatches:
                 continue  # the line's request is unknown; that request is reported as missing
             try:
                 yield name, self.dialect.read_line(response, error)
-            except CallError as refused:
-                told = response.get("body") if isinstance(response, dict) else None
-                heard = self._heed(told, calls[name], form) if refused.kind == "invalid" and name in calls else None
-                yield name, heard or refused
+            except CallError as refusal:
+                error = None
+                if refusal.kind == "invalid" and name in calls and isinstance(response, dict):
+                    error = self._heed(response.get("body"), calls[name], form)
+                yield name, error or refusal
 
-    def _heed(self, told: Any, call: Call, form: str) -> CallError | None:
+    def _heed(self, refusal: Any, call: Call, form: str) -> CallError | None:
         """Learn one thing from a refusal; return the error if it concerns a parameter set by the configuration."""
-        if self.dialect.learned == form:  # later lines of the same batch refer to the old form
+        if self.dialect.lessons == form:  # later lines of the same batch refer to the old form
             try:
-                self.dialect.heed(told, call)
+                self.dialect.heed(refusal, call)
             except CallError as error:
                 return error
         return None

@@ -40,9 +40,9 @@ class Chat:
             strict = {"name": "reply", "schema": schema, "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": strict}
 
-    def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body requests; empty if none."""
-        return _type(body.get("response_format"))
+    def find_constraint(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body requests; '' if none."""
+        return str(_mapping(body.get("response_format")).get("type") or "")
 
     def read(self, body: Any) -> Reply:
         """Parse a chat completion: the first choice, and the tokens as OpenAI, DeepSeek or llama.cpp report them.
@@ -53,28 +53,32 @@ class Chat:
         """
         choice = body["choices"][0]
         answer, thought = _contents(choice["message"])
-        if (finish := str(choice.get("finish_reason") or "")) in _BROKEN_OFF:
+        finish = str(choice.get("finish_reason") or "")
+        if finish in _BROKEN_OFF:
             raise CallError("server", f"it broke off the reply ({finish})")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
-        read, kept = _count(timings, "prompt_n"), _count(timings, "cache_n")
         tokens_in = _count(usage, "prompt_tokens")
         tokens_out = _count(usage, "completion_tokens")
-        thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+        thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens") or 0
         cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
-        total = _count(usage, "total_tokens") or 0
+        cached = cached or _count(usage, "prompt_cache_hit_tokens") or _count(timings, "cache_n")
         # Gemini's and xAI's completion_tokens exclude the thinking, which is billed all the same.
-        if tokens_in is not None and tokens_out is not None and (more := total - tokens_in - tokens_out) > 0:
-            tokens_out, thinking = tokens_out + more, max(more, thinking or 0)
-        if tokens_in is None and read is not None:
-            tokens_in = read + (kept or 0)
+        if tokens_in is not None and tokens_out is not None:
+            hidden = max(0, (_count(usage, "total_tokens") or 0) - tokens_in - tokens_out)
+            tokens_out, thinking = tokens_out + hidden, max(hidden, thinking)
+        # llama.cpp counts what it has read, and what it had in its cache, apart.
+        if tokens_in is None and "prompt_n" in timings:
+            tokens_in = (_count(timings, "prompt_n") or 0) + (_count(timings, "cache_n") or 0)
+        if tokens_out is None:
+            tokens_out = _count(timings, "predicted_n")
         return read_reply(
             answer,
             thought,
             finish_reason=finish,
             tokens_in=tokens_in,
-            tokens_out=_count(timings, "predicted_n") if tokens_out is None else tokens_out,
+            tokens_out=tokens_out,
             thinking_tokens=thinking,
-            cached_tokens=cached or _count(usage, "prompt_cache_hit_tokens") or kept,
+            cached_tokens=cached,
         )
 
 
@@ -89,12 +93,12 @@ class Responses:
 
     def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
         """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""
-        rest = dict(parameters)
+        parameters = dict(parameters)
         body: Body = {"model": model, "input": _chat_messages(messages), "store": False}
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
-            if name in rest:
-                rest[home] = {inner: rest.pop(name), **_mapping(rest.get(home))}
-        return body | rest
+            if name in parameters:
+                parameters[home] = {inner: parameters.pop(name), **_mapping(parameters.get(home))}
+        return body | parameters
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
         """Request a reply that follows a schema, or any JSON if that is None."""
@@ -103,9 +107,10 @@ class Responses:
             form = {"type": "json_schema", "name": "reply", "schema": schema, "strict": True}
         body["text"] = {**_mapping(body.get("text")), "format": form}
 
-    def constrained(self, body: Mapping[str, Any]) -> str:
-        """Return the type of JSON that a body requests."""
-        return _type(_mapping(body.get("text")).get("format"))
+    def find_constraint(self, body: Mapping[str, Any]) -> str:
+        """Return the type of JSON that a body requests; '' if none."""
+        form = _mapping(_mapping(body.get("text")).get("format"))
+        return str(form.get("type") or "")
 
     def read(self, body: Any) -> Reply:
         """Parse a response: messages are the text, reasoning items the thinking; a refusal is the text.
@@ -116,6 +121,7 @@ class Responses:
         """
         if body["status"] in {"failed", "cancelled"}:
             raise CallError("server", f"the response has the status {body['status']!r}")
+        # A reply is a list of items, and each item a list of parts.
         texts, thoughts, refusals = [], [], []
         for item in body["output"]:
             for part in (*(item.get("summary") or ()), *(item.get("content") or ())):
@@ -126,7 +132,9 @@ class Responses:
                     texts.append(text)
                 elif kind == "refusal":
                     refusals.append(str(part["refusal"]))
-        finish = "refusal" if refusals and not texts else "stop"
+        finish = "stop"
+        if refusals and not texts:
+            finish = "refusal"
         if body["status"] == "incomplete":
             finish = str(_mapping(body.get("incomplete_details")).get("reason") or "incomplete")
         usage = _mapping(body.get("usage"))
@@ -167,31 +175,21 @@ def _chat_messages(messages: Iterable[Message]) -> list[Body]:
 def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
     """Return (answer, reasoning) of a message; its content is a text or a list of parts."""
     content = message.get("content")
-    thoughts = [
-        str(message[k])
-        for k in ("reasoning_content", "reasoning")
-        if isinstance(message.get(k), str) and message[k]
-    ]
+    thoughts = [message.get(name) for name in ("reasoning_content", "reasoning")]
+    texts = [content]
     if isinstance(content, list):
-        answer = "".join(str(part.get("text", "")) for part in content if part.get("type") == "text")
-        thoughts += [
-            str(inner.get("text", ""))
-            for part in content
-            if part.get("type") == "thinking"
-            for inner in part.get("thinking", ())
-            if isinstance(inner, dict)
-        ]
-    else:
-        answer = content if isinstance(content, str) else ""
-    return answer or str(message.get("refusal") or ""), "\n".join(dict.fromkeys(thoughts))
+        texts = [part.get("text") for part in content if part.get("type") == "text"]
+        for part in content:
+            if part.get("type") == "thinking":
+                thoughts += [_mapping(inner).get("text") for inner in part.get("thinking", ())]
+    answer = "".join(text for text in texts if isinstance(text, str))
+    # Some servers send the reasoning under both names.
+    reasoning = dict.fromkeys(thought for thought in thoughts if thought and isinstance(thought, str))
+    return answer or str(message.get("refusal") or ""), "\n".join(reasoning)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _type(form: Any) -> str:
-    return str(_mapping(form).get("type") or "")
 
 
 def _count(counts: Any, name: str) -> int | None:

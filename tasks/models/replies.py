@@ -34,7 +34,13 @@ def read_reply(
     text, aloud = thinking.split(_storable(answer))
     reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
     usage = {name: n for name, n in (("thinking", thinking_tokens), ("cached", cached_tokens)) if n and n > 0}
-    return Reply(text, reasoning, finish_reason, tokens_in, tokens_out, {"usage": usage} if usage else {})
+    extra = {"usage": usage} if usage else {}
+    return Reply(text, reasoning, finish_reason, _bound(tokens_in), _bound(tokens_out), extra)
+
+
+def _bound(count: int | None) -> int | None:
+    """Return a number of tokens; None if a server states one that no table holds."""
+    return count if count is not None and 0 <= count < _MOST else None
 
 
 def _storable(text: str) -> str:

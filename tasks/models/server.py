@@ -173,7 +173,9 @@ class Server:
     async def _read(self, response: aiohttp.ClientResponse) -> tuple[list[tuple[str, str]], bytes]:
         """Return a response's headers and decoded body; see `handle_async_request`."""
         is_success, headers = httpx.codes.is_success(response.status), response.headers
-        limit = self._max_bytes if is_success else min(self._max_bytes, ERROR_BYTES)
+        limit = self._max_bytes
+        if not is_success:
+            limit = min(limit, ERROR_BYTES)
         body = b""
         try:
             body = await read_body(response.content.iter_any(), headers.get("Content-Encoding", ""), limit)

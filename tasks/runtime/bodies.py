@@ -15,22 +15,24 @@ class Undecodable(Exception):  # noqa: N818 - said of a body
     """A body in an unsupported encoding; the message is a reason for `judge_outcome`."""
 
 
-async def read_body(stream: AsyncIterable[bytes], encoding: str, most: int) -> bytes:
-    """Read a whole body, decoded incrementally, never holding more than `most` bytes.
+async def read_body(stream: AsyncIterable[bytes], encoding: str, limit: int) -> bytes:
+    """Read a whole body, decoded incrementally, never holding more than `limit` bytes.
 
     Raises:
-        TooLarge: it has more bytes than `most`, sent or decoded.
+        TooLarge: it has more bytes than `limit`, sent or decoded.
         Undecodable: its encoding is unsupported, or its data is invalid.
     """
     encoding = encoding.strip().lower()
     if encoding not in {"", "identity", *_WINDOWS}:
         raise Undecodable("an encoding that is not read")
-    packed = zlib.decompressobj(_WINDOWS[encoding]) if encoding in _WINDOWS else None
-    body, got = bytearray(), 0
+    packed = None
+    if encoding in _WINDOWS:
+        packed = zlib.decompressobj(_WINDOWS[encoding])
+    body, count = bytearray(), 0
     async for data in stream:
-        got += len(data)
-        piece, room = data, most - len(body)
-        if packed and got <= most:
+        count += len(data)
+        piece, room = data, limit - len(body)
+        if packed and count <= limit:
             try:
                 piece = b"" if packed.eof else packed.decompress(data, room + 1)
             except zlib.error as error:
@@ -42,7 +44,7 @@ async def read_body(stream: AsyncIterable[bytes], encoding: str, most: int) -> b
                     piece = packed.decompress(data, room + 1)
                 except zlib.error as broken:
                     raise Undecodable("broken reply") from broken
-        if got > most or len(piece) > room:
+        if count > limit or len(piece) > room:
             raise TooLarge("larger than is read")
         body += piece
     if packed and not packed.eof:

@@ -43,29 +43,13 @@ def spell(value: str) -> list[str]:
     """
     patterns = []
     for character in value:
-        percent = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "replace"))
-        escapes = "|".join(re.escape(escape) for escape in (percent, f"\\u{ord(character):04x}", f"\\{character}"))
-        is_plain = character.isascii() and character.isalnum()
-        patterns.append(character if is_plain else f"(?:{re.escape(character)}|(?i:{escapes}))")
+        if character.isascii() and character.isalnum():
+            patterns.append(character)
+            continue
+        percent = character.encode("utf-8", "replace").hex("%")
+        escapes = map(re.escape, (f"%{percent}", f"\\u{ord(character):04x}", f"\\{character}"))
+        patterns.append(f"(?:{re.escape(character)}|(?i:{'|'.join(escapes)}))")
     return patterns
-
-
-def _spell_key(key: str) -> Iterator[tuple[list[str], int, int]]:
-    """Yield a key's spellings: patterns of its pieces, the first of which are common, and how many identify it."""
-    match = _COMMON.match(key)
-    common = match.end() if match else 0
-    yield spell(key), common, LEAST
-    for template in ("%{:02x}", "\\u{:04x}"):  # with every letter escaped too: %73%6b%2d
-        escapes = (template.format(ord(character)) for character in key)
-        yield [f"(?i:{re.escape(escape)})" for escape in escapes], common, LEAST
-    for before in range(3):
-        raw = b"\0" * before + key.encode()
-        # A character holds six bits: those that share some with what is around the key are left out.
-        first, past = -(-8 * before // 6), 8 * len(raw) // 6
-        skipped = max(-(-8 * (before + common) // 6) - first, 0)
-        letters = b64encode(raw).decode()[first:past]
-        pieces = [{"+": "[+-]", "/": "[/_]"}.get(letter, letter) for letter in letters]
-        yield pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped)
 
 
 class _Search(NamedTuple):
@@ -76,13 +60,38 @@ class _Search(NamedTuple):
 
 
 def _search_for(pieces: list[str], common: int, least: int) -> _Search:
-    size = least // 2
-    # Every fragment contains one of these whole.
-    grams = ["".join(pieces[start : start + size]) for start in range(common, len(pieces) - size + 1, size)]
-    fragments = ["".join(pieces[start : start + least]) for start in range(common, len(pieces) - least + 1)]
+    """Return the search for patterns of a key's pieces: `common` are not secret, any `least` others identify it."""
+    # Every fragment contains one of the grams whole.
+    grams = _join_runs(pieces, common, least // 2, step=least // 2)
+    fragments = _join_runs(pieces, common, least, step=1)
     # What is not secret is hidden with the secret part behind it.
     fragments[0] = f"(?:{''.join(pieces[:common])})?{fragments[0]}"
     return _Search("|".join(grams), re.compile(f"(?=({'|'.join(fragments)}))"))
+
+
+def _join_runs(pieces: list[str], first: int, length: int, *, step: int) -> list[str]:
+    """Return the runs of so many pieces that begin at the first and every `step` pieces after it."""
+    starts = range(first, len(pieces) - length + 1, step)
+    return ["".join(pieces[start : start + length]) for start in starts]
+
+
+def _searches_for(key: str) -> Iterator[_Search]:
+    """Yield the searches for all spellings of a key."""
+    match = _COMMON.match(key)
+    common = match.end() if match else 0
+    yield _search_for(spell(key), common, LEAST)
+    # With every letter escaped too: %73%6b%2d, \u0073\u006b\u002d
+    for template in ("%{:02x}", "\\u{:04x}"):
+        pieces = [f"(?i:{re.escape(template.format(code))})" for code in map(ord, key)]
+        yield _search_for(pieces, common, LEAST)
+    for before in range(3):
+        raw = b"\0" * before + key.encode()
+        # A base64 character holds six bits: those that share some with what is around the key are left out.
+        first, past = -(-8 * before // 6), 8 * len(raw) // 6
+        skipped = max(-(-8 * (before + common) // 6) - first, 0)
+        letters = b64encode(raw).decode()[first:past]
+        pieces = [{"+": "[+-]", "/": "[/_]"}.get(letter, letter) for letter in letters]
+        yield _search_for(pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped))
 
 
 _searches: dict[str, list[_Search]] = {}
@@ -94,27 +103,28 @@ def know(key: str) -> None:
     global _quick  # noqa: PLW0603 - one list for the process, as its environment is
     if key in _searches or not is_key(key):
         return
-    _searches[key] = [_search_for(*spelling) for spelling in _spell_key(key)]
-    grams = (search.grams for searches in _searches.values() for search in searches)
+    _searches[key] = [*_searches_for(key)]
+    grams = [_quick.pattern] if _quick else []
+    grams += [search.grams for search in _searches[key]]
     _quick = re.compile("|".join(grams))
 
 
 def hide(text: str) -> tuple[str, int]:
     """Return a text with keys replaced by `HIDDEN`, and their number."""
-    if _quick is None or _quick.search(text) is None:
+    if _quick is None or not _quick.search(text):
         return text, 0
     spans: list[tuple[int, int]] = []
     for searches in _searches.values():
         for search in searches:
             if re.search(search.grams, text):
                 spans += (match.span(1) for match in search.fragments.finditer(text))
-    parts, end, count = [], 0, 0
+    # Fragments of one key overlap, and are one.
+    parts, end = [], 0
     for start, stop in sorted(spans):
         if start >= end:
             parts += [text[end:start], HIDDEN]
-            count += 1
         end = max(end, stop)
-    return "".join([*parts, text[end:]]), count
+    return "".join([*parts, text[end:]]), len(parts) // 2
 
 
 def _hide_within(value: Any) -> tuple[Any, int]:
@@ -123,19 +133,22 @@ def _hide_within(value: Any) -> tuple[Any, int]:
         return hide(value)
     if isinstance(value, dict):
         names, in_names = _hide_within(list(value))
-        values, in_values = _hide_within(list(value.values()))
-        return dict(zip(names, values, strict=True)), in_names + in_values
+        entries, in_entries = _hide_within(list(value.values()))
+        return dict(zip(names, entries, strict=True)), in_names + in_entries
     if isinstance(value, list | tuple):
-        pairs = [_hide_within(entry) for entry in value]
-        return [entry for entry, _ in pairs], sum(count for _, count in pairs)
+        hidden, total = [], 0
+        for entry in value:
+            result, count = _hide_within(entry)
+            hidden.append(result)
+            total += count
+        return hidden, total
     return value, 0
 
 
 def mask(reply: Reply) -> Reply:
     """Return a reply without the keys that it repeats; its `extra` says how many were hidden."""
-    (text, reasoning, finish_reason, extra), count = _hide_within(
-        [reply.text, reply.reasoning, reply.finish_reason, dict(reply.extra)]
-    )
+    fields = [reply.text, reply.reasoning, reply.finish_reason, dict(reply.extra)]
+    (text, reasoning, finish_reason, extra), count = _hide_within(fields)
     if not count:
         return reply
     extra[HIDDEN_KEYS] = count

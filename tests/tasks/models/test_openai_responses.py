@@ -159,7 +159,7 @@ def test_a_batch_goes_to_the_same_endpoint() -> None:
         calls = {"one": call("a"), "two": call("b")}
         batch = await behind.create(await behind.upload(calls, "token"), "token")
         state: BatchState = await behind.look(batch)
-        return {name: found async for name, found in behind.results(state, calls, behind.dialect.learned)}
+        return {name: found async for name, found in behind.results(state, calls, behind.dialect.lessons)}
 
     with serve(batches.build()) as url:
         entry = {"name": "m", "provider": "openai", "base_url": f"{url}/v1", "api": "responses"}

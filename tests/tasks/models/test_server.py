@@ -179,6 +179,16 @@ def test_a_redirect_is_followed_and_the_key_goes_to_no_other_host(
     assert KEY not in str(headers)
 
 
+@pytest.mark.parametrize("count", [2**63, -1, 10**30])
+def test_a_number_of_tokens_that_no_table_holds_is_unknown(count: int) -> None:
+    body = json.loads(saying("good")) | {"usage": {"prompt_tokens": count, "completion_tokens": 3}}
+    body |= {"prompt_eval_count": count, "eval_count": 3}
+    with serve_bytes(lambda *_: response(json.dumps(body).encode())) as server:
+        for provider in ("openai", "ollama"):
+            reply = reply_of(at(provider, server.url))
+            assert (reply.text, reply.tokens_in, reply.tokens_out) == ("good", None, 3)
+
+
 IDENTIFIED = """
 import asyncio, sys
 from config.settings import Model
