@@ -13,7 +13,7 @@ from metrics.judging import templates
 from prompts import fill, reads, shipped, template
 from prompts.phrases import phrase
 from tasks.models.rate_limits import endpoint_of
-from tasks.models.readiness import SPARE, connections_allowed
+from tasks.models.readiness import SPARE, connections_allowed, find_obstacle
 from tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
 from tasks.report.text import duration, grouped
 
@@ -35,9 +35,7 @@ def check(settings: Settings, again: Rerun | None = None) -> Plan:
     check_rerun(plan, again or Rerun())
     check_judges(plan)
     check_rows(plan)
-    models, judges = (
-        [one.unit.unready(one) if one.unit.unready else "" for one in asked] for asked in (plan.models, plan.judges)
-    )
+    models, judges = ([*map(find_obstacle, asked)] for asked in (plan.models, plan.judges))
     if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan

@@ -18,23 +18,29 @@ SPARE = 256
 """Files that a process has open besides its connections to models."""
 
 
-def lacking(model: Model, url: str) -> str:
+def find_obstacle(model: Model) -> str:
+    """Return why a model cannot answer now; '' if no problem is known."""
+    if model.unit.unready:
+        return model.unit.unready(model)
+    return find_obstacle_at(model, model.base_url)
+
+
+def find_obstacle_at(model: Model, url: str) -> str:
     """Return why a model cannot be called at an address; '' if no problem is known."""
     try:
         find_key(model)
     except InputError as error:
         return str(error)
-    if url and _refused(url):
-        named = "provider" in model.model_fields_set
-        assumed = "" if named else f", or set its `provider` (default: {model.provider})"
-        return (
-            f"model {model.name!r}: nothing listens at {strip_secrets(url)} (connection refused). Start its "
-            f"server, or correct its address (`base_url` or `url`){assumed}."
-        )
-    return ""
+    if not url or not _refuses(url):
+        return ""
+    advice = "correct its address (`base_url` or `url`)"
+    if "provider" not in model.model_fields_set:
+        advice += f", or set its `provider` (default: {model.provider})"
+    where = f"nothing listens at {strip_secrets(url)} (connection refused)"
+    return f"model {model.name!r}: {where}. Start its server, or {advice}."
 
 
-def _refused(url: str) -> bool:
+def _refuses(url: str) -> bool:
     """Return whether a local or numeric address refuses connections; resolving names may take long."""
     if proxy_of(url):
         return False
@@ -51,21 +57,23 @@ def _refused(url: str) -> bool:
     return False
 
 
-def connections_allowed(wanted: int) -> int:
+def connections_allowed(count: int) -> int:
     """Raise the system's limit to this many connections; return how many of them it allows.
 
     The initial limit is often below what is allowed on request: 1 024 open files, and then a million.
     """
     if sys.platform == "win32":  # it has no limit
-        return wanted
+        return count
     import resource
 
-    now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + SPARE
-    if now == resource.RLIM_INFINITY or now >= needed:
-        return wanted
-    more = needed if most == resource.RLIM_INFINITY else min(needed, most)
+    limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = count + SPARE
+    if limit == resource.RLIM_INFINITY or limit >= needed:
+        return count
+    # Without a ceiling what is needed is allowed.
+    if ceiling != resource.RLIM_INFINITY:
+        needed = min(needed, ceiling)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (more, most))
-    now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return min(wanted, max(1, now - SPARE))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, ceiling))
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(count, max(1, limit - SPARE))

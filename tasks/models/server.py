@@ -26,7 +26,7 @@ CONNECT_S = 30.0
 ERROR_BYTES = 1_000_000
 """Decoded bytes read of an error or a redirect; a larger body is not read at all."""
 
-_CREDENTIALS = {"authorization", "api-key"}
+_CREDENTIALS = {"authorization", "api-key", "x-api-key"}
 """Headers in which packages send a key of their own finding."""
 _DECODED = {"content-encoding", "content-length", "transfer-encoding"}
 """Headers that say how a body was sent: here it is whole, and decoded."""

@@ -18,10 +18,4 @@ def _check(model: Any) -> str:
     return find_misfit(model)
 
 
-def _unready(model: Any) -> str:
-    from tasks.models.readiness import lacking
-
-    return lacking(model, model.base_url)
-
-
-UNIT = Provider(name="azure", version=1, open=_open, unready=_unready, options=Options, check=_check)
+UNIT = Provider(name="azure", version=1, open=_open, options=Options, check=_check)

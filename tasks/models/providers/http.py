@@ -86,17 +86,10 @@ def _sees(model: Any) -> bool:
     return names_item(model.options["body"])
 
 
-def _unready(model: Any) -> str:
-    from tasks.models.readiness import lacking
-
-    return lacking(model, model.base_url)
-
-
 UNIT = Provider(
     name="http",
     version=1,
     open=_open,
-    unready=_unready,
     options=Options,
     check=lambda model: "" if model.base_url else "provider http needs `base_url`: the application's address",
     sees=_sees,

@@ -26,9 +26,9 @@ def _check(model: Any) -> str:
 
 def _unready(model: Any) -> str:
     from tasks.models.access import find_ollama
-    from tasks.models.readiness import lacking
+    from tasks.models.readiness import find_obstacle_at
 
-    return lacking(model, find_ollama(model))
+    return find_obstacle_at(model, find_ollama(model))
 
 
 UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)

@@ -18,17 +18,10 @@ def _batches(client: Any) -> Any:
     return OpenAIBatches(client)
 
 
-def _unready(model: Any) -> str:
-    from tasks.models.readiness import lacking
-
-    return lacking(model, model.base_url)
-
-
 UNIT = Provider(
     name="openai",
     version=1,
     open=_open,
-    unready=_unready,
     options=Options,
     check=find_misfit,
     batches=_batches,
