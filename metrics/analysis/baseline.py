@@ -10,7 +10,14 @@ import polars as pl
 
 from data.draw import content_id
 from data.errors import InputError
-from metrics.analysis.pairs import Comparison, DraftedComparison, concluded, drafted, nothing_common, score_of_suite
+from metrics.analysis.pairs import (
+    Comparison,
+    DraftedComparison,
+    conclude,
+    draft_comparisons,
+    draft_nothing,
+    score_of_suite,
+)
 from metrics.analysis.questions import QuestionChanges, pair_questions
 from metrics.analysis.rules import Provenance, RuleDifference, differences, missing, refuse
 from metrics.analysis.values import KEY, observations, question_values, values_of
@@ -157,7 +164,7 @@ def compare_with_baseline(
         decisions += regressions(samples, max_drop=max_drop, identical=identical)
         changed += _changed(after, suites)
         paired += suites
-    pairs = concluded([suite.draft for suite in paired])
+    pairs = conclude([suite.draft for suite in paired])
     headlines = [
         _headline(pair, decision, suite.moved, allowed=allow_different)
         for pair, decision, suite in zip(pairs, decisions, paired, strict=True)
@@ -236,8 +243,8 @@ def _paired(
     once = observations(both, items)
     strata = bool(run.provenance.suites[suite].rules.get("strata"))
     line = score_of_suite(suite, metrics, strata=strata)
-    drafts = drafted(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
-    draft = drafts[0] if drafts else nothing_common(line, _RUN, _BASELINE)
+    drafts = draft_comparisons(question_values(once.scores, once.items), [line], [(_RUN, _BASELINE)])
+    draft = drafts[0] if drafts else draft_nothing(line, _RUN, _BASELINE)
     sample = draft.sample.seen
     identical = False
     if sample and not sample.won + sample.lost:  # else nothing hangs on the texts

@@ -15,8 +15,8 @@ from metrics.analysis.pairs import (
     Comparison,
     DraftedComparison,
     Grouping,
-    concluded,
-    drafted,
+    conclude,
+    draft_comparisons,
     groups,
     metrics_to_compare,
     pairs_in,
@@ -85,12 +85,12 @@ def compare_fields(
             lines = metrics_to_compare(values, suites)
         else:
             lines = scores_to_compare(suites, values["metric"].unique().to_list())
-        drafts += drafted(values, lines, pairs_in(values, order, crossed))
+        drafts += draft_comparisons(values, lines, pairs_in(values, order, crossed))
     common = [draft for draft in drafts if draft.comparison.n]
     tested = [
         replace(draft, sample=PairedSample()) if draft.comparison.suite in followed else draft for draft in common
     ]
-    pairs = concluded(tested)
+    pairs = conclude(tested)
     grouped: list[Grouping] = []
     for field in compared:
         labels = {model.label for model in field}

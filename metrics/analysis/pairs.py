@@ -19,7 +19,17 @@ import polars as pl
 from data.suites import Suite
 from metrics.analysis.values import composites, question_values
 from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import Differences, MarginTest, PairedSample, Test, least_p, method_of, paired, two_sided
+from metrics.stats.margins import (
+    Differences,
+    MarginTest,
+    PairedSample,
+    Test,
+    TestedSample,
+    choose_tests,
+    least_p,
+    paired,
+    two_sided,
+)
 from metrics.stats.missing import ALIKE, equated
 from metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
@@ -154,7 +164,7 @@ def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list
     TOTAL. There is an overall score if at least two suites have weight and all of these are means over all
     questions.
     """
-    listed: list[ComparedScore] = []
+    scores: list[ComparedScore] = []
     weighing: list[SuitePart] = []
     for suite in suites:
         names = tuple(name for name in suite.scored_by if name in metrics)
@@ -162,14 +172,14 @@ def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list
             continue
         strata = bool(suite.strata)
         if not strata:
-            listed += [score_of_metric(suite.name, name) for name in names]
+            scores += [score_of_metric(suite.name, name) for name in names]
         if strata or len(names) > 1:
-            listed.append(score_of_suite(suite.name, names, strata=strata))
+            scores.append(score_of_suite(suite.name, names, strata=strata))
         if suite.weight:
             weighing.append(SuitePart(suite.name, names, suite.weight, strata))
     if len(weighing) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
-        listed.append(ComparedScore("overall", "", "", tuple(weighing)))
-    return listed
+        scores.append(ComparedScore("overall", "", "", tuple(weighing)))
+    return scores
 
 
 def metrics_to_compare(values: pl.DataFrame, suites: Sequence[Suite] = ()) -> list[ComparedScore]:
@@ -197,7 +207,7 @@ class DraftedComparison:
     item_ids: pl.Series
 
 
-def nothing_common(line: ComparedScore, model_a: str, model_b: str) -> DraftedComparison:
+def draft_nothing(line: ComparedScore, model_a: str, model_b: str) -> DraftedComparison:
     """Return the comparison of two models without a common question."""
     blank = Comparison(
         line.suite, line.metric, line.scope, model_a, model_b, 0, 0, None, None, None, 0, 0, yes_no=False
@@ -229,7 +239,7 @@ def compare(
     lines = scores_to_compare(suites, values["metric"].unique().to_list()) if suites else metrics_to_compare(values)
     followed = {suite.name for suite in suites if suite.stop}
     lines = [line for line in lines if line.suite not in followed]
-    return tuple(concluded(drafted(values, lines, pairs_in(values, order, crossed))))
+    return tuple(conclude(draft_comparisons(values, lines, pairs_in(values, order, crossed))))
 
 
 def pairs_in(
@@ -237,18 +247,17 @@ def pairs_in(
 ) -> list[tuple[str, str]]:
     """List the pairs of models of a table, the later in `order` first (without it, alphabetically)."""
     models = values["model"].unique().sort().to_list()
-    listed = list(combinations(models, _PAIR))
+    pairs = list(combinations(models, _PAIR))
     if order:
-        listed = [
-            (later, earlier) for earlier, later in combinations([name for name in order if name in models], _PAIR)
-        ]
-    return [pair for pair in listed if frozenset(pair) not in crossed]
+        ordered = [model for model in order if model in models]
+        pairs = [(later, earlier) for earlier, later in combinations(ordered, _PAIR)]
+    return [pair for pair in pairs if frozenset(pair) not in crossed]
 
 
-def drafted(
+def draft_comparisons(
     values: pl.DataFrame, lines: Sequence[ComparedScore], pairs: Sequence[tuple[str, str]]
 ) -> list[DraftedComparison]:
-    """Pair models on headlines, uncorrected; `concluded` tests all that was compared together.
+    """Pair models on headlines, uncorrected; `conclude` tests all that was compared together.
 
     `values` are those of `question_values`; of each pair the second is subtracted from the first. A model without
     an answer in one of a headline's suites has no comparison on it.
@@ -264,46 +273,43 @@ def drafted(
 
 
 def _part_values(values: pl.DataFrame, part: SuitePart) -> pl.DataFrame:
-    own = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in(part.metrics))
+    rows = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in(part.metrics))
     family = pl.col("family") if part.strata else pl.lit("")
-    return composites(own).with_columns(family=family, weight=pl.lit(part.weight))
+    return composites(rows).with_columns(family=family, weight=pl.lit(part.weight))
 
 
 def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: ComparedScore) -> DraftedComparison:
-    both = a.join(b, on=_QUESTION, suffix="_before", maintain_order="left")
-    rows = both.drop_nulls(["value", "value_before"])
-    if rows["suite"].n_unique() < len(line.parts):
-        rows = rows.clear()
-    sample = PairedSample()
-    n_cut, n_lost = (int((both[name] + both[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
-    if rows.height:
-        seen = _sample(rows, "value", "value_before")
-        sample = PairedSample(seen, *_bounds(both)) if n_cut or n_lost else PairedSample(seen, seen, seen)
-    seen = sample.seen
-    mean_a, mean_b = seen.means if seen and seen.means else (None, None)
-    comparison = Comparison(
-        suite=line.suite,
-        metric=line.metric,
-        scope=line.scope,
-        model_a=model_a,
-        model_b=model_b,
-        n=rows.height,
-        n_left_out=both.height - both.drop_nulls(["value", "value_before"]).height,
+    """Pair two models' questions; `a` and `b` have a row for each question."""
+    questions = a.join(b, on=_QUESTION, suffix="_before", maintain_order="left")
+    scored = questions.drop_nulls(["value", "value_before"])
+    n_left_out = questions.height - scored.height
+    if scored["suite"].n_unique() < len(line.parts):
+        scored = scored.clear()  # a mean over suites needs each of them
+    n_cut, n_lost = (int((questions[name] + questions[f"{name}_before"]).sum()) for name in ("n_cut", "n_lost"))
+    missing = MissingPairs(n_cut, n_lost, questions.select(ALIKE.sum()).item())
+    draft = draft_nothing(line, model_a, model_b)
+    if scored.is_empty():
+        comparison = replace(draft.comparison, n_left_out=n_left_out, missing=missing)
+        return replace(draft, comparison=comparison)
+    difference = _sample(scored, "value", "value_before")
+    mean_a, mean_b = difference.means or (None, None)
+    comparison = replace(
+        draft.comparison,
+        n=scored.height,
+        n_left_out=n_left_out,
         mean_a=mean_a,
         mean_b=mean_b,
-        difference=seen.mean if seen else None,
-        only_a=seen.won if seen else 0,
-        only_b=seen.lost if seen else 0,
-        yes_no=bool(seen and seen.yes_no),
-        missing=MissingPairs(n_cut, n_lost, both.select(ALIKE.sum()).item()),
+        difference=difference.mean,
+        only_a=difference.won,
+        only_b=difference.lost,
+        yes_no=difference.yes_no,
+        missing=missing,
     )
-    return DraftedComparison(comparison, sample, rows["item_id"])
-
-
-def _bounds(both: pl.DataFrame) -> tuple[Differences, Differences]:
-    """Compute a's worst and best differences over all questions that both were asked."""
-    known = equated(both)
-    return _sample(known, "lower", "upper_before"), _sample(known, "upper", "lower_before")
+    ends = (difference, difference)
+    if n_cut or n_lost:  # a's worst and best over all questions that both were asked
+        rows = equated(questions)
+        ends = (_sample(rows, "lower", "upper_before"), _sample(rows, "upper", "lower_before"))
+    return DraftedComparison(comparison, PairedSample(difference, *ends), scored["item_id"])
 
 
 def _sample(rows: pl.DataFrame, a: str, b: str) -> Differences:
@@ -314,40 +320,35 @@ def _sample(rows: pl.DataFrame, a: str, b: str) -> Differences:
 def _weights(rows: pl.DataFrame) -> Floats:
     """Return each question's weight: the suite's, divided equally among its strata, in these by the shares."""
     strata, share = pl.col("family").n_unique().over("suite"), pl.col("share")
-    each = pl.col("weight") / strata * share / share.sum().over("suite", "family")
-    weights = rows.select(each).to_series().to_numpy().astype(np.float64)
+    weight = pl.col("weight") / strata * share / share.sum().over("suite", "family")
+    weights = rows.select(weight).to_series().to_numpy().astype(np.float64)
     normalised: Floats = weights / weights.sum()
     return normalised
 
 
-def concluded(drafts: Sequence[DraftedComparison]) -> list[Comparison]:
+def conclude(drafts: Sequence[DraftedComparison]) -> list[Comparison]:
     """Test drafts together: each separately, then Holm over all p-values and intervals."""
-    smallest = ALPHA / _PAIR / max(sum(draft.sample.seen is not None for draft in drafts), 1)
-
-    samples = [draft.sample for draft in drafts]
-    tests = [method_of(sample.seen, level=smallest) if sample.seen else None for sample in samples]
-
-    def steps(end: Literal["worst", "best"]) -> list[HolmStep]:
-        p_values = []
-        for sample, test in zip(samples, tests, strict=True):
-            bound: Differences | None = getattr(sample, end)
-            own = test if bound is sample.seen or bound is None else method_of(bound, level=smallest)
-            p_values.append(two_sided(own) if own else None)
-        return holm(p_values)
-
-    seen = holm([two_sided(test) if test else None for test in tests])
-    return [*map(_concluded, drafts, tests, seen, steps("worst"), steps("best"))]
+    tested = choose_tests([draft.sample for draft in drafts], level=ALPHA / 2)
+    seen = holm([_p_value(sample.seen) for sample in tested])
+    worst = holm([_p_value(sample.worst) for sample in tested])
+    best = holm([_p_value(sample.best) for sample in tested])
+    return [*map(_conclude, drafts, tested, seen, worst, best)]
 
 
-def _concluded(
-    draft: DraftedComparison, test: MarginTest | None, step: HolmStep, low: HolmStep, high: HolmStep
+def _p_value(test: MarginTest | None) -> float | None:
+    return two_sided(test) if test else None
+
+
+def _conclude(
+    draft: DraftedComparison, tested: TestedSample, step: HolmStep, low: HolmStep, high: HolmStep
 ) -> Comparison:
     """Conclude from a test at the level of its step; `low` and `high` are those at both bounds."""
     comparison, (seen, worst, best) = draft.comparison, draft.sample
+    test = tested.seen
     if test is None or step.level is None or not (seen and worst and best):
         return comparison
     right = max(comparison.mean_a or 0.0, comparison.mean_b or 0.0)
-    decided = PairedTest(
+    conclusion = PairedTest(
         method=test.name,
         p_value=step.p,
         p_adjusted=step.adjusted,
@@ -358,9 +359,14 @@ def _concluded(
     )
     missing = comparison.missing
     if worst is not seen:
-        ways = {_direction(sample.mean, one.adjusted) for sample, one in ((seen, step), (worst, low), (best, high))}
-        missing = replace(missing, low=worst.mean, high=best.mean, p_low=low.p, p_high=high.p, hangs=len(ways) > 1)
-    return replace(comparison, test=decided, missing=missing)
+        directions = {
+            _direction(seen.mean, step.adjusted),
+            _direction(worst.mean, low.adjusted),
+            _direction(best.mean, high.adjusted),
+        }
+        ends = {"low": worst.mean, "high": best.mean, "p_low": low.p, "p_high": high.p}
+        missing = replace(missing, **ends, hangs=len(directions) > 1)
+    return replace(comparison, test=conclusion, missing=missing)
 
 
 def _direction(difference: float, p_adjusted: float | None) -> int:

@@ -17,7 +17,7 @@ import polars as pl
 from data.batches import TwinCount
 from data.plugins import metric
 from data.suites import TWIN_KINDS, Suite
-from metrics.analysis.pairs import Comparison, concluded, drafted, metrics_to_compare
+from metrics.analysis.pairs import Comparison, conclude, draft_comparisons, metrics_to_compare
 from metrics.analysis.values import question_values
 from metrics.stats.intervals import Interval, mean_interval
 
@@ -134,8 +134,8 @@ def differences(values: pl.DataFrame, items: pl.DataFrame) -> Iterator[TwinDiffe
     order = [ORIGINAL, *(kind for kind in reversed(TWIN_KINDS) if kind in there)]
     wanted = {kind: _PLACEBO if kind == "numbers" and _PLACEBO in there else ORIGINAL for kind in order[1:]}
     questions = question_values(values, items)
-    drafts = drafted(questions, metrics_to_compare(questions), [*wanted.items()])
-    told = {one.model_a: one for one in concluded(drafts)}
+    drafts = draft_comparisons(questions, metrics_to_compare(questions), [*wanted.items()])
+    told = {one.model_a: one for one in conclude(drafts)}
     for kind in TWIN_KINDS:
         if one := told.get(kind):
             outcome = _outcome(one)

@@ -18,6 +18,7 @@ the sign-flip test accepts a margin exactly where it lies among the means of ran
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import ClassVar, Literal, NamedTuple, cast
@@ -138,6 +139,27 @@ def method_of(sample: Differences, *, level: float = 0.025) -> "MarginTest":
     if few_clusters(sample) and sample.variance > _NOTHING**2:
         return StudentT(sample)
     return SignFlips(sample, level=level)
+
+
+class TestedSample(NamedTuple):
+    """A sample with the tests of its differences as observed, at worst and at best; None if nothing is common."""
+
+    sample: PairedSample
+    seen: "MarginTest | None" = None
+    worst: "MarginTest | None" = None
+    best: "MarginTest | None" = None
+
+
+def choose_tests(samples: Sequence[PairedSample], *, level: float) -> list[TestedSample]:
+    """Choose the tests of samples that are tested together; `level` is the one-sided level of a single test."""
+    count = sum(sample.seen is not None for sample in samples)
+    smallest = level / max(count, 1)
+    tested = []
+    for sample in samples:
+        # What is not missing anything has one test: random signs take a while.
+        tests = {id(end): method_of(end, level=smallest) for end in sample if end}
+        tested.append(TestedSample(sample, *(tests.get(id(end)) for end in sample)))
+    return tested
 
 
 def few_clusters(sample: Differences) -> bool:

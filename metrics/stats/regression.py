@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from data.suites import MAX_DROP
-from metrics.stats.margins import Differences, MarginTest, PairedSample, method_of
+from metrics.stats.margins import Differences, MarginTest, PairedSample, TestedSample, choose_tests
 from metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
@@ -60,46 +60,50 @@ def regressions(
     A sample is the run minus the baseline. `max_drop` is the tolerated drop, in [0, 1]. `identical`: all responses
     to a headline's questions are. `outlook`: for undecided headlines, also compute what could have been shown.
     """
-    alike = identical or [False] * len(samples)
-    seen, worst, best = ([getattr(sample, end) for sample in samples] for end in PairedSample._fields)
-    decided = _decided(seen, alike, max_drop)
-    ends = (_decided(worst, alike, max_drop), _decided(best, alike, max_drop))
-    bounded = [_bounded(*ways) for ways in zip(decided, *ends, strict=True)]
-    if not outlook:
-        return bounded
-    return [_with_outlook(one, sample) for one, sample in zip(bounded, seen, strict=True)]
+    tested = choose_tests(samples, level=ALPHA)
+    is_alike = identical or [False] * len(samples)
+    seen, worst, best = (_decide(tested, is_alike, end=end, max_drop=max_drop) for end in ("seen", "worst", "best"))
+    decisions = [*map(_join_ends, seen, worst, best)]
+    return [*map(_add_outlook, decisions, samples)] if outlook else decisions
 
 
-def _with_outlook(decision: Regression, sample: Differences | None) -> Regression:
-    if decision.outcome != "undecided" or sample is None:
+def _add_outlook(decision: Regression, sample: PairedSample) -> Regression:
+    if decision.outcome != "undecided" or sample.seen is None:
         return decision
-    max_drop, right = decision.max_drop, max(sample.means or (0.0,))
+    max_drop, right = decision.max_drop, max(sample.seen.means or (0.0,))
     return replace(
         decision,
-        detectable=detectable(sample, right, level=decision.upper_level, max_drop=max_drop),
-        n_needed=needed_units(sample, max_drop=max_drop, level=decision.lower_level),
+        detectable=detectable(sample.seen, right, level=decision.upper_level, max_drop=max_drop),
+        n_needed=needed_units(sample.seen, max_drop=max_drop, level=decision.lower_level),
     )
 
 
-def _bounded(decision: Regression, worst: Regression, best: Regression) -> Regression:
+def _join_ends(decision: Regression, worst: Regression, best: Regression) -> Regression:
     """Mark as undecided what differs at the bounds of missing or truncated responses."""
     if decision.outcome == worst.outcome == best.outcome:
         return replace(decision, improved=decision.improved and worst.improved)
     return replace(decision, outcome="undecided", improved=False, hangs=True)
 
 
-def _decided(samples: Sequence[Differences | None], identical: Sequence[bool], max_drop: float) -> list[Regression]:
-    level = ALPHA / max(len(samples), 1)
-    tests = [method_of(sample, level=level) if sample else None for sample in samples]
-    falls = holm([test.below(-max_drop) if test else None for test in tests])
-    holds = holm([test.above(-max_drop) if test else None for test in tests])
-    tested = zip(samples, tests, falls, holds, identical, strict=True)
-    return [
-        _regression(sample, test, fall, hold, max_drop=max_drop, identical=same)
-        if sample and test
-        else Regression("undecided", max_drop)
-        for sample, test, fall, hold, same in tested
-    ]
+def _decide(
+    tested: Sequence[TestedSample],
+    identical: Sequence[bool],
+    *,
+    end: Literal["seen", "worst", "best"],
+    max_drop: float,
+) -> list[Regression]:
+    """Decide on all samples at one of their ends, with Holm's correction for each of the two hypotheses."""
+    tests: list[MarginTest | None] = [getattr(sample, end) for sample in tested]
+    one_sided = [(test.below(-max_drop), test.above(-max_drop)) if test else (None, None) for test in tests]
+    falls, holds = (holm([p_values[side] for p_values in one_sided]) for side in (0, 1))
+    decisions = []
+    for sample, test, fall, hold, is_alike in zip(tested, tests, falls, holds, identical, strict=True):
+        difference: Differences | None = getattr(sample.sample, end)
+        decision = Regression("undecided", max_drop)
+        if difference and test:
+            decision = _regression(difference, test, fall, hold, max_drop=max_drop, identical=is_alike)
+        decisions.append(decision)
+    return decisions
 
 
 def _regression(
