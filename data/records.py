@@ -84,12 +84,15 @@ class ProgramUnderTest(Program):
 
     `cpu_s` are its CPU seconds, for loading it and all calls; 0: as many as its runner gives. With `call_s`, a call
     may use so many, and one that uses them up, or ends the interpreter, fails alone: the calls after it are made in
-    a fresh interpreter, the first of them as `fresh` has it, if that is not empty.
+    a fresh interpreter, the first of them as `fresh` has it, if that is not empty. `checker` is the source of a
+    function of ours, by the same name, which makes the calls numbered in `apart` where the program cannot reach it.
     """
 
     cpu_s: float = 0.0
     call_s: float = 0.0
     fresh: tuple[tuple[Any, ...], ...] = ()
+    checker: str = ""
+    apart: frozenset[int] = frozenset()
 
 
 OutcomeKind = Literal[

@@ -76,7 +76,7 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
     parser = Parser()
     tree = parser.parse(program) if program else None
     if program and tree and defines(tree.body, function) is not None:
-        return joined(_before(head, function, parser), program)
+        return joined(code_before(head, function, parser), program)
     text = answer_part(reply)
     bodies = [block.text for block in fenced(text)[0][-2:]] or [text]
     for body in reversed(bodies):
@@ -84,7 +84,7 @@ def find_completion(reply: str, function: str, head: str) -> str | None:
             continued = parser.parse(whole)
             if continued and defines(continued.body[-1:], function) == FUNCTION:  # more than a stub
                 return whole
-    return joined(_before(head, function, parser), program, _by_method(tree, function)) if program else None
+    return joined(code_before(head, function, parser), program, _by_method(tree, function)) if program else None
 
 
 def _by_method(tree: ast.Module | None, function: str) -> str:
@@ -95,7 +95,9 @@ def _by_method(tree: ast.Module | None, function: str) -> str:
     return ""
 
 
-def _before(head: str, function: str, parser: Parser) -> str:
+def code_before(head: str, function: str, parser: Parser | None = None) -> str:
+    """Return what stands before a function's signature at the end of a code: imports, helpers."""
+    parser = parser or Parser()
     tree = parser.parse(f"{head.rstrip()}\n    pass\n") or parser.parse(head)
     for node in tree.body if tree else ():
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function:

@@ -1,7 +1,8 @@
 """Code tests: a row's tests of the program in a reply, run in the sandbox; the parent compares the values.
 
-An assertion such as `assert f(1) == 2` is split: only `f(1)` meets the program, which never sees the 2. An
-assertion that cannot be split runs whole with the program, and passes if it ends without an exception.
+An assertion such as `assert f(1) == 2` is split: only `f(1)` meets the program, which never sees the 2. One that
+does more, such as `assert abs(f(1) - g(1)) < 1e-6`, is evaluated where the program cannot reach it, and asks for
+what it returns; with the program itself only where the script hands it functions of its own.
 """
 
 import json
@@ -11,14 +12,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from data.options import Frozen
-from data.programs.scripts import find_completion, find_script
+from data.programs.scripts import code_before, find_completion, find_script
 from data.programs.tree import joined
 from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, reply
 from metrics.code_tests.checks import Check, as_json
-from metrics.code_tests.runners import CALLED, RUNNER, stdin_program
+from metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
 from metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
 KEY = "reply"
@@ -121,6 +122,7 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     setup = "\n".join(_texts(sample, options["setup"]))
     imports = imports_of(_texts(sample, options["tests"]))
     source = joined(setup, found, imports, RUNNER) if name else stdin_program(joined(setup, found))
+    apart = frozenset(place for place, test in enumerate(listed) if test.apart)
     program = ProgramUnderTest(
         options["language"],
         source,
@@ -129,6 +131,8 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
         cpu_s=options["program_timeout_s"],
         call_s=options["timeout_s"],
         fresh=tuple((test.script, test.fresh, _tuple(test.values)) for test in listed),
+        checker=checker(name, joined(setup, code_before(head, name))) if apart else "",
+        apart=apart,
     )
     return {KEY: program}
 

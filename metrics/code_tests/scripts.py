@@ -3,11 +3,11 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from metrics.code_tests.checks import Check, Part, is_constant, take_apart
-from metrics.code_tests.reach import BUILTINS, Reach, Repeatable, bound_names
+from metrics.code_tests.reach import BUILTINS, Reach, Repeatable, find_bound_names, shares_interpreter
 
 _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
 _FAILS = (ast.Assert, ast.Raise)
@@ -19,7 +19,8 @@ class Test:
     """One test: statements to run first, expressions to evaluate after them, and the condition on each value.
 
     Without expressions it passes if the statements end without an exception. Tests of one `script` share their
-    names. `fresh` are the statements to run where the tests before it were not run.
+    names. `fresh` are the statements to run where the tests before it were not run. `apart`: it is run where the
+    program cannot reach it, as are all tests of a script of which one does more than compare what a call returns.
     """
 
     script: int
@@ -28,6 +29,7 @@ class Test:
     checks: tuple[tuple[Check, ...], ...] = ()
     text: str = ""
     fresh: str = ""
+    apart: bool = False
 
 
 @lru_cache(maxsize=256)
@@ -49,8 +51,8 @@ def read_tests(scripts: tuple[str, ...], entry: str) -> tuple[Test, ...]:
             before += body
         found += listed
     if not found and any(isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) for node in before):
-        whole = _source(before)
-        found = [Test(0, whole, text=whole, fresh=whole)]
+        whole, apart = _source(before), not shares_interpreter(before, Reach(before, entry, ()))
+        found = [Test(0, whole, text=whole, fresh=whole, apart=apart)]
     return tuple(found)
 
 
@@ -71,7 +73,7 @@ def entry_of(scripts: Iterable[str]) -> str:
 
 def _called(tree: ast.Module) -> list[str]:
     """Return the names that a script calls, or checks, without binding them, in order."""
-    bound = bound_names(tree) | {"isclose"}
+    bound = find_bound_names(tree) | {"isclose"}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     checked = [call.args[0] for call in calls if _is_check(call) and call.args]
     nodes = (*checked, *(call.func for call in calls))
@@ -107,7 +109,10 @@ class _Reader:
         self.tests: list[Test] = []
         self.pending: list[ast.stmt] = []
         self.helpers: set[str] = set()
-        self.repeatable = Repeatable(Reach((), entry, ()))
+        self.reach = Reach((), entry, ())
+        self.repeatable = Repeatable(self.reach)
+        self.is_plain = True
+        """Whether each test so far compares what a call returns."""
 
     def read(self, body: Sequence[ast.stmt]) -> list[Test]:
         """Return the tests of a script's statements."""
@@ -116,7 +121,8 @@ class _Reader:
         called = {node.func.id for node in _calls(body) if isinstance(node.func, ast.Name)}
         self.helpers = {node.name for node in functions if _fails(node)} - opened.keys()
         parameters = [argument.arg for node in opened.values() for argument in node.args.args[:1]]
-        self.repeatable = Repeatable(Reach(body, self.entry, parameters))
+        self.reach = Reach(body, self.entry, parameters)
+        self.repeatable = Repeatable(self.reach)
         for node in body:
             if isinstance(node, ast.FunctionDef) and node.name in opened:
                 if node.name == "check" or node.name not in called:
@@ -126,7 +132,8 @@ class _Reader:
                     self.pending.append(node)
             elif not (isinstance(node, ast.Expr) and _is_check(node.value) and "check" in opened):
                 self._statement(node)
-        return self.tests
+        apart = not self.is_plain and not shares_interpreter(body, self.reach)
+        return [replace(test, apart=apart) for test in self.tests]
 
     def _block(self, node: ast.FunctionDef) -> None:
         """Read a function made of tests: its body, or if that needs the function, a call of it."""
@@ -158,6 +165,7 @@ class _Reader:
         self._add([*self.pending, node], (), node)
 
     def _add(self, statements: Sequence[ast.stmt], parts: Sequence[Part], node: ast.stmt) -> None:
+        self.is_plain = self.is_plain and bool(parts) and all(self.reach.is_plain(value) for value, _ in parts)
         values = tuple(ast.unparse(expression) for expression, _ in parts)
         checks = tuple(check for _, check in parts)
         setup, text = _source(statements), ast.unparse(node)

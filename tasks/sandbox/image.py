@@ -23,7 +23,7 @@ from tasks.sandbox import child
 from tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
-_INSIDE = ("values.py", "component/stand_ins.py")
+_INSIDE = ("values.py", *[f"component/{name}.py" for name in ("handles", "objects", "scripts", "stand_ins")])
 """Modules of this package that are built into the image, by the names that they have here."""
 _SOURCES = ("component/app.py", "component/world.wit", *_INSIDE, "build.py")
 _LIMIT_S = 600

@@ -210,6 +210,9 @@ class Job:
         is_tested = isinstance(program, ProgramUnderTest)
         self.call_s = program.call_s if is_tested else 0.0
         self.fresh = program.fresh if is_tested else ()
+        self.apart = program.apart if is_tested else frozenset[int]()
+        checker = program.checker if is_tested else ""
+        self.checker = values.write([checker, program.function]) if checker else ""
         self.left_s = (program.cpu_s if is_tested else 0.0) or cpu_s
         self.load = values.write([program.source, program.function])
         self.calls = [_request(arguments) for arguments in program.calls]
@@ -231,7 +234,14 @@ class Job:
         if done and self.fresh:
             calls[0] = _request(self.fresh[done])
         call_s = self.call_s or self.left_s
-        content = {"load": self.load, "calls": calls, "cpu_s": self.left_s, "call_s": call_s}
+        content = {
+            "load": self.load,
+            "calls": calls,
+            "cpu_s": self.left_s,
+            "call_s": call_s,
+            "checker": self.checker,
+            "apart": sorted(place - done for place in self.apart if place >= done),
+        }
         return values.write(content).encode() + b"\n"
 
     def begin(self) -> bytes:

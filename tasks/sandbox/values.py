@@ -53,7 +53,7 @@ class UnfitError(ValueError):
     """A value that is not plain data, or too large; or a text that does not say one."""
 
 
-class _Packer:
+class Packer:
     """Turn one value into tagged JSON, counting as it goes."""
 
     def __init__(self) -> None:
@@ -78,9 +78,10 @@ class _Packer:
             for key, held in dict.items(cast("dict[object, object]", value)):
                 packed += [self.pack(key, depth + 1), self.pack(held, depth + 1)]
             return packed
-        return self._scalar(value, kind)
+        return self.pack_scalar(value, kind)
 
-    def _scalar(self, value: Any, kind: type) -> Any:
+    def pack_scalar(self, value: Any, kind: type) -> Any:
+        """Return the tagged form of a value that is no container."""
         if kind is int:
             if value.bit_length() > BITS:
                 raise UnfitError(f"an integer of {value.bit_length()} bits, more than {BITS}")
@@ -110,15 +111,16 @@ def pack(value: object) -> Any:
     Raises:
         UnfitError: it is not plain data, or too large.
     """
-    return _Packer().pack(value)
+    return Packer().pack(value)
 
 
-class _Unpacker:
+class Unpacker:
     """Turn tagged JSON into one value, of plain types only, counting as it goes."""
 
     values = 0
 
     def unpack(self, packed: object, depth: int = 0) -> Any:
+        """Return the value of a tagged form."""
         self.values += 1
         if depth > DEPTH or self.values > VALUES:
             raise UnfitError("nested too deep, or too many values")
@@ -131,25 +133,25 @@ class _Unpacker:
                 return _scalar(*packed)
             held = [self.unpack(packed[k], depth + 1) for k in range(1, len(packed))]
             try:
-                return _container(packed[0], held)
+                return self.build(packed[0], held)
             except TypeError:  # a list as a key
                 raise UnfitError("a key or set member that cannot be hashed") from None
         raise UnfitError("not a tagged value")
 
-
-def _container(tag: str, held: list[Any]) -> Any:
-    match tag:
-        case "l":
-            return held
-        case "t":
-            return tuple(held)
-        case "s" | "z":
-            _scattered(held)
-            return _all(len(held), frozenset(held) if tag == "z" else set(held))
-        case "d" if len(held) % 2 == 0:
-            _scattered(held[::2])
-            return _all(len(held) // 2, dict(zip(held[::2], held[1::2], strict=True)))
-    raise UnfitError("not a tagged value")
+    def build(self, tag: str, members: list[Any]) -> Any:
+        """Return a container of its members."""
+        match tag:
+            case "l":
+                return members
+            case "t":
+                return tuple(members)
+            case "s" | "z":
+                _scattered(members)
+                return _all(len(members), frozenset(members) if tag == "z" else set(members))
+            case "d" if len(members) % 2 == 0:
+                _scattered(members[::2])
+                return _all(len(members) // 2, dict(zip(members[::2], members[1::2], strict=True)))
+        raise UnfitError("not a tagged value")
 
 
 _SCALARS = frozenset({"i", "f", "b", "m", "q", "c"})
@@ -214,7 +216,7 @@ def unpack(packed: object) -> Any:
     Raises:
         UnfitError: it is not one, or too large.
     """
-    return _Unpacker().unpack(packed)
+    return Unpacker().unpack(packed)
 
 
 def write(packed: Any) -> str:

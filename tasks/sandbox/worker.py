@@ -2,8 +2,9 @@
 
 Started by `tasks.sandbox.pool` as `python -m tasks.sandbox.worker IMAGE MEMORY_MB`, with frames on standard input
 and output. It confines itself, runs one small program to test the image, then says hello. A job is `{load, calls,
-cpu_s, call_s}`, with the component's prepared requests; the answer is `["load", 0, reply]` with what the program's
-loading came to, `["call", k, reply]` for each completed call, and one `["end", kind, error, message, ms]`, with the
+cpu_s, call_s, checker, apart}`: the component's prepared requests, and which of the calls are made apart from the
+program, in the instance that loads `checker`. The answer is `["load", 0, reply]` with what the program's loading
+came to, `["call", k, reply]` for each completed call, and one `["end", kind, error, message, ms]`, with the
 milliseconds of CPU time that all of it took. The replies' texts are not parsed here.
 """
 
@@ -14,7 +15,7 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
 from typing import Any, NoReturn
@@ -70,11 +71,13 @@ class _Watch:
             with self.lock:
                 self.cpu_end = self.last_end = float("inf")
 
-    def give(self, cpu_s: float, store: wasmtime.Store) -> None:
+    def give(self, cpu_s: float, stores: Iterable[wasmtime.Store]) -> None:
         """Limit what comes next in the block to a part of its budget."""
         with self.lock:
+            self.fired = False
             self.cpu_end = min(self.clock() + cpu_s, self.last_end)
-            store.set_epoch_deadline(1)  # a tick that came between two calls is for neither
+            for store in stores:
+                store.set_epoch_deadline(1)  # a tick that came between two calls is for neither
 
     def check(self) -> None:
         """Check the budget after a call: on a busy machine the ticks are far apart.
@@ -97,15 +100,98 @@ class _Watch:
                 os._exit(3)
 
 
+class _Instance:
+    """A fresh instance of the image, in a store without files, network, arguments, environment or input."""
+
+    def __init__(self, component: Component, linker: Linker, memory: int) -> None:
+        self.store = wasmtime.Store(linker.engine)
+        self.store.set_wasi(wasmtime.WasiConfig())
+        self.store.set_limits(memory_size=memory, table_elements=1_000_000, instances=64, tables=64, memories=4)
+        self.store.set_epoch_deadline(1)
+        instance = linker.instantiate(self.store, component)
+        self._functions = {name: instance.get_func(self.store, name) for name in ("load", "call")}
+
+    def ask(self, name: str, request: str) -> str:
+        """Return the reply of a function of the component.
+
+        Raises:
+            OverflowError: it is too long.
+        """
+        function: Any = self._functions[name]
+        reply = str(function(self.store, request))
+        function.post_return(self.store)
+        if len(reply) > REPLY:
+            raise OverflowError
+        return reply
+
+
+class _Session:
+    """A program in its instance, and its tests that run apart in another, for as long as both live."""
+
+    def __init__(self, guest: "_Guest", watch: _Watch, job: dict[str, Any]) -> None:
+        self.guest, self.watch, self.job = guest, watch, job
+        self.left = REPLY
+        self.instances: list[_Instance] = []
+
+    def close(self) -> None:
+        """Give the instances' memory back."""
+        for instance in self.instances:
+            instance.store.close()
+
+    def converse(self, send: Callable[[Any], object]) -> None:
+        """Load the program and make its calls."""
+        loaded = self._ask(self._begin(self.guest.linker), "load", self.job["load"])
+        send(["load", 0, loaded])
+        if loaded == values.LOADED:
+            for k, arguments in enumerate(self.job["calls"]):
+                send(["call", k, self._call(k, arguments)])
+
+    def _begin(self, linker: Linker) -> _Instance:
+        self._give_time()
+        self.instances.append(_Instance(self.guest.component, linker, self.guest.memory))
+        return self.instances[-1]
+
+    def _call(self, k: int, arguments: str) -> str:
+        if k not in self.job["apart"]:
+            return self._ask(self.instances[0], "call", arguments)
+        # Most programs need no second instance: it is made for the first test that runs apart.
+        if len(self.instances) == 1:
+            self.guest.asked = self.instances[0]
+            self._ask(self._begin(self.guest.checking_linker), "load", self.job["checker"])
+        return self._ask(self.instances[1], "call", arguments)
+
+    def _give_time(self) -> None:
+        self.watch.give(self.job["call_s"], [instance.store for instance in self.instances])
+
+    def _ask(self, instance: _Instance, name: str, request: str) -> str:
+        self._give_time()
+        reply = instance.ask(name, request)
+        self.watch.check()
+        self.left -= len(reply)
+        if self.left < 0:
+            raise OverflowError
+        return reply
+
+
 class _Guest:
-    """Fresh instances of the image, one for each program."""
+    """The image, and what instances of it import: a program's may ask nobody, its tests' may ask the program's."""
 
     def __init__(self, image: str, memory: int) -> None:
         self.engine = engine()
         self.component = Component.deserialize_file(self.engine, image)
-        self.linker = Linker(self.engine)
-        self.linker.add_wasip2()
         self.memory = memory
+        # An empty text is no reply: a program that asks gets an error.
+        self.linker = self._link(lambda _store, _request: "")
+        self.checking_linker = self._link(lambda _store, request: self.asked.ask("call", request))
+        self.asked: _Instance
+        """The instance of the program that is being tested."""
+
+    def _link(self, ask: Callable[[Any, str], str]) -> Linker:
+        linker = Linker(self.engine)
+        linker.add_wasip2()
+        with linker.root() as root:
+            root.add_func("ask", ask)
+        return linker
 
     def run(self, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]) -> tuple[str, str, str, int]:
         """Load a program and make its calls; return how that ended: a kind, an error, a message, and its CPU time.
@@ -113,10 +199,10 @@ class _Guest:
         `send` is called with its replies, in order.
         """
         began = watch.clock()
-        with contextlib.closing(self._store()) as store, watch.within(job["cpu_s"]):
+        with contextlib.closing(_Session(self, watch, job)) as session, watch.within(job["cpu_s"]):
             ended = ("done", "", "")
             try:
-                self._converse(store, watch, job, send)
+                session.converse(send)
             except TimeoutError:
                 ended = ("timeout", "", "")
             except OverflowError:
@@ -135,39 +221,6 @@ class _Guest:
         kind, error, message = ended
         return kind, error, message, int((watch.clock() - began) * 1000)
 
-    def _store(self) -> wasmtime.Store:
-        """Return a store without files, network, arguments, environment or input."""
-        store = wasmtime.Store(self.engine)
-        store.set_wasi(wasmtime.WasiConfig())
-        store.set_limits(memory_size=self.memory, table_elements=1_000_000, instances=64, tables=64, memories=4)
-        store.set_epoch_deadline(1)
-        return store
-
-    def _converse(
-        self, store: wasmtime.Store, watch: _Watch, job: dict[str, Any], send: Callable[[Any], object]
-    ) -> None:
-        left = REPLY
-
-        def ask(function: Any, request: str) -> str:
-            nonlocal left
-            watch.give(job["call_s"], store)
-            reply = str(function(store, request))
-            function.post_return(store)
-            watch.check()
-            left -= len(reply)
-            if left < 0:
-                raise OverflowError
-            return reply
-
-        instance = self.linker.instantiate(store, self.component)
-        load, call = (instance.get_func(store, name) for name in ("load", "call"))
-        loaded = ask(load, job["load"])
-        send(["load", 0, loaded])
-        if loaded != values.LOADED:
-            return
-        for k, arguments in enumerate(job["calls"]):
-            send(["call", k, ask(call, arguments)])
-
 
 def _send(content: Any) -> None:
     frame = memoryview(values.write(content).encode() + b"\n")
@@ -184,15 +237,15 @@ def _fail(error: Exception) -> None:
 
 def _confine(memory: int) -> dict[str, str]:
     """Apply the confinement, before there is a second thread (Landlock applies to the calling one)."""
-    held = {
+    layers = {
         "rlimits": confinement.limit(
-            core=0, fsize=0, nofile=64, data=memory + _MEMORY_MORE, **{"as": (64 << 30) + memory}
+            core=0, fsize=0, nofile=64, data=2 * memory + _MEMORY_MORE, **{"as": (64 << 30) + 2 * memory}
         ),
         "no_new_privs": confinement.no_new_privs(),
         "landlock": confinement.landlock(),
         "seccomp": confinement.seccomp(),
     }
-    return {name: how or "off" for name, how in held.items()}
+    return {name: how or "off" for name, how in layers.items()}
 
 
 _SOURCE = """
@@ -206,19 +259,21 @@ _TRIAL: dict[str, Any] = {
     "calls": [values.write(["l"])],
     "cpu_s": 10.0,
     "call_s": 10.0,
+    "checker": "",
+    "apart": [],
 }
 """Exercises what the engine prepares at first use, such as its timer threads."""
 
 
 def _serve(guest: _Guest, layers: dict[str, str]) -> None:
-    heard: list[Any] = []
+    frames: list[Any] = []
     try:
         watch = _Watch(guest.engine)
-        ended = guest.run(watch, _TRIAL, heard.append)
-        if ended[0] != "done" or not str(heard[-1][2]).startswith('["value"'):
-            said = f"the trial program ended with {ended} {heard}: rebuild the image"
-            raise RuntimeError(said)  # noqa: TRY301 - the pool reports it as whatever else fails here
-        layers["wasm"] = f"CPython {values.read(heard[-1][2])[1]} in {layers['wasm']}"
+        ended = guest.run(watch, _TRIAL, frames.append)
+        if ended[0] != "done" or not str(frames[-1][2]).startswith('["value"'):
+            message = f"the trial program ended with {ended} {frames}: rebuild the image"
+            raise RuntimeError(message)  # noqa: TRY301 - the pool reports it as whatever else fails here
+        layers["wasm"] = f"CPython {values.read(frames[-1][2])[1]} in {layers['wasm']}"
     except Exception as error:  # noqa: BLE001 - whatever it is, the pool reports it
         _fail(error)
         return
@@ -227,7 +282,7 @@ def _serve(guest: _Guest, layers: dict[str, str]) -> None:
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     for line in sys.stdin.buffer:
         job = json.loads(line)
-        # the kernel's limit on a loop outside the component
+        # The kernel's limit on a loop outside the component
         resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + job["cpu_s"]) + GRACE_S, hard))
         _send(["end", *guest.run(watch, job, _send)])
     os._exit(0)  # the pool has closed the pipe

@@ -19,7 +19,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any, ClassVar
 
 from tasks.sandbox import values
-from tasks.sandbox.component import stand_ins
+from tasks.sandbox.component import handles, objects, scripts, stand_ins
 
 MESSAGE = 300
 """Characters kept of an exception's text."""
@@ -194,8 +194,12 @@ class WitWorld:
         return _load(source, function)
 
     def call(self, request: str) -> str:
-        """Call the program's function."""
-        return _call(values.unpack(values.read(request)))
+        """Call the program's function, or do what a test that runs apart asks."""
+        match values.read(request):
+            case ["ask", str(operation), str(arguments)]:
+                return objects.serve(operation, arguments)
+            case packed:
+                return _call(values.unpack(packed))
 
 
 def _import() -> None:
@@ -209,12 +213,18 @@ def _import() -> None:
 def _rehearse() -> None:
     """Run one small program, so that what Python prepares at first use is in the image."""
     world = WitWorld()
-    source = "import math\ndef f(x, y=(1.5, 'a')):\n    return [x, y, {x: math.pi}]\n"
+    source = "import math\ndef f(x, y=(1.5, 'a')):\n    return [x, y, {'x': math.pi}]\n"
     world.load(values.write([source, "f"]))
     world.call(values.write(values.pack([3])))
     world.load(values.write(["def f(:", "f"]))
     world.load(values.write(["def f():\n    raise ValueError('x')", "f"]))
     world.call(values.write(values.pack([])))
+    world.load(values.write([source, "f"]))
+    scripts.run_beside(0, "y = f(2)", "(f(3), y)")
+    with handles.ask_here(world.call):
+        scripts.run_apart("f", "", 1, "y = f([2])", "(f(3)[2] == y, len(y))")
+    scripts.forget()
+    objects.forget()
     del sys.modules["candidate"]
     _Loaded.function = None
     _Loaded.results.clear()
