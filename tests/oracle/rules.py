@@ -1,6 +1,6 @@
 """What a run comes to, by the rules alone: states, scores, bounds, intervals, verdicts and the exit code.
 
-Nothing of the product is imported. Shares are fractions, so that a threshold is met exactly or not at all.
+Nothing of the product is imported. Shares are fractions, rounded once, to a float, where they meet a threshold.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -167,7 +167,7 @@ def decide(means: Mapping[str, Fraction | None], threshold: Fraction, gate: str,
     def at(end: str) -> str:
         if gate != "interval":
             score = means[end]
-            return "pass" if score is not None and score >= threshold else "fail"
+            return "pass" if score is not None and float(score) >= float(threshold) else "fail"
         low, high = intervals(end)
         if low >= float(threshold):
             return "pass"
