@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
@@ -73,14 +72,15 @@ def _given(replies: Mapping[tuple[str, int, int], Reply]) -> dict[tuple[str, int
     return {place: Reply("zz") if reply.failed or reply.state else reply for place, reply in replies.items()}
 
 
-def _thresholds(n: int) -> st.SearchStrategy[float | None]:
-    """Return thresholds, many of them shares that n rows can come to, exactly or rounded."""
-    shares = st.builds(lambda k, places: round(k / n, places), st.integers(0, n), st.sampled_from((2, 3, 17)))
-    return st.one_of(st.none(), shares, shares, st.sampled_from((0.5, 0.6, 0.8, 0.9)))
+def _thresholds(n: int, right: int) -> st.SearchStrategy[float | None]:
+    """Return thresholds, many of them about the share that is right, exactly or rounded."""
+    counts, places = st.sampled_from((right, right, n - right)), st.sampled_from((2, 3, 17))
+    shares = st.builds(lambda count, digits: round(count / n, digits), counts, places)
+    return st.one_of(st.none(), shares, shares, shares, st.sampled_from((0.5, 0.6, 0.8, 0.9)))
 
 
 @st.composite
-def suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) -> Suite:
+def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) -> Suite:
     """Draw a suite: 3 to 24 rows, some of them twice."""
     metric = draw(st.sampled_from(("exact_match", "exact_match", "similarity")))
     n = draw(st.integers(3, 24))
@@ -102,7 +102,8 @@ def suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) ->
             by_text = {question.text: reply for question, reply in zip(rows, drawn, strict=False)}
             replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
     weight = draw(st.sampled_from((1.0, 1.0, 0.2, 0.3, 2.0, 0.0)))
-    return Suite(name, metric, tuple(rows), replies, draw(_thresholds(n)), weight)
+    right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows[:n]))
+    return Suite(name, metric, tuple(rows), replies, draw(_thresholds(n, right)), weight)
 
 
 @st.composite
@@ -110,7 +111,9 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False) -> Run:
     """Draw a run of one to three suites by one or two models; recorded replies are one model's, and none failed."""
     models = ("m0", "m1")[: 1 if is_recorded else draw(st.sampled_from((1, 1, 2)))]
     repeats = 1 if is_recorded else draw(st.sampled_from((1, 1, 1, 2, 3)))
-    listed = tuple(draw(suites(name, models, repeats)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))])
+    listed = tuple(
+        draw(drawn_suites(name, models, repeats)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
+    )
     if not any(suite.weight for suite in listed):
         listed = (replace(listed[0], weight=1.0), *listed[1:])
     if is_recorded:
@@ -120,9 +123,14 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False) -> Run:
         listed = tuple(replace(suite, replies=_given(suite.replies), options=gate_on) for suite in listed)
     gate = draw(st.sampled_from(("point", "point", "interval", "interval", "off")))
     undecided = draw(st.sampled_from(("undecided", "undecided", "pass")))
-    return Run(models, listed, draw(_thresholds(20)), gate, undecided, repeats)
+    return Run(models, listed, draw(_thresholds(20, 15)), gate, undecided, repeats)
 
 
-def exact(number: float) -> Fraction:
-    """Return a number as it is written in a configuration."""
-    return Fraction(str(number))
+def edited(run: Run) -> Run:
+    """Return the run with a wrong reply to the first question of each suite."""
+    suites = []
+    for suite in run.suites:
+        first = {row for row, question in enumerate(suite.questions) if question.text == suite.questions[0].text}
+        replies = {place: Reply(LETTERS) if place[1] in first else reply for place, reply in suite.replies.items()}
+        suites.append(replace(suite, replies=replies))
+    return replace(run, suites=tuple(suites))

@@ -69,13 +69,6 @@ def configuration(run: Run, folder: Path, *, is_recorded: bool = False) -> dict[
     }  # fmt: skip
 
 
-def _request(item: str, model: str, repeat: int) -> dict[str, Any]:
-    return {
-        "request_id": f"{item} {model} {repeat}", "item_id": item, "model": model, "step": "answer", "key": "",
-        "repeat": repeat, "payload": "{}",
-    }  # fmt: skip
-
-
 def _response(request_id: str, reply: Reply) -> dict[str, Any]:
     ended = {"error": "the server answered 500", "error_kind": "server"} if reply.failed else {}
     finish = None if reply.failed else "length" if reply.cut else "stop"
@@ -100,19 +93,23 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
         ref = store.write(ITEMS, items)
         asked, scores = [], []
         for model in run.models:
-            replies = [
-                (_request(row["item_id"], model, repeat), drawn.replies[model, row["index"], repeat])
-                for row in items.iter_rows(named=True)
-                for repeat in range(run.repeats)
-            ]
-            requests = store.write(REQUESTS, REQUESTS.frame(request for request, _ in replies))
-            answers = RESPONSES.frame(_response(request["request_id"], reply) for request, reply in replies)
-            responses = store.write(RESPONSES, answers)
+            places = [(row, repeat) for row in items.iter_rows(named=True) for repeat in range(run.repeats)]
+            replies = [drawn.replies[model, row["index"], repeat] for row, repeat in places]
+            asks: list[dict[str, Any]] = [
+                {"request_id": f"{row['item_id']} {model} {repeat}", "item_id": row["item_id"], "model": model,
+                 "step": "answer", "key": "", "repeat": repeat, "payload": "{}"}
+                for row, repeat in places
+            ]  # fmt: skip
+            answers = [_response(ask["request_id"], reply) for ask, reply in zip(asks, replies, strict=True)]
+            requests, answered = store.write(REQUESTS, REQUESTS.frame(asks)), RESPONSES.frame(answers)
+            responses = store.write(RESPONSES, answered)
             batch = Batch(Cell(suite.name, model), ref, requests, responses)
             unit = identity_of(Metric, drawn.metric)
             options = suite.options(drawn.metric)
             found = store.read(measure.function(given.store, batch, metric=unit, options=options))
-            states = {(request["item_id"], request["repeat"]): reply.state for request, reply in replies}
+            states = {
+                (ask["item_id"], ask["repeat"]): reply.state for ask, reply in zip(asks, replies, strict=True)
+            }
             rated = (_rated(row, states) for row in found.iter_rows(named=True))
             scores.append(store.write(SCORES, SCORES.frame(rated)))
             n = len(replies)
@@ -169,7 +166,7 @@ def command(run: Run, folder: Path) -> Output:
     path, cases = folder / "run.json", folder / "junit.xml"
     path.write_text(json.dumps(configuration(run, folder, is_recorded=True)), encoding="utf-8")
     code, _, errors = call(["run", "--config", str(path), "--junit", str(cases)], dict(os.environ), folder)
-    (made,) = (folder / "runs").glob("*/results.json")
+    made = max((folder / "runs").glob("*/results.json"), key=lambda path: path.stat().st_mtime_ns)
     document = json.loads(made.read_text(encoding="utf-8"))
     (text,) = (path.read_text(encoding="utf-8") for path in made.parent.glob("reports/*.md"))
     assert "Traceback" not in errors

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, exact
+from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite
 
 Z = 1.959963984540054
 ENDS = ("value", "lower", "upper")
-FEW = 5
 WORST = ("error", "fail", "undecided", "pass")
 STATUSES = ("truncated", "model_error", "judge_failed", "no_answer", "scored", "not_applicable")
 CODES = {"error": 2, "fail": 1, "undecided": 3, "pass": 0, "none": 0}
@@ -70,14 +69,12 @@ class Score:
         low, high = (middle - half) / (1 + Z**2 / n), (middle + half) / (1 + Z**2 / n)
         return max(low, 0.0), min(high, 1.0)
 
-    @property
-    def half(self) -> float:
-        """Half the width of a plain 95 % interval over the units: questions, or shared templates."""
+    def half(self, clusters: Sequence[tuple[int, ...]]) -> float:
+        """Return half the width of a plain 95 % interval over the units: questions, or these clusters of them."""
         assert self.mean is not None
         apart = [float(unit - self.mean) for unit in self.units]
-        shared = self.clusters if len(self.clusters) >= FEW else ()
-        alone = set(range(len(apart))) - {place for places in shared for place in places}
-        sums = [*(sum(apart[place] for place in places) for places in shared), *(apart[place] for place in alone)]
+        alone = set(range(len(apart))) - {place for places in clusters for place in places}
+        sums = [*(sum(apart[place] for place in places) for places in clusters), *(apart[place] for place in alone)]
         n = len(sums)
         return Z * sqrt(sum(total**2 for total in sums) * n / (n - 1)) / len(apart) if n > 1 else 0.0
 
@@ -102,17 +99,25 @@ JOINS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
 
 @dataclass(frozen=True)
 class Headline:
-    """A model in a suite: the answer to each row, and each question's observations by repeat."""
+    """A model in a suite: each question's observations by repeat."""
 
     suite: Suite
-    answers: tuple[Answer, ...]
     questions: Mapping[str, tuple[Observation, ...]]
+
+    @property
+    def answers(self) -> list[Answer]:
+        """The answers to all rows."""
+        return [
+            answer
+            for repeats in self.questions.values()
+            for observation in repeats
+            for answer in observation.answers
+        ]
 
     @property
     def observations(self) -> list[Observation]:
         """What applies of all questions and repeats: equal rows are one question (section 9)."""
-        listed = [observation for repeats in self.questions.values() for observation in repeats]
-        return [observation for observation in listed if observation.status != "not_applicable"]
+        return [row for repeats in self.questions.values() for row in repeats if row.status != "not_applicable"]
 
     def count(self, status: str) -> int:
         """Count the observations in a state."""
@@ -158,7 +163,7 @@ class Headline:
         if self.suite.threshold is None:
             return "none"
         means = {end: self.score(end).mean for end in ENDS}
-        return decide(means, exact(self.suite.threshold), gate, intervals)
+        return decide(means, Fraction(str(self.suite.threshold)), gate, intervals)
 
 
 def decide(means: Mapping[str, Fraction | None], threshold: Fraction, gate: str, intervals: Intervals) -> str:
@@ -199,21 +204,19 @@ def answer_of(metric: str, question: Question, reply: Reply) -> Answer:
 def headline(suite: Suite, model: str, repeats: int) -> Headline:
     """Return a model in a suite."""
     questions: dict[str, tuple[Observation, ...]] = {}
-    answers: list[Answer] = []
     for text in dict.fromkeys(question.text for question in suite.questions):
         rows = [(row, question) for row, question in enumerate(suite.questions) if question.text == text]
         listed = []
         for repeat in range(repeats):
             found = [answer_of(suite.metric, question, suite.replies[model, row, repeat]) for row, question in rows]
             listed.append(Observation(tuple(found)))
-            answers += found
         questions[text] = tuple(listed)
-    return Headline(suite, tuple(answers), questions)
+    return Headline(suite, questions)
 
 
 def weights(suites: Iterable[Suite]) -> dict[str, Fraction]:
     """Return the suites' shares of the overall score."""
-    given = {suite.name: exact(suite.weight) for suite in suites}
+    given = {suite.name: Fraction(str(suite.weight)) for suite in suites}
     return {name: weight / sum(given.values()) for name, weight in given.items()}
 
 
@@ -234,7 +237,7 @@ def overall_threshold(run: Run) -> Fraction | None:
     if len(weighing) < 2:
         return None
     if run.threshold is not None:
-        return exact(run.threshold)
+        return Fraction(str(run.threshold))
     return None if any(suite.threshold is None for suite in weighing) else Fraction(8, 10)
 
 
