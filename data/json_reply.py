@@ -14,8 +14,8 @@ from typing import Any
 
 from data.characters import storable
 from data.patterns import pattern
+from data.reading.thinking import split
 from data.records import Unparsable
-from data.thinking import split
 
 DEPTH = 48
 """Maximum nesting depth of objects and arrays; replies need three."""

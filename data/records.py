@@ -123,7 +123,8 @@ class Family:
 
     `generate(rng, *, language?, **level parameters, **options)` gets `language` only if it has such a parameter,
     and `drawn` if it has one: the language whose draw it words in `language`, as that item's twin. `verify(item,
-    reply)` is pure and never raises; a family whose replies are programs declares `program(item, reply)` (None:
+    reply, *, cut?)` is pure and never raises, and is told whether the reply ended at its token limit if it has that
+    parameter; a family whose replies are programs declares `program(item, reply)` (None:
     nothing to run), and then `verify(item, reply, outcomes)` receives one outcome for each call (None without a
     program). `reference(item)` is a reply that must be accepted, `near_misses(item)` replies that must be refused:
     every family is tested on them. `version` is that of the drawn items; `verifier_version` rises when a reply may

@@ -5,10 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from data.beside import read_beside
 
-_STOP = re.compile(r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？]++[”’」』）]{0,4}+|\n++[ \t]*+")
+_STOP = re.compile(
+    r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？।؟۔]++[”’」』）]{0,4}+|\n++[ \t]*+"
+    r"|[\u2705\u2728\U0001f300-\U0001faff]++(?=\s)"
+)
 _WORD = re.compile(r"[^\W_]++(?:[-'’.,][^\W_]++)*+")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\u3040-\u30ff]++")
 _BEFORE = re.compile(r"[^\s(\[\"'«“]*$")
+_CAPITAL = re.compile(r"(?<![^\W_.])[^\W\d_a-zа-я][*_)\]\"'}$]*\Z")
 _BULLET = re.compile(r"(?:[-*•–—]|\d{1,3}[.)]|#{1,6})\s")
 
 _WORDS: Mapping[str, str] = read_beside(__file__)
@@ -35,17 +39,21 @@ def _following(text: str, position: int) -> str:
     return text[position : position + 1]
 
 
-def _ends(text: str, start: int, match: re.Match[str]) -> bool:
-    """Return whether a stop ends the sentence that began at `start`."""
+def _ends(text: str, start: int, match: re.Match[str], *, initials: bool = True) -> bool:
+    """Return whether a stop ends the sentence that began at `start`; `initials`: not after a single capital."""
     end, stop = match.end(), match[0]
-    if stop[0] in "。！？":
+    if stop[0] in "。！？।؟۔":
         return True
     if end < len(text) and not text[end].isspace() and text[end] not in "[【［〔":
         return _CJK.match(text, end) is not None
     following = _following(text, end)
     if following.islower():
         return False
-    return stop[:2] == ".." or stop[0] != "." or not _abbreviates(text, start, match.start(), following)
+    if stop[:2] == ".." or stop[0] != ".":
+        return True
+    if not initials and _CAPITAL.search(text, start, match.start()):
+        return True
+    return not _abbreviates(text, start, match.start(), following)
 
 
 def _abbreviates(text: str, start: int, stop: int, following: str) -> bool:
@@ -81,6 +89,31 @@ def split_sentences(text: str, *, wrapped: bool = False) -> Iterator[tuple[int, 
             yield from _trimmed(text, start, match.end())
             start = match.end()
     yield from _trimmed(text, start, len(text))
+
+
+_LONGEST = 2_000
+"""Characters in which a sentence is looked for to end, and _BEFORE_IT those in which it is looked for to begin."""
+_BEFORE_IT = 300
+
+
+def sentence_end(text: str, begin: int) -> int:
+    """Return where the sentence around a position ends: at its stop, or at the line's end; 'B.' is no initial."""
+    line = text.rfind("\n", 0, begin) + 1
+    limit = min(len(text), begin + _LONGEST)
+    for match in _STOP.finditer(text, begin, limit):
+        if text[match.start()] == "\n" or _ends(text, line, match, initials=False):
+            return match.start()
+    return limit
+
+
+def sentence_begin(text: str, position: int) -> int:
+    """Return where the sentence around a position begins, on its line."""
+    line = max(text.rfind("\n", 0, position) + 1, position - _BEFORE_IT)
+    begin = line
+    for match in _STOP.finditer(text, line, position):
+        if _ends(text, begin, match, initials=False):
+            begin = match.end()
+    return begin
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,12 +1,12 @@
 """Helpers shared by the metrics of users' suites: the effective reply, and the expected answers."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
+from data.reading import ends, reply_text, thinking
+from data.reading.texts import spaced, unify
 from data.records import RENDERED, Sample, Score
-from data.thinking import split
 from data.truncation import CUT
 from metrics._expected import answers_of
 
@@ -19,8 +19,21 @@ NO_EXPECTED = Score(None, "not_applicable", "the row has no answer")
 
 
 def reply(sample: Sample) -> str:
-    """Return the reply without its thinking, stripped; '' if there is none."""
-    return split(str(sample.get("response") or ""))[0].strip()
+    """Return the reply without its thinking and without what runs on after it, stripped; '' if there is none."""
+    answers = " ".join(map(str, expected(sample)))
+    question = str(sample.get("question") or "")
+    return reply_text(str(sample.get("response") or ""), prompt=prompt(sample), question=question, expected=answers)
+
+
+def program_reply(sample: Sample) -> str:
+    """Return a reply that should hold a program, without thinking and tokens: lines may be the prompt's."""
+    spoken, _ = thinking.split(str(sample.get("response") or ""), prompt(sample))
+    return ends.split(spoken, prompt(sample), labels=False)[0].strip()
+
+
+def prompt(sample: Sample) -> str:
+    """Return what the reply answers: the prompt as it was sent, else the row's question."""
+    return str(sample.get(RENDERED) or sample.get("prompt") or sample.get("question") or "")
 
 
 def was_cut(sample: Sample) -> bool:
@@ -42,25 +55,9 @@ def written(value: Any) -> str:
     return str(value)
 
 
-def spaced(text: str) -> str:
-    """Return a text with white space collapsed, stripped."""
-    return " ".join(text.split())
-
-
-_ALIKE = str.maketrans({
-    **dict.fromkeys("’‘ʼ‛′´`＇", "'"), **dict.fromkeys("−﹣－", "-"), "ё": "е", "Ё": "Е",
-    **{wide: wide - 0xFEE0 for wide in (*range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))},
-})  # fmt: skip
-
-
-def alike(text: str) -> str:
-    """Return a text in one notation: NFC, apostrophes, minus signs and full-width letters unified, ё as е."""
-    return unicodedata.normalize("NFC", text).translate(_ALIKE)
-
-
 def folded(text: str) -> str:
-    """Return a text normalised for comparison: in one notation, white space collapsed."""
-    return spaced(alike(text))
+    """Return a text in one notation, with white space collapsed."""
+    return spaced(unify(text))
 
 
 NUMBER_BEGINS = r"(?<![0-9][.,])(?<![^\w.][.])(?<![^\w)\]%][-–‑])(?<!^[.])(?<!^[-–‑])"

@@ -1,40 +1,47 @@
-"""Exact match: the reply equals the expected answer, after the chosen normalisations."""
+"""Exact match: the reply equals the expected answer, whatever its notation."""
 
 import re
-import string
 import unicodedata
 from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from data.options import Frozen
 from data.patterns import pattern
+from data.reading.answer import read_cue
+from data.reading.texts import spaced, unify, without_note
 from data.records import Found, Metric, Sample, Score
 from metrics._expected import expect_texts
-from metrics._replies import NO_EXPECTED, NO_REPLY, folded, reply, spaced, texts
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
-_MARKS = string.punctuation
-_IN_NUMBERS = pattern(r"((?<=\d)[.,:/](?=\d)|(?<![\w.])[-−](?=\d))")
-"""Marks that are part of a number: 3.5 is not 35, nor -5 5."""
+# Signs of category P that are part of what they stand in: 3.5 is not 35, nor -5 5, nor C# C.
+_IN_WORDS = pattern(r"((?<=\d)[^\w\s](?=\d)|[-+](?=\d)|(?<=\w)[#%@&]+(?!\w))")
+_THOUSANDS = pattern(r"(?<=\d),(?=\d{3}(?!\d))")
+_MARKDOWN = pattern(r"`+|^\s*(?:[>#]+\s+)+")
 
 
 class Options(Frozen):
-    """Which differences are ignored; white space always is."""
+    """Which differences count or are ignored; notation and white space never count."""
 
-    case: bool = Field(default=False, description="true: ignore upper and lower case")
+    case_sensitive: bool = Field(default=False, description="true: upper and lower case differ")
     punctuation: bool = Field(default=False, description="true: ignore punctuation")
     articles: bool = Field(default=False, description="true: ignore a, an and the")
-    wrapping: bool = Field(
-        default=True,
-        description="true: ignore Markdown emphasis and quotation marks around the whole text, and a full stop at "
-        "its end",
-    )
+    raw: bool = Field(default=False, description="true: compare character by character")
 
-
-def _without_marks(text: str) -> str:
-    return "".join(c for c in text if c not in _MARKS and not unicodedata.category(c).startswith("P"))
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, values: Any) -> Any:
+        """Take the keys of earlier versions: `case: true` is the default now, `wrapping: false` is `raw: true`."""
+        if not isinstance(values, Mapping):
+            return values
+        renamed = dict(values)
+        for old, new in (("case", "case_sensitive"), ("wrapping", "raw")):
+            if isinstance(renamed.get(old), bool):
+                renamed.setdefault(new, not renamed.pop(old))
+        return renamed
 
 
 _PAIRS = (
@@ -46,7 +53,7 @@ _LAYERS = 6
 """Maximum depth of wrappings removed."""
 
 
-def unwrapped(text: str) -> Iterator[str]:
+def unwrap(text: str) -> Iterator[str]:
     """Yield a text, and each result of removing its wrappings: emphasis, quotation marks, a final full stop.
 
     Only marks around the whole are removed, not around a part (`"A" or "B"`); three dots stay.
@@ -73,39 +80,71 @@ def _inside(text: str, begin: str, end: str) -> str:
 
 
 def normalise(text: str, options: Mapping[str, Any]) -> str:
-    """Return a text normalised for comparison: folded, then by the options; one that they empty keeps its signs.
+    """Return a text normalised for comparison; one that the options empty keeps its signs.
 
-    Source: ours, after SQuAD's normalisation (Rajpurkar et al. 2016).
+    Source: SPEC 19; the options after SQuAD's normalisation (Rajpurkar et al. 2016).
     """
-    text = whole = folded(text).casefold() if options["case"] else folded(text)
+    text = unify(text)
+    text = whole = spaced(text if options["case_sensitive"] else text.casefold())
     if options["punctuation"]:
-        text = "".join(piece if n % 2 else _without_marks(piece) for n, piece in enumerate(_IN_NUMBERS.split(text)))
+        text = _THOUSANDS.sub("", _MARKDOWN.sub(" ", text))
+        pieces = enumerate(_IN_WORDS.split(text))
+        text = "".join(piece if number % 2 else _without_punctuation(piece) for number, piece in pieces)
     if options["articles"]:
         text = _ARTICLES.sub(" ", text)
     return spaced(text) or whole  # `+` is not `-`, nor `A` `the`
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def _without_punctuation(text: str) -> str:
+    return "".join(sign for sign in text if not unicodedata.category(sign).startswith("P"))
+
+
+def equals_typed(text: str, answer: Any) -> bool:
+    """Return whether a text is an expected value that its file types as a boolean or a number: 18.0 is 18."""
+    if isinstance(answer, bool):
+        return text.casefold() in ({"true", "yes"} if answer else {"false", "no"})
+    try:
+        return isinstance(answer, int | float) and Decimal(text.replace(",", "")) == Decimal(str(answer))
+    except InvalidOperation:
+        return False
+
+
+def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:  # noqa: PLR0911 - a return for each form
     """Return 1 if the reply equals one of the expected answers, else 0.
 
-    Source: SPEC 14.
+    Source: SPEC 14, 19.
     """
-    wanted = {normalise(text, options) for text in texts(sample)}
-    if not wanted:
+    answers = expected(sample)
+    if not answers:
         return NO_EXPECTED
-    if not (said := reply(sample)):
+    text = reply(sample)
+    if not text:
         return NO_REPLY
-    if options["wrapping"]:
-        wanted |= {text[:-1] for text in wanted if text.endswith(_STOPS) and len(text) > 1}
-    layers = unwrapped(said) if options["wrapping"] else (said,)
-    if any(normalise(text, options) in wanted for text in layers):
+    if options["raw"]:
+        return Score(float(text in map(written, answers)), reason="compared character by character")
+    if _equals(text, answers, options):
         return Score(1.0, reason="equal")
+    value = read_cue(text)
+    if value and _equals(value, answers, options):
+        return Score(1.0, reason="equal", details={"answer": value[:100], "rule": "cue"})
+    if options["case_sensitive"] and _equals(value or text, answers, {**options, "case_sensitive": False}):
+        return Score(0.0, reason="another case")
     return Score(0.0, reason="another text")
+
+
+def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
+    """Return whether a text, or what it wraps, equals an answer."""
+    forms = {normalise(written(answer), options) for answer in answers}
+    forms |= {form[:-1] for form in forms if form.endswith(_STOPS) and len(form) > 1}
+    layers = [layer for form in (text, without_note(text)) for layer in unwrap(form)]
+    if any(normalise(layer, options) in forms for layer in layers):
+        return True
+    return any(equals_typed(unify(layer), answer) for layer in layers for answer in answers)
 
 
 UNIT = Metric(
     name="exact_match",
-    version=5,
+    version=6,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

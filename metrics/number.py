@@ -1,4 +1,4 @@
-"""Number metric: the number that a reply gives as its answer, by the cascade for word problems."""
+"""Number metric: the number that a reply gives as its answer, by the reader of replies."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
-from data.answers import final_number
 from data.options import Frozen, Number
+from data.reading.numbers import read_number
 from data.records import Expectation, Found, Metric, Sample, Score
 from metrics._expected import expect, is_one_number, is_solution
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, was_cut, written
+from metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
 
 
 class Options(Frozen):
@@ -25,10 +25,10 @@ class Options(Frozen):
 
 @lru_cache(maxsize=4096)  # few answers are unlike all others, and each is read once for every target
 def _number(text: str) -> Fraction | None:
-    found = final_number(text)
-    if found is None:
+    answer = read_number(text).answer
+    if answer is None:
         return None
-    return found.value if (found.said and is_solution(text)) or is_one_number(text) else None
+    return answer.value if (answer.is_said and is_solution(text)) or is_one_number(text) else None
 
 
 def expected_number(answer: Any) -> Fraction | None:
@@ -49,26 +49,34 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
     Source: SPEC 14, with the extraction of SPEC 3.
     """
-    wanted = [value for value in map(expected_number, expected(sample)) if value is not None]
-    if not wanted:
+    answers = [value for value in map(expected_number, expected(sample)) if value is not None]
+    if not answers:
         return NO_EXPECTED
-    if not (said := reply(sample)):
+    text = reply(sample)
+    if not text:
         return NO_REPLY
     question = str(sample.get("question") or "")
     if options["unit"]:
         question = f"{question} How many {options['unit']}?"
-    answer = final_number(said, question, cut=was_cut(sample))
+    language = str(sample.get("language") or "")
+    reading = read_number(text, question, language=language, cut=was_cut(sample), prompt=prompt(sample))
+    answer = reading.answer
     if answer is None:
         return Score(0.0, "no_answer", "no final answer could be extracted")
-    details = {"answer": answer.text[:100], "rule": answer.rule, "how": "said" if answer.said else "inferred"}
-    if any(abs(answer.value - value) <= Fraction(str(options["tolerance"])) for value in wanted):
+    how = "said" if answer.is_said else "inferred"
+    details = {"answer": answer.text[:100], "rule": answer.rule, "how": how}
+    value = answer.value
+    if value is None:
+        return Score(0.0, reason="no single number", details=details)
+    tolerance = Fraction(str(options["tolerance"]))
+    if any(abs(value - right) <= tolerance for right in answers):
         return Score(1.0, reason="equal", details=details)
     return Score(0.0, reason="another number", details=details)
 
 
 UNIT = Metric(
     name="number",
-    version=7,
+    version=8,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from config.settings import StoreSettings
-from data import stop_tokens
 from data.batches import QueryResult, Ref
 from data.draw import canonical, content_id
 from data.loading import RESPONSE, offered
 from data.plugins import loader
 from data.questions import identify
+from data.reading.ends import split
 from data.records import Item
 from data.sources import name_of
 from data.suites import Suite
@@ -105,8 +105,10 @@ def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
 
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
+    text, stop_tokens = split(facts[RESPONSE], str(facts.get("question") or "")) if facts[RESPONSE] else (None, "")
     return {
-        **stop_tokens.reply(facts[RESPONSE]),
+        "text": text,
+        "stop_tokens": stop_tokens or None,
         "finish_reason": reason if isinstance(reason, str) else "",
         **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
     }

@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 
 from config.settings import Model, StoreSettings
-from data import stop_tokens
 from data.batches import Cell, QueryResult, Ref
 from data.draw import canonical
 from data.errors import InputError
+from data.reading.ends import split
 from data.records import Provider
 from data.tables import REQUESTS, RESPONSES
 from data.units import plugin_source
@@ -86,12 +86,15 @@ def identify(model: Model) -> dict[str, str]:
         raise InputError(f"model {model.name} ({model.provider}): {error.message}") from error
 
 
-def _response(answer: CallResult) -> dict[str, Any]:
+def _response(answer: CallResult, request: Mapping[str, Any]) -> dict[str, Any]:
     end = answer.end
     reply, error = (end.reply, None) if isinstance(end, Remembered) else (None, end)
+    prompt = "\n".join(message.content for message in call_of(request).messages)
+    text, stop_tokens = split(reply.text, prompt) if reply else (None, "")
     return {
         "request_id": end.request_id,
-        **stop_tokens.reply(reply.text if reply else None),
+        "text": text,
+        "stop_tokens": stop_tokens or None,
         **{name: getattr(reply, name, None) for name in ("reasoning", "finish_reason", "tokens_in", "tokens_out")},
         "error": error.message if error else None,
         "error_kind": error.kind if error else None,
@@ -149,7 +152,7 @@ def ask(
 
         answers, tally = event_loop_thread().call(bring())
     event("query", run=ledger.run, stage="query", label=str(cell), **counts(tally))
-    return RESPONSES.frame(_response(answers[request_id]) for request_id, _ in calls), tally
+    return RESPONSES.frame(_response(answers[request_id], request) for request_id, request in calls), tally
 
 
 @stage(version=1, part="query", takes="generate")

@@ -1,8 +1,10 @@
 """Verify: each family's verifier decides on each reply; programs run in the sandbox first."""
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from config.settings import Sandbox, StoreSettings
@@ -40,6 +42,12 @@ def item_of(row: Mapping[str, Any]) -> Item:
     return Item(**{**row, "facts": json.loads(row["facts"])})
 
 
+@cache
+def _takes_cut(verify: Callable[..., Verdict]) -> bool:
+    """Return whether a verifier is to be told that a reply ended at its token limit."""
+    return "cut" in inspect.signature(verify).parameters
+
+
 def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None) -> dict[str, Any]:
     """Verify one reply and return its row of the verdicts table.
 
@@ -52,8 +60,9 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
         item = item_of(reply.item)
         unit = family(item.family)
         ran = () if unit.program is None else (tuple(outcomes) if outcomes is not None else None,)
+        ended = {"cut": reply.cut} if _takes_cut(unit.verify) else {}
         try:
-            verdict = unit.verify(item, reply.text or "", *ran)
+            verdict = unit.verify(item, reply.text or "", *ran, **ended)
             details = dict(verdict.details)
         except Exception as error:
             raise InputError(

@@ -65,8 +65,8 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
 
 
 def _problem(raw: Row, where: str, path: Path) -> Item:
-    from data.answers import final_number  # not needed for checking a configuration
-    from data.numerals import numbers
+    from data.numerals import numbers  # not needed for checking a configuration
+    from data.reading.numbers import read_number
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():
@@ -79,8 +79,8 @@ def _problem(raw: Row, where: str, path: Path) -> Item:
         told = int(told) if isinstance(told, float) and told.is_integer() else told
         reference = f"{_MARKER} {'' if told is None else str(told).strip()}"
         several = isinstance(told, str) and len(numbers(told)) > 1
-    found = None if several else final_number(reference)
-    if found is None:
+    found = None if several else read_number(reference).answer
+    if found is None or found.value is None:
         raise InputError(
             f"{where}: no final answer; expected a line `{_MARKER} number` in column answer, or a number "
             "in column answer_number."

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from data.patterns import pattern
-from data.thinking import split
+from data.reading import ends, thinking
 
 REPLY_CAP = 1_000_000
 """Characters of a response that are read, from its end, where the answer is."""
@@ -46,9 +46,10 @@ class Block:
 
 
 def answer_part(reply: str) -> str:
-    """Return a response without its thinking, with line ends and spaces made plain."""
+    """Return a response without its thinking and leaked tokens, with line ends and spaces made plain."""
     text = reply[-REPLY_CAP:].replace("\r\n", "\n").replace("\r", "\n")
-    return split(text.translate(_SIGNS))[0]
+    spoken, _ = thinking.split(text.translate(_SIGNS))
+    return ends.split(spoken, labels=False)[0]
 
 
 def fenced(text: str) -> tuple[list[Block], str]:

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 from data.patterns import pattern
+from data.reading import reply_text
 from data.records import Family, Item, Verdict
 from generators._texts import SLOT, frame
 from generators.data_extraction.entities import (
@@ -248,6 +249,7 @@ def verify(item: Item, reply: str) -> Verdict:
     Details: precision and recall in [0, 1], missing and extra values, and where the set was read.
     """
     facts = item.facts
+    reply = reply_text(reply, prompt=item.prompt)
     reading = _Reading(facts)
     where = _read_object(reply, reading) or ("lines" if _read_lines(reply, reading) else "")
     missing = {kind: reading.expected[kind] - reading.values[kind].keys() for kind in KINDS}
@@ -323,5 +325,5 @@ UNIT = Family(
     titles={"en": "Extraction", "ru": "Извлечение"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=4,
+    verifier_version=5,
 )

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from data.beside import read_beside
 from data.patterns import pattern
+from data.reading import reply_text
 from data.records import Family, Item, Verdict
 from generators._texts import by_language
 from prompts import render
@@ -214,7 +215,7 @@ def verify(item: Item, reply: str) -> Verdict:
     A byte-order mark or label before it, and one code fence or pair of quotes or bold marks around the whole, are
     ignored.
     """
-    reply = reply.lstrip(_MARK)
+    reply = reply_text(reply.lstrip(_MARK), prompt=item.prompt, expected=item.answer)
     given, expected = normalise(reply), normalise(item.answer)
     if given == expected:
         return Verdict(correct=True, reason="right")
@@ -351,5 +352,5 @@ UNIT = Family(
     titles={"en": "Instructions", "ru": "Инструкции"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=3,
+    verifier_version=4,
 )

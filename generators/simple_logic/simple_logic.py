@@ -3,24 +3,18 @@
 Source: seed 001, category 1; the wording, the proof of a single answer and the rules of acceptance: ours (SPEC 2).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cache
 from random import Random
 
-from data.patterns import pattern
+from data.reading import reply_text
+from data.reading.answer import read
+from data.reading.names import Names
+from data.reading.texts import unify
 from data.records import Family, Item, Verdict
-from generators._naming import Forms, fold, is_unfinished, named, read
 from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
 from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
 from generators.simple_logic.people import cases, names, renamed
-from generators.simple_logic.statements import (
-    breaks_off,
-    concluded,
-    final_statement,
-    marked,
-    statements,
-    without_place,
-)
 from prompts import render
 
 LEVELS = {
@@ -32,9 +26,6 @@ MARKERS = {"en": "ANSWER", "ru": "ОТВЕТ"}
 
 _PAIR = 2
 _EVEN = 0.5
-_MOST_SENTENCES = 500
-_NAMELESS = Verdict(correct=None, reason="the answer line names none of them")
-_PLAIN = pattern(r"(?:ANSWER|ОТВЕТ): ?([^\W_]+)\s*")
 
 
 def generate(
@@ -101,76 +92,30 @@ def _told(
     return state(sentence, [order[person] for person in who], language)
 
 
-def verify(item: Item, reply: str) -> Verdict:
-    """Accept the right name in the last answer line, else in the final statement, else alone in the reply.
+def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
+    """Accept the right name in the last statement, else in a bold last line, else alone in the reply.
 
-    A name does not count if it is denied or only asked about, or if the reply breaks off there.
+    A name does not count if it is denied or only asked about. `cut`: the reply ended at its token limit, so that
+    only a statement counts.
     """
-    everyone = item.facts["names"]
-    plain = _PLAIN.fullmatch(reply)  # as requested
-    if plain and plain[1] in everyone:
-        return _judge(item, {plain[1]})
-    forms = {form: name for name in everyone for form in _forms(name)}
-    if plain and not named(fold(plain[1]), forms):
-        return _NAMELESS
-    text = fold(reply)
-    if (marker := marked(text, forms)) is not None:
-        said, listed = marker
-        if not named(said, forms):
-            return _NAMELESS
-        return _judge_passage(item, without_place(said, forms), forms, listed)
-    statement = final_statement(text, forms)
-    if statement is None:
-        statement = concluded(text, forms, fold(item.prompt))
-    return _judge_whole(item, text, forms) if statement is None else _judge_passage(item, statement, forms)
-
-
-def _judge(item: Item, stated: Collection[str]) -> Verdict:
-    if len(stated) > 1:
-        return Verdict(correct=False, reason="names several of them")
-    right = item.answer in stated
-    return Verdict(correct=right, reason="right" if right else "names another one")
-
-
-def _judge_passage(item: Item, passage: str, forms: Forms, listed: Collection[str] = ()) -> Verdict:
-    """Judge a passage that should name the answer; `listed`: names beside it."""
-    reading = read(passage, forms)
-    if is_unfinished(passage):
-        return Verdict(correct=False, reason="breaks off")
-    if not reading.stated:
-        reason = "denies the one it names" if reading.denied else "asks a question"
-        return Verdict(correct=False, reason=reason)
-    if reading.vague or not reading.stated.issuperset(listed):
-        return Verdict(correct=False, reason="names several of them")
-    return _judge(item, reading.stated)
-
-
-def _judge_whole(item: Item, text: str, forms: Forms) -> Verdict:
-    """Judge a reply without a final statement: one name, not denied, in sentences that state something."""
-    everyone = named(text, forms)
-    if not everyone:
+    text = unify(reply_text(reply, prompt=item.prompt, expected=item.answer))
+    forms = {form: name for name in item.facts["names"] for form in _forms(name)}
+    question = item.prompt.rpartition("?")[0].rpartition("\n")[2]
+    reading = read(text, Names(forms, unify(question)), cut=cut, prompt=item.prompt)
+    if reading.values is None:
         return Verdict(correct=None, reason="names none of them")
-    told = [*dict.fromkeys(statements(text, forms))][-_MOST_SENTENCES:]
-    readings = [read(sentence, forms) for sentence in told]
-    stated = set[str]().union(*(reading.stated for reading in readings))
-    if len(everyone) > 1 and (len(stated) > 1 or len(told) > 1 or not stated):
-        return Verdict(correct=False, reason="names several of them")
-    if any(reading.denied and not reading.stated for reading in readings):
-        reason = "denies the one it names"
-    elif not stated and any(reading.asked for reading in readings):
-        reason = "asks a question"
-    elif not stated or breaks_off(text, forms, fold(item.prompt)):
-        reason = "breaks off"
-    elif any(reading.vague for reading in readings):
-        reason = "names several of them"
-    else:
-        return _judge(item, stated)
-    return Verdict(correct=False, reason=reason)
+    details = {"rule": reading.rule}
+    if not reading.values:
+        return Verdict(correct=False, reason="states none of those it names", details=details)
+    if len(reading.values) > 1:
+        return Verdict(correct=False, reason="names several of them", details=details)
+    right = item.answer in reading.values
+    return Verdict(correct=right, reason="right" if right else "names another one", details=details)
 
 
 @cache
 def _forms(name: str) -> tuple[str, ...]:
-    return tuple(map(fold, cases(name)))
+    return tuple(unify(case).lower() for case in cases(name))
 
 
 def reference(item: Item) -> str:
@@ -215,5 +160,5 @@ UNIT = Family(
     titles={"en": "Logic", "ru": "Логика"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=4,
+    verifier_version=5,
 )

@@ -9,8 +9,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from data.patterns import pattern
+from data.reading import reply_text
+from data.reading.clauses import is_denied, is_refuted
 from data.records import Family, Item, Verdict
-from generators._naming import ALL_BUT, IDIOM, WHAT, denies
 from generators._texts import by_language, frame
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
@@ -29,24 +30,8 @@ _MARKED = pattern(r"[*~=_`<>\\]")  # a text without any of these has no emphasis
 _GOES_ON = pattern(r",? [^\W\d_A-ZА-ЯЁ]|,? \d|-\w")
 _GOES_ON_ALOUD = pattern(r",? [^\W_]|-\w")
 _NEAR = 160  # characters before a sentence that are searched for a denial of it
+_NO = pattern(r"[\"*_)\]]{0,3}\?[\"*_)\]]{0,3} (?:No|Nope|Нет)(?![^\W_])")
 _ENDED = pattern(r"[.!?…][\"*_)\]]* |\n")
-_CLAUSES = pattern(r"[,;:()—–]| - ")
-_AGAINST = pattern(r"\W*(?:and |а |и |но )?(?:not|не|rather than|instead of|as opposed to|вместо) [^\W_]")
-_MISTAKEN = r"disagree|den(?:y|ies)|mistake|lie|myth|avoid|skip|ложь|ошибк\w+|миф|избегайте"
-_CHOSEN = (
-    r"choose|pick|select|take|use|copy|recommend|say|important|key|main|central|right|correct|true|"
-    r"(?:выб[ие]р|бер|бр|указыва|главн|важн|верн|правильн|ключев)\w+"
-)
-_AVOIDED = pattern(
-    rf"(?:(?<![^\W_])(?:not|never|cannot|не|нельзя|никогда)|n['’]t)(?:\W+\w+){{0,2}}?\W+(?:{_CHOSEN})(?![^\W_])"
-    rf"|(?<![^\W_])(?:neither|none|except|кроме|{_MISTAKEN})(?![^\W_])"
-)
-_DENIED_AFTER = pattern(
-    r"[.!?…\"*_)\]]{0,6},? ?(?:[—–-] )?(?:(?:is|was|are|would be|seems|это) )?(?:(?:clearly|certainly|therefore) )?"
-    r"(?:(?:is|was|does|ca|could)n\"t|not(?! because| only| just)|never|cannot|does not|could not|can not|false|"
-    r"wrong|incorrect|untrue|не|ложн\w+|неверн\w+|неправ\w+|ошибочн\w+)(?![^\W_])"
-    r"|[\"*_)\]]{0,3}\?[\"*_)\]]{0,3} (?:No|Nope|Нет)(?![^\W_])"
-)
 _WORD = pattern(r"\w+")
 
 
@@ -169,19 +154,12 @@ def _holds_whole(text: str, sentence: str) -> bool:
 def _denied(text: str, start: int, end: int) -> bool:
     """Return whether the context of a sentence denies it.
 
-    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'The key point, not a detail: …' only contrasts it
-    with something else; 'You cannot miss it: …' announces it.
+    'It is false that …', 'Do not choose "…"', '"…" is not it'. 'You cannot miss it: …' announces it.
     """
-    lead = _ENDED.split(text[max(0, start - _NEAR) : start])[-1].lower().replace('n"t', "n't")
-    clauses = [
-        clause for clause in _CLAUSES.split(ALL_BUT.sub(" not ", IDIOM.sub(" ", lead))) if _WORD.search(clause)
-    ]
-    if len(clauses) > 1 and (WHAT.match(clauses[-1]) or _AGAINST.match(clauses[-1])):
-        del clauses[-1]
-    announced = lead.rstrip('"*_ ').endswith(":")  # such a clause denies only if it is about the choice
-    if clauses and (_AVOIDED.search(clauses[-1]) or (denies(clauses[-1]) and not announced)):
-        return True
-    return _DENIED_AFTER.match(text, end) is not None
+    lead = _ENDED.split(text[max(0, start - _NEAR) : start])[-1].replace('n"t', "n't")
+    after = text[end : end + _NEAR].replace('n"t', "n't")
+    is_refused = _NO.match(after) is not None or is_refuted(after.lstrip(_FINAL), 0)
+    return is_refused or is_denied(lead, 0, len(lead))
 
 
 def verify(item: Item, reply: str) -> Verdict:
@@ -191,6 +169,7 @@ def verify(item: Item, reply: str) -> Verdict:
     punctuation is ignored. Details: `similarity`, the normalised indel similarity of the whole reply and the key
     sentence, in [0, 1].
     """
+    reply = reply_text(reply, prompt=item.prompt, expected=item.answer)
     said = normalise(reply)
     if not said:
         return Verdict(correct=None, reason="empty reply", details={"similarity": 0.0})
@@ -284,5 +263,5 @@ UNIT = Family(
     titles={"en": "Summarization", "ru": "Суммаризация"},
     reference=reference,
     near_misses=near_misses,
-    verifier_version=3,
+    verifier_version=4,
 )

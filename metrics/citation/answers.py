@@ -8,8 +8,8 @@ from rapidfuzz import fuzz, process
 
 from data.json_reply import objects
 from data.patterns import pattern
+from data.reading.thinking import split
 from data.sentences import count_words, split_sentences
-from data.thinking import split
 from metrics.citation.markers import LARGEST, Mark, common, marks, points, rounded, split_said, unwrap
 from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources
 

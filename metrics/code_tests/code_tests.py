@@ -17,7 +17,7 @@ from data.programs.tree import joined
 from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name
-from metrics._replies import NO_REPLY, reply
+from metrics._replies import NO_REPLY, program_reply
 from metrics.code_tests.checks import Check, as_json
 from metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
 from metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
@@ -113,7 +113,7 @@ def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program
     """Return the reply's program with its tests as calls; nothing without code or tests."""
     said, name = str(sample.get("response") or ""), entry(sample, options)
     listed = row_tests(sample, options)
-    if not listed or not reply(sample):
+    if not listed or not program_reply(sample):
         return {}
     head = "".join(_texts(sample, options["prompt_code"]))
     found = find_completion(said, name, head) if name else find_script(said)
@@ -182,7 +182,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     listed = row_tests(sample, options)
     if not listed:
         return Score(None, "not_applicable", "the row has no tests", parts={"all": None})
-    if not reply(sample):
+    if not program_reply(sample):
         return Score(0.0, NO_REPLY.status, NO_REPLY.reason, parts={"all": 0.0})
     outcomes: Sequence[Outcome] | None = found.get("programs", {}).get(KEY)
     if outcomes is None:

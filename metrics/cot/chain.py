@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from data.answers import Answer, AnswerSearch, search
+from data.reading.numbers import NumberAnswer, NumberReading, read_number
 from data.sentences import split_sentences
 from metrics.cot.equations import equations
 from metrics.cot.expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
@@ -76,10 +76,15 @@ class Chain:
     """
 
     steps: tuple[ChainStep, ...]
-    answer: Answer | None
+    answer: NumberAnswer | None
     calculations: tuple[Calculation, ...]
     places: tuple[int, ...]
     answered: int = 1
+
+    @property
+    def value(self) -> Fraction | None:
+        """The final answer's value; None without an answer that is one number."""
+        return None if self.answer is None else self.answer.value
 
 
 _ANNOTATION = re.compile(rf"<<([^<>\n]{{0,{LONGEST}}})>>")
@@ -100,7 +105,7 @@ _UNDECIDABLE = re.compile(
 )
 
 
-def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
+def read(text: str, question: str = "", *, language: str = "", cut: bool = False, prompt: str = "") -> Chain:
     """Parse a chain: a response to a question, or a GSM8K answer.
 
     Steps are the non-empty lines before the final answer's marker, box or cue, including the text before it on its
@@ -113,7 +118,7 @@ def read(text: str, question: str = "", *, cut: bool = False) -> Chain:
 
     Source: SPEC 3 (seed 004); the cases that they leave open are ours.
     """
-    found = search(text, question, cut=cut)
+    found = read_number(text, question, language=language, cut=cut, prompt=prompt)
     before, after, lead = _parts(text, found)
     if len(before) == 1 and found.answer is not None and found.answer.text == before[0].strip():
         before, lead = [], False
@@ -128,7 +133,7 @@ _OPENING = 2
 """Maximum number of lines without a calculation before an answer that is stated first."""
 
 
-def _parts(text: str, found: AnswerSearch) -> tuple[list[str], list[str], bool]:
+def _parts(text: str, found: NumberReading) -> tuple[list[str], list[str], bool]:
     """Split a reply into the parts before and after its answer's marker: lines, or sentences of a single line.
 
     The third value says whether the last part before it is the text before the marker on the same line (in a single
@@ -158,7 +163,7 @@ def _cut(text: str, *, running: bool) -> list[str]:
     return [part for part in ([text] if running else text.split("\n")) if part.strip()]
 
 
-def _collected(parts: Sequence[str], found: AnswerSearch, *, lead: bool = False) -> Chain:
+def _collected(parts: Sequence[str], found: NumberReading, *, lead: bool = False) -> Chain:
     """Read the parts of a reply as steps; `lead`: the last one is a step only if it calculates."""
     steps: list[ChainStep] = []
     once: dict[str, tuple[Calculation, int]] = {}

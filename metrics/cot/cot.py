@@ -14,7 +14,7 @@ from data.number_words import given_numbers
 from data.options import Frozen, Number, Share
 from data.records import Found, Metric, Sample, Score
 from data.shown import read_shown
-from data.truncation import CUT
+from metrics._replies import prompt, reply, was_cut
 from metrics.cot.chain import Chain, read
 from metrics.cot.expressions import Exact, shown
 from metrics.cot.first_error import REASONS, as_details, first_error
@@ -35,9 +35,7 @@ def final_answer_accuracy(response: Chain, reference: Chain) -> float | None:
 
     Source: SPEC 3 (seed 004).
     """
-    if reference.answer is None:
-        return None
-    return float(response.answer is not None and response.answer.value == reference.answer.value)
+    return None if reference.value is None else float(response.value == reference.value)
 
 
 def steps_ratio(response: Chain, reference: Chain) -> float | None:
@@ -184,7 +182,13 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     Source: SPEC 3 (seed 004).
     """
     reference = _reference(sample["reference"])
-    response = read(sample["response"], sample["question"], cut=bool(sample.get(CUT)))
+    response = read(
+        reply(sample),
+        sample["question"],
+        language=str(sample.get("language") or ""),
+        cut=was_cut(sample),
+        prompt=prompt(sample),
+    )
     constants = [Fraction(str(constant)) for constant in options.get("known_constants", ())]
     given = _given(sample["question"])
     traced = supports(response, given, constants)
@@ -242,12 +246,12 @@ _given = lru_cache(maxsize=4096)(given_numbers)
 
 def _details(response: Chain, reference: Chain, traced: Sequence[Support]) -> dict[str, Any]:
     listed = [*zip(response.places, response.calculations, traced, strict=True)]
-    answer, expected = response.answer, reference.answer
+    answer, value, expected = response.answer, response.value, reference.value
     return {
-        "answer": None if answer is None else shown(answer.value),
+        "answer": None if value is None else shown(value),
         "answer_text": None if answer is None else answer.text[:100],
         "rule": None if answer is None else answer.rule,
-        "expected": None if expected is None else shown(expected.value),
+        "expected": None if expected is None else shown(expected),
         "steps": len(response.steps),
         "reference_steps": len(reference.steps),
         "ratio": len(response.steps) / len(reference.steps) if reference.steps else None,
@@ -313,7 +317,7 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
 
 UNIT = Metric(
     name="cot",
-    version=10,
+    version=11,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

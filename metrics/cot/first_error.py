@@ -257,7 +257,7 @@ def _kind(made: Calculation, beside: Calculation, meant: _Meant, known: Collecti
 def _final(response: Chain, reference: Chain, done: Collection[Exact]) -> FirstError:
     """Place the error on the answer's line: the reference's value was not reached, or not taken as the answer."""
     last = reference.calculations[-1]
-    wanted = last.results if reference.answer is None else [reference.answer.value]
+    wanted = last.results if reference.value is None else [reference.value]
     if any(value in done for value in wanted):
         return FirstError(response.answered, "final", "misread final", reference=last.text)
     waiting = [*_waiting(reference, done), last][0]

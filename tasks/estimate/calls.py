@@ -13,9 +13,9 @@ import polars as pl
 from config.exam import plan_short_exams
 from config.prices import Prices
 from config.settings import Judge, Model
-from data import stop_tokens
 from data.loading import RESPONSE, judged_by, needs_of
 from data.plugins import metric
+from data.reading.ends import split
 from data.suites import Suite
 from data.tables import ITEMS
 from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
@@ -230,7 +230,7 @@ def _sample(
     item: Mapping[str, Any], model: str, repeat: int, text: str, extra: Mapping[str, Any] | None = None
 ) -> SampleRow:
     facts = _facts(item)
-    response = stop_tokens.split(text)[0]
+    response = split(text)[0]
     sample = {**named_columns(item, facts), "response": response, **returned(extra or {}, facts)}
     return SampleRow(item["item_id"], model, repeat, item["language"], sample, None, None)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from data import stop_tokens
 from data.draw import canonical
 from data.plugins import metric
+from data.reading.ends import split
 from metrics.judging import Session, advance, begin
 from tasks.judge import pose_question
 from tasks.plan import MetricPlan, Panel
@@ -103,7 +103,7 @@ def rehearse(
                 entry = known.get(row["request_id"]) if surely else None
                 if entry is None:
                     real.discard(n)
-                replies.append(stop_tokens.split(entry.reply.text)[0] if entry else canonical(stand_in(ask.schema)))
+                replies.append(split(entry.reply.text)[0] if entry else canonical(stand_in(ask.schema)))
                 if surely and row["request_id"] in seen:
                     continue
                 if surely:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from data import characters, thinking
+from data import characters
+from data.reading import thinking
 from data.records import Call, Reply
 from tasks.models.protocol import CallError
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.answers import Answer, final_number
 from data.numerals import exact
 from data.options import options_of
 from data.plugins import family, metrics
+from data.reading.ends import split
+from data.reading.numbers import NumberAnswer, read_number
 from data.records import Item
-from data.stop_tokens import split
 from generators.data_extraction.entities import DATE, EMAIL, PHONE
 from metrics.citation.answers import parse_answer
 
@@ -38,9 +38,11 @@ def verified(name: str, case: Case, answer: str, **facts: Any) -> bool:
     return family(name).verify(item, case["reply"]).correct is True
 
 
-def read(case: Case) -> Answer | None:
-    """Read the final number of a worked reply."""
-    return final_number(case["reply"], case["question"], cut=case["finish"] == "length")
+def read(case: Case) -> NumberAnswer | None:
+    """Read the final number of a worked reply; None if it gives none, or no single one."""
+    cut, language = case["finish"] == "length", case["language"]
+    answer = read_number(case["reply"], case["question"], language=language, cut=cut).answer
+    return None if answer is None or answer.value is None else answer
 
 
 def clean(case: Case) -> str:

@@ -44,7 +44,15 @@ def check(cases: list[dict[str, Any]], verdicts: list[bool | None]) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_right_replies_are_accepted_and_wrong_ones_refused(name: str) -> None:
     cases = lines(f"composed/{name}")
-    check(cases, [family(name).verify(items()[case["item"]], case["reply"]).correct for case in cases])
+    verify = family(name).verify
+    cuts = [{"cut": True} if case.get("cut") else {} for case in cases]
+    check(
+        cases,
+        [
+            verify(items()[case["item"]], case["reply"], **cut).correct
+            for case, cut in zip(cases, cuts, strict=True)
+        ],
+    )
 
 
 @pytest.mark.parametrize("every", [SAMPLED, pytest.param(1, marks=pytest.mark.slow)])

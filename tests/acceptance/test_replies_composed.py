@@ -23,7 +23,7 @@ def test_answers_are_read_as_they_are_meant_and_said_or_inferred() -> None:
     for case in lines("answers"):
         found = read(case)
         meant = None if case["says"] is None else exact(case["says"])
-        assert (found and found.value, found and found.said) == (meant, meant and case["how"] == "said"), case
+        assert (found and found.value, found and found.is_said) == (meant, meant and case["how"] == "said"), case
 
 
 def test_leaked_stop_tokens_are_taken_off_and_nothing_else() -> None:

@@ -18,9 +18,9 @@ from typing import TextIO, cast
 
 import polars as pl
 
-from data.answers import final_number
 from data.options import options_of
 from data.plugins import metrics
+from data.reading.numbers import read_number
 
 HERE = Path(__file__).parents[2]
 SHARED = HERE.parent / "shared" / "data"
@@ -46,7 +46,7 @@ def kinds() -> Work:
     return {
         "test set against itself": (len(itself), lambda: [unit.score(one, {}, options) for one in itself]),
         "real outputs of four models": (len(real), lambda: [unit.score(one, {}, options) for one in real]),
-        "final answers alone": (len(real), lambda: [final_number(str(one["response"])) for one in real]),
+        "final answers alone": (len(real), lambda: [read_number(str(one["response"])) for one in real]),
     }
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from data.answers import final_number
 from data.draw import draw
 from data.records import Item
 from generators.arithmetic.arithmetic import (
@@ -10,8 +9,6 @@ from generators.arithmetic.arithmetic import (
     Expression,
     join,
     left_to_right,
-    near_misses,
-    reference,
     steps,
     value,
     verify,
@@ -53,15 +50,15 @@ parentheses 4 + 50 - 3 = 51."""
         ("**ОТВЕТ:** 39\n\nОбъяснить подробнее?", True, "right"),
         ("ANSWER: not 39", None, "no number"),
         ("ОТВЕТ: не 39", None, "no number"),
-        ("ANSWER: 39?", False, "asks a question"),
-        ("Is it **39**?", False, "asks a question"),
-        ("ANSWER: 39, 87", False, "gives several numbers"),
-        ("4 + 5 * (10 - 3) = 39 +", False, "breaks off"),
-        ("39 is wrong.", False, "denies the number it gives"),
-        ("Is 39 the answer?", False, "asks a question"),
-        ("ANSWER: > 39", False, "gives a bound"),
-        ("ОТВЕТ: больше 39", False, "gives a bound"),
-        ("ANSWER: 39 and 87", False, "gives several numbers"),
+        ("ANSWER: 39?", None, "no number"),
+        ("Is it **39**?", None, "no number"),
+        ("ANSWER: 39, 87", False, "no single number"),
+        ("39 is wrong.", None, "no number"),
+        ("Is 39 the answer?", None, "no number"),
+        ("ANSWER: > 39", False, "no single number"),
+        ("ОТВЕТ: больше 39", False, "no single number"),
+        ("ANSWER: 39 and 87", False, "no single number"),
+        ("ANSWER: 39 (or 39.0)", True, "right"),
         ("I cannot say.", None, "no number"),
         ("", None, "no number"),
     ],
@@ -71,9 +68,15 @@ def test_verdict_and_reason(reply: str, correct: bool | None, reason: str) -> No
     assert (found.correct, found.reason) == (correct, reason)
 
 
-def test_a_marker_that_outranks_the_answer_line_is_not_overlooked() -> None:
-    assert verify(SUM, "#### 40\nANSWER: 39").correct is False
-    assert verify(SUM, "So \\boxed{40}.\nANSWER: 39").correct is False
+def test_the_last_statement_decides() -> None:
+    assert verify(SUM, "#### 40\nANSWER: 39").correct is True
+    assert verify(SUM, "ANSWER: 39\n#### 40").correct is False
+    assert verify(SUM, "ANSWER: 39\nSo \\boxed{40}.").correct is False
+
+
+def test_a_reply_that_was_cut_off_states_its_answer_or_has_none() -> None:
+    assert verify(SUM, "10 - 3 = 7, 5 * 7 = 35, 4 + 35 = 39", cut=True).correct is None
+    assert verify(SUM, "ANSWER: 39\n\nTo check, 10 - 3", cut=True).correct is True
 
 
 def test_tolerance_is_relative_and_only_for_broken_values() -> None:
@@ -130,19 +133,6 @@ def test_easy_is_of_the_seeds_size() -> None:
         ]
         assert len(numbers) in {3, 4}
         assert drawn.answer.lstrip("-") not in numbers
-
-
-def fault(reply: str) -> bool:
-    """Tell whether a near-miss has the right number, with something beside it."""
-    return "not " in reply or reply.endswith(("?", "+")) or "," in reply
-
-
-def test_reading_a_plain_answer_line_at_once_finds_what_the_cascade_finds() -> None:
-    for drawn in draw(UNIT, level="medium", language="ru", seed=6, count=40):
-        for reply in (reference(drawn), *near_misses(drawn)):
-            given, cascade = verify(drawn, f"Итак, 2 * 2 = 4.\n{reply}"), final_number(f"Итак, 2 * 2 = 4.\n{reply}")
-            if not fault(reply):
-                assert (given.correct is True) == (cascade is not None and cascade.value == int(drawn.answer))
 
 
 @pytest.mark.parametrize("head", ["**Step {}: go on**", "**{}. Go on**", "Действие {}: дальше"])

@@ -1,11 +1,9 @@
 """Of several numbers the answer is the one that is asked for: by its unit, by what was computed, after a list."""
 
-from fractions import Fraction
-
 import pytest
 
-from data.answers import final_number, search
-from data.choosing import AskedQuantity, asked_quantity, results
+from data.reading.numbers import read_number
+from data.reading.quantity import AskedQuantity, asked_quantity
 from tests.helpers.bounds import bounded
 
 DOLLARS = "How much does Kylar need to pay for them?"
@@ -105,8 +103,8 @@ WRITTEN = [
 
 
 def value(question: str, reply: str) -> str | None:
-    found = final_number(reply, question)
-    return None if found is None else str(found.value)
+    answer = read_number(reply, question).answer
+    return None if answer is None or answer.value is None else str(answer.value)
 
 
 @pytest.mark.parametrize(("question", "reply", "expected"), SEVERAL)
@@ -132,8 +130,8 @@ def test_the_unit_asked_for_goes_before_the_first_of_two() -> None:
 
 
 def test_the_steps_of_a_chain_do_not_end_at_a_heading_above_it() -> None:
-    assert search("Answer:\n1. 48 / 2 = 24\n2. 48 + 24 = 72").anchor is None
-    assert search("48 / 2 = 24\nAnswer: 24").anchor == 12
+    assert read_number("Answer:\n1. 48 / 2 = 24\n2. 48 + 24 = 72").anchor is None
+    assert read_number("48 / 2 = 24\nAnswer: 24").anchor == 12
 
 
 @pytest.mark.parametrize(
@@ -154,12 +152,6 @@ def test_the_steps_of_a_chain_do_not_end_at_a_heading_above_it() -> None:
 )
 def test_a_question_tells_what_it_asks_for(question: str, expected: AskedQuantity) -> None:
     assert asked_quantity(question) == expected
-
-
-def test_results_are_what_follows_an_operation() -> None:
-    assert set(results("2 + 3 = 5\nprice = 7\n5 * 2 = 5 + 5 = 10, <<4*4=16>>")) == {
-        Fraction(5), Fraction(10), Fraction(16),
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -189,7 +181,7 @@ def test_results_are_what_follows_an_operation() -> None:
 )
 def test_a_megabyte_takes_bounded_time(unit: str) -> None:
     with bounded(10):
-        final_number(unit * (1_000_000 // len(unit)), f"{unit * 1000}?")
+        read_number(unit * (1_000_000 // len(unit)), f"{unit * 1000}?")
 
 
 LAST_SENTENCES = [  # no marker: the last sentence that states a number, and in it what is asked for, or the last

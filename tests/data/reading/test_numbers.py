@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.answers import final_number, search
+from data.reading.numbers import NumberAnswer, read_number
 from data.sentences import split_sentences
 from tests.helpers.bounds import bounded
 
-MARKER, BOXED, CUE, LAST = "marker", "boxed", "cue", "last number"
+MARKER, BOXED, CUE, LAST = "marker", "box", "cue", "last sentence"
 
 FORMS: list[tuple[str, str | None, str]] = [
     # the marker
@@ -95,11 +95,11 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("#### 18 (2 × 9)", "18", MARKER),
     ("#### 18 (2 * 9 = 18)", "18", MARKER),
     ("#### 2 * 9 = 18", "18", MARKER),
-    ("#### x = 18", "18", MARKER),
+    ("#### x = 18", "18", LAST),
     ("#### = 18", "18", MARKER),
-    ("#### Answer: 18", "18", MARKER),
-    ("#### The final answer is 18.", "18", MARKER),
-    ("#### Total: $18 per day", "18", MARKER),
+    ("#### Answer: 18", "18", CUE),
+    ("#### The final answer is 18.", "18", CUE),
+    ("#### Total: $18 per day", "18", LAST),
     ("#### 18 eggs in 7 days", "18", MARKER),
     ("#### 1.5 million", "1500000", MARKER),
     ("#### 5k", "5000", MARKER),
@@ -116,7 +116,7 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("#### 20 #### 18", "18", MARKER),
     ("The answer is 20.\n#### 18", "18", MARKER),
     ("\\boxed{20}\n#### 18", "18", MARKER),
-    ("####\n18", "18", MARKER),
+    ("####\n18", "18", LAST),
     ("#### eighteen", "18", MARKER),
     ("#### двадцать пять", "25", MARKER),
     ("#### 一百二十", "120", MARKER),
@@ -145,13 +145,13 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("\\boxed{\\frac34}", "3/4", BOXED),
     ("\\boxed{18 \\text{ dollars}}", "18", BOXED),
     ("\\boxed{\\text{18}}", "18", BOXED),
-    ("\\boxed{x = 18}", "18", BOXED),
+    ("\\boxed{x = 18}", "18", LAST),
     ("\\boxed{5\\%}", "5", BOXED),
     ("\\fbox{18}", "18", LAST),
     ("\\boxed{20} No: \\boxed{18}", "18", BOXED),
     ("The answer is 20. \\boxed{18}", "18", BOXED),
     ("\\boxed{18", "18", BOXED),
-    ("\\boxed 18", "18", BOXED),
+    ("\\boxed 18", "18", LAST),
     ("\\boxed{\\textbf{18}}", "18", BOXED),
     # cue phrases
     ("The answer is 18.", "18", CUE),
@@ -226,7 +226,7 @@ FORMS: list[tuple[str, str | None, str]] = [
     ("The temperature falls to -5", "-5", LAST),
     ("9*2=18", "18", LAST),
     ("5 - 3 = 2", "2", LAST),
-    ("The answer is not 20 but 18", "18", LAST),
+    ("The answer is not 20 but 18", "18", CUE),
     ("To answer this, we have 9 eggs at $2 each, so $18", "18", LAST),
     ("#### Step 2: add\nThat makes 18", "18", LAST),
     ("#### 2. Add the numbers\nThat makes 18", "18", LAST),
@@ -265,6 +265,12 @@ FORMS: list[tuple[str, str | None, str]] = [
 ]
 
 
+def single(text: str, question: str = "", *, cut: bool = False) -> NumberAnswer | None:
+    """Return the answer that a text gives; None for none, or for no single number."""
+    answer = read_number(text, question, cut=cut).answer
+    return None if answer is None or answer.value is None else answer
+
+
 def test_the_table_has_at_least_150_forms() -> None:
     assert len(FORMS) >= 150
     assert len({text for text, _, _ in FORMS}) == len(FORMS)
@@ -272,27 +278,27 @@ def test_the_table_has_at_least_150_forms() -> None:
 
 @pytest.mark.parametrize(("text", "value", "rule"), FORMS, ids=[repr(text)[:60] for text, _, _ in FORMS])
 def test_reads(text: str, value: str | None, rule: str) -> None:
-    found = final_number(text)
-    assert (found.value if found else None) == (None if value is None else Fraction(value))
-    assert (found.rule if found else "") == rule
+    answer = single(text)
+    assert (answer.value if answer else None) == (None if value is None else Fraction(value))
+    assert (answer.rule if answer else "") == rule
 
 
 def test_two_equal_candidates_are_no_contradiction() -> None:
-    found = final_number("#### 18 or 18.00")
+    found = single("#### 18 or 18.00")
     assert found is not None
     assert found.value == 18
 
 
 def test_says_where_and_how_it_is_written() -> None:
-    found = search("So she makes that.\nThe answer is $1,080.00 today.")
-    assert found.answer is not None
-    assert (found.answer.text, found.answer.position, found.anchor) == ("$1,080.00", 33, 23)
+    reading = read_number("So she makes that.\nThe answer is $1,080.00 today.")
+    assert reading.answer is not None
+    assert (reading.answer.text, reading.anchor) == ("$1,080.00", 23)
 
 
 def test_a_refused_marker_still_stands_somewhere() -> None:
     """The steps of a chain end where its marker stands, even if no number follows."""
-    assert search("2 + 2 = 4\n#### none").anchor == 10
-    assert search("2 + 2 = 4").anchor is None
+    assert read_number("2 + 2 = 4\n#### none").anchor == 10
+    assert read_number("2 + 2 = 4").anchor is None
 
 
 def test_agrees_with_the_labels_of_real_outputs(shared: Path) -> None:
@@ -301,11 +307,11 @@ def test_agrees_with_the_labels_of_real_outputs(shared: Path) -> None:
     with (shared / "gsm8k_model_solutions_dev.jsonl").open(encoding="utf-8") as lines:
         for line in lines:
             row = json.loads(line)
-            expected = final_number(row["ground_truth"])
+            expected = single(row["ground_truth"])
             assert expected is not None
             for output in row.values():
                 if isinstance(output, dict):
-                    found = final_number(output["solution"])
+                    found = single(output["solution"])
                     asked += 1
                     agreed += (found is not None and found.value == expected.value) == output["is_correct"]
     assert asked == 1600
@@ -316,7 +322,7 @@ def test_right_solutions_without_their_answers_line_are_read(shared: Path) -> No
     """Of right solutions whose last sentence with a number ends with the right one, 99.9 %, as lines or as one."""
     read = asked = 0
     for row in map(json.loads, (shared / "gsm8k_model_solutions_dev.jsonl").read_text("utf-8").splitlines()):
-        expected = final_number(row["ground_truth"])
+        expected = single(row["ground_truth"])
         assert expected is not None
         for output in row.values():
             body = output["solution"].rpartition("\nA:")[0] if isinstance(output, dict) else ""
@@ -325,7 +331,7 @@ def test_right_solutions_without_their_answers_line_are_read(shared: Path) -> No
                 numbers = [re.findall(r"-?[0-9][0-9,]*(?:\.[0-9]+)?", sentence) for sentence in said]
                 last = next((found[-1] for found in reversed(numbers) if found), "")
                 if last and output["is_correct"] and Fraction(last.replace(",", "")) == expected.value:
-                    found = final_number(text, row["question"])
+                    found = single(text, row["question"])
                     asked += 1
                     read += found is not None and found.value == expected.value
     assert asked > 1000
@@ -336,7 +342,7 @@ def test_right_solutions_without_their_answers_line_are_read(shared: Path) -> No
     st.integers(-(10**12), 10**12), st.sampled_from(["#### {}", "The answer is {}.", "\\boxed{{{}}}", "Ответ: {}"])
 )
 def test_any_integer_survives_english_thousands(number: int, form: str) -> None:
-    found = final_number(form.format(f"{number:,}"))
+    found = single(form.format(f"{number:,}"))
     assert found is not None
     assert found.value == number
 
@@ -344,7 +350,7 @@ def test_any_integer_survives_english_thousands(number: int, form: str) -> None:
 @given(st.text(alphabet="0123456789.,/-−$%#{}\\ABoxed nsweri:\n答案Ответ=()×*", max_size=80))
 @settings(max_examples=300)
 def test_never_raises(text: str) -> None:
-    final_number(text)
+    single(text)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +360,7 @@ def test_never_raises(text: str) -> None:
 )  # fmt: skip
 def test_a_megabyte_takes_bounded_time(unit: str) -> None:
     with bounded(10):
-        final_number(unit * (1_000_000 // len(unit)))
+        single(unit * (1_000_000 // len(unit)))
 
 
 @pytest.mark.parametrize(
@@ -369,15 +375,15 @@ def test_a_megabyte_takes_bounded_time(unit: str) -> None:
     ],
 )
 def test_a_cut_reply_has_only_what_it_has_said(text: str, expected: str | None) -> None:
-    found = final_number(text, cut=True)
+    found = single(text, cut=True)
     assert (None if found is None else str(found.value)) == expected
-    assert found is None or found.said
+    assert found is None or found.is_said
 
 
 def test_an_answer_is_said_or_inferred() -> None:
     how = {
-        text: found.said
+        text: found.is_said
         for text in ("#### 18", "\\boxed{18}", "Ответ: 18", "It makes 18.")
-        if (found := final_number(text))
+        if (found := single(text))
     }
     assert how == {"#### 18": True, "\\boxed{18}": True, "Ответ: 18": True, "It makes 18.": False}

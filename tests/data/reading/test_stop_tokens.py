@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.stop_tokens import reply, split
+from data.reading.ends import split
 from tests.helpers.bounds import bounded
 
 LEAKED = [
@@ -38,12 +38,6 @@ def test_what_a_reply_says_stays(text: str) -> None:
 def test_a_leaked_opening_strikes_nothing_through() -> None:
     assert split("<s> 18</s>") == ("<s> 18", "</s>")
     assert split("an <s>old</s></s>") == ("an <s>old</s>", "</s>")
-
-
-def test_a_row_of_the_responses_holds_both_apart() -> None:
-    assert reply("18</s>") == {"text": "18", "stop_tokens": "</s>"}
-    assert reply("18\n") == {"text": "18\n", "stop_tokens": None}
-    assert reply(None) == {"text": None, "stop_tokens": None}
 
 
 @pytest.mark.parametrize("unit", HOSTILE)

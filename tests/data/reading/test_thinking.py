@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.thinking import split
+from data.reading.thinking import split
 from tests.helpers.bounds import bounded
 
 

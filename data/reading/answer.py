@@ -1,0 +1,405 @@
+"""The answer of a reply: its last statement, else what its last sentences let infer. The fourth pass.
+
+What is a value is the slot's business (a number, an option, a name); what states, denies, supposes or withdraws one
+is the same for all.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal, NamedTuple, Protocol
+
+from data.reading.clauses import Mention, Prepared, Values, is_denied, is_refuted, is_yes, last_affirmed
+from data.reading.statements import Statement, closing_brace, statements, with_content
+from data.reading.words import MARKUP, pattern
+from data.sentences import sentence_begin, sentence_end
+
+TRIES = 50
+"""Number of statements tried, from the last one backwards."""
+_BLANK = re.compile(rf"(?:{MARKUP}|[()\[\]{{}}.:：…_=-]|\\[()])*")
+_OPENING = re.compile(r"(?:\\(?:text\w*|math\w+)\s?\{|[\s*_`\"'“”„«»「」>|:：=(\[{\\$#~【】])*")
+_FIRST, _SECOND = re.compile(r"[ \t*_]*1[.)、]"), re.compile(r"\n[ \t*_]*2[.)、]")
+"""The first two lines of a list, which a cue may head."""
+_OPENS_LIST = re.compile(
+    r"[\s*_$(]*(?:1[.)、][\s*_]*[^\s\d].*\b2[.)、]|1\)|(?:first(?:ly)?|step ?1|to begin with"
+    r"|сначала|во-первых|шаг ?1)(?![^\W_])|首先|第一步)",
+    re.IGNORECASE,
+)
+_EQUATION = re.compile(r"[0-9)}%][^=\n]{0,60}[-+*/×÷:·−–xхX\\][^=\n]{0,60}=|<<[^>\n]{0,80}>>")
+_CHECK = re.compile(r"\b(?:check|verif\w+|to confirm|провер\w+)\b|验证|检验|检查", re.IGNORECASE)
+_FENCE = re.compile(r"[ \t]*(?:```|~~~)\w*[ \t]*")
+_TURNS = r"(?:but|so|then|since|because|therefore|thus|hence|now|with|here|но|так|поэтому|значит|а|但|所以|因此)"
+_TURNED = re.compile(rf"[,;] ?{_TURNS}\b[^,;]*$", re.IGNORECASE)
+_TURNING = re.compile(rf"\b{_TURNS}\b", re.IGNORECASE)
+_PAIR = 2
+_HEADING_WORDS = 2
+"""Most words before 'answer' in a heading."""
+_NEXT_LINES = 6
+"""Lines after a cue's in which its answer may stand."""
+_VERB = 16
+"""Characters before the end of a cue in which its verb is denied."""
+_LAST = 2_000
+"""Characters at a reply's end in which it says that there is no answer."""
+
+
+class Slot(Protocol):
+    """What an answer is: where a text mentions one, and how one is chosen among several."""
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether an answer is one of a few that are given, and may be chosen ('I pick B') or called right."""
+        ...
+
+    def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
+        """Return where a stretch mentions values."""
+        ...
+
+    def whole(self, content: str) -> Values | None:
+        """Return the values of a text that says nothing else; None if it does; empty where none is single."""
+        ...
+
+    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+        """Return what a clause after a cue states; None if it mentions no value that it affirms."""
+        ...
+
+    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+        """Return what a text without a statement lets infer, from a position on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reply answers.
+
+    `values`: one is an answer; several, or an empty set, equal nothing; None if nothing is stated or inferred, or
+    if the reply says that there is no answer, takes it back or breaks off. `rule` is the kind of statement or 'last
+    sentence'; `anchor` where the statement begins that decides (None: there is none); `start` and `end` where its
+    value stands.
+    """
+
+    values: Values | None = None
+    rule: str = ""
+    anchor: int | None = None
+    start: int = 0
+    end: int = 0
+
+    @property
+    def is_said(self) -> bool:
+        """Whether a statement gives the answer; else it is inferred."""
+        return self.anchor is not None
+
+
+class _Stand(NamedTuple):
+    """What one statement does: it `states` values, only `might`, `cancels` those before it, or does nothing."""
+
+    does: Literal["states", "might", "cancels", "nothing"]
+    value: Mention = Mention(frozenset(), 0, 0)
+    end: int = 0
+
+
+_NOTHING, _CANCELS = _Stand("nothing"), _Stand("cancels")
+
+
+def read(text: str, slot: Slot, *, cut: bool = False, prompt: str = "") -> Reading:
+    """Return the answer that a reply gives; the text is what the first two passes leave, in one notation.
+
+    `cut`: the reply ended at its token limit, so that only a statement counts. Never raises; the time is linear.
+
+    Source: SPEC 19, passes 3 and 4.
+    """
+    reply = Prepared.of(text)
+    weaker: Reading | None = None
+    places = islice(statements(text, is_chosen=slot.is_chosen), TRIES)
+    for statement in places:
+        stand = _judge(reply, statement, slot, prompt)
+        rule = "cue" if statement.kind == "few_shot" else statement.kind
+        reading = Reading(stand.value.values, rule, statement.start, stand.value.start, stand.value.end)
+        if stand.does == "cancels":
+            return Reading(None, rule, statement.start)
+        if stand.does == "states":
+            resumed = _withdrawn(text, stand.end)
+            if resumed is not None:
+                return _infer(reply, slot, resumed, cut=cut)
+            listed = _list_above(reply, statement, stand, slot, places) if slot.is_chosen else frozenset()
+            return replace(reading, values=listed or stand.value.values)
+        if stand.does == "might" and weaker is None:
+            weaker = reading
+    return weaker or _infer(reply, slot, 0, cut=cut)
+
+
+def _list_above(
+    reply: Prepared, statement: Statement, stand: _Stand, slot: Slot, earlier: Iterator[Statement]
+) -> Values:
+    """Return the values of three statements or more on successive lines that are a list; none for one answer."""
+    values, count, start = stand.value.values, 1, statement.start
+    for above in earlier:
+        between = reply.text[above.end : start].strip("\n")
+        upper = _judge(reply, above, slot, "") if "\n" not in between else _NOTHING
+        if upper.does != "states":
+            break
+        values, count, start = values | upper.value.values, count + 1, above.start
+    return values if count == len(values) > _PAIR else frozenset()
+
+
+def _infer(reply: Prepared, slot: Slot, begin: int, *, cut: bool) -> Reading:
+    """Return what the last sentences let infer, unless they say that there is no answer."""
+    text = reply.text
+    window = max(begin, len(text) - _LAST)
+    withholdings = [match.span() for match in pattern("withholdings", text[window:]).finditer(text, window)]
+    withholdings = [span for span in withholdings if not slot.mentions(reply, *span)]
+    if withholdings:
+        begin = sentence_end(text, withholdings[-1][1])
+        if not pattern("consequences", text[begin:], after="|=").search(text, begin):
+            return Reading()
+    if cut:
+        return _read_first_line(text, slot) if slot.is_chosen else Reading()
+    inferred = slot.inferred(reply, begin)
+    return Reading() if inferred is None else Reading(inferred.values, "last sentence", None, *inferred[1:])
+
+
+def _read_first_line(text: str, slot: Slot) -> Reading:
+    """Return the answer that is the whole first line of several: of a reply that is cut, that is a statement."""
+    line, _, following = text.strip().partition("\n")
+    values = slot.whole(line) if following.strip() else None
+    return Reading() if values is None else Reading(values, "first line", 0, 0, len(line))
+
+
+def _judge(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
+    if statement.kind == "marker":
+        return _judge_marker(reply, statement, slot)
+    if statement.kind == "box":
+        statement = with_content(reply.text, statement)
+    if statement.content is not None:
+        return _judge_content(reply, statement, slot, prompt)
+    if statement.kind == "rightness":
+        return _judge_predicate(reply, statement, slot)
+    return _judge_cue(reply, statement, slot)
+
+
+def _judge_marker(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
+    """Judge the line after a marker: a whole answer, nothing, or else a heading."""
+    line = reply.text[statement.begin : statement.end]
+    if _BLANK.fullmatch(line):
+        return _NOTHING if reply.text[statement.end :].strip() else _CANCELS
+    values = None if line.rstrip(" *_").endswith((":", "：")) else slot.whole(line)
+    if values is None:
+        return _CANCELS if _refuses(line) else _NOTHING
+    return _Stand("states", _trimmed(reply.text, values, statement.begin, statement.end), statement.end)
+
+
+def _judge_content(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
+    """Judge a box, a tag or a member of an object by its content, and by its sentence."""
+    text, content = reply.text, statement.content or ""
+    if _BLANK.fullmatch(content):
+        return _NOTHING if _is_wording(text, statement, prompt) else _CANCELS
+    values = slot.whole(content)
+    if values is None and _refuses(content):
+        return _CANCELS
+    if values is None and statement.kind != "box":
+        inside = slot.stated(Prepared.of(content), 0, len(content))
+        values = inside.values if inside else None
+    begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
+    if values is None or _is_asked(text, end) or is_denied(text, begin, statement.start):
+        return _NOTHING
+    if is_refuted(text, min(len(text), statement.end + 1)):
+        return _CANCELS
+    return _Stand("states", _trimmed(text, values, statement.begin, statement.end), statement.end)
+
+
+def _trimmed(text: str, values: Values, begin: int, end: int) -> Mention:
+    """Return values with the stretch that gives them, without white space and braces around it."""
+    stretch = text[begin:end]
+    start = begin + len(stretch) - len(stretch.lstrip(" {"))
+    return Mention(values, start, max(start, begin + len(stretch.rstrip(" }"))))
+
+
+def _refuses(content: str) -> bool:
+    """Return whether a text begins by saying that there is no answer."""
+    opening = _OPENING.match(content)
+    return pattern("refusals", content).match(content, opening.end() if opening else 0) is not None
+
+
+def _is_asked(text: str, end: int) -> bool:
+    """Return whether a sentence that ends there is a question that is not answered by yes."""
+    return text[end : end + 1] in {"?", "？"} and not is_yes(text, end)
+
+
+def _is_wording(text: str, statement: Statement, prompt: str) -> bool:
+    r"""Return whether an empty box stands in a sentence as the prompt words it: `within \boxed{}`."""
+    before = text[max(0, statement.start - _VERB) : statement.start].rpartition("\n")[2].strip().lower()
+    return bool(before) and before in prompt.lower() and "boxed" in prompt
+
+
+def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
+    """Judge 'B is correct': the value stands right before the words."""
+    text = reply.text
+    begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
+    value = last_affirmed(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
+    if value is None or _is_asked(text, end) or _is_supposed(text, begin, statement.start, end):
+        return _NOTHING
+    return _Stand("states", value, end)
+
+
+def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:  # noqa: PLR0911 - a return for each kind
+    """Judge a cue by the words before it and by the clause after it."""
+    text = reply.text
+    first = sentence_begin(text, statement.start)
+    clause = _clause_after(text, statement)
+    if clause is None or not _leads(text, statement, first):
+        return _NOTHING
+    begin, end = clause
+    if begin >= end:
+        breaks_off = statement.kind == "cue" and statement.is_said and not statement.is_weak
+        return _CANCELS if breaks_off else _NOTHING
+    if _is_asked(text, end) or (not slot.is_chosen and _heads_derivation(text, statement, begin, end)):
+        return _NOTHING
+    values = slot.whole(text[begin:end])
+    value = None if values is None else _trimmed(text, values, begin, end)
+    if value is None:
+        if statement.is_weak or not statement.is_said or statement.kind == "remainders":
+            return _NOTHING
+        if _withholds(reply, begin, end, slot):
+            return _CANCELS
+        value = slot.stated(reply, begin, end)
+    if value is not None and slot.is_chosen:
+        value = _with_list(text, value, end, slot)
+    lead = text[first : statement.start]
+    if value is None or _is_condition(lead) or _is_supposed(text, first, statement.end, end):
+        return _NOTHING
+    hedges = pattern("possibilities", text).search(text, statement.start, statement.end)
+    is_weaker = hedges is not None or _is_conditional(lead)
+    return _Stand("might" if is_weaker else "states", value, end)
+
+
+def _with_list(text: str, value: Mention, end: int, slot: Slot) -> Mention:
+    """Return a value with those of the next lines, where each of them is only a value as well."""
+    for line in text[end:].split("\n")[1 : _NEXT_LINES + 1]:
+        values = slot.whole(line)
+        if values is None and not _BLANK.fullmatch(line):
+            break
+        value = value._replace(values=value.values | (values or frozenset()))
+    return value
+
+
+def _heads_derivation(text: str, statement: Statement, begin: int, end: int) -> bool:
+    """Return whether a cue with a colon heads a derivation, so that the answer is what that comes to.
+
+    `Answer: First, …`, `Answer: 1) …`, `Answer: 48 / 2 = 24. 48 + 24 = 72.`; not `Answer: 2 * 9 = 18. Check: …`
+    """
+    if text[statement.start : begin].rstrip(" *_")[-1:] not in {":", "：", "\n"}:
+        return False
+    if _OPENS_LIST.match(text, begin, end):
+        return True
+    start = next((start for start, line in enumerate(text[end : end + 8]) if line.isalnum()), 0) + end
+    following = text[start : min(sentence_end(text, start), _paragraph_end(text, end))]
+    concludes = pattern("consequences", following).match(following) or _EQUATION.search(text, begin, end)
+    return bool(start > end and concludes and _EQUATION.search(following) and not _CHECK.search(following))
+
+
+def _paragraph_end(text: str, begin: int) -> int:
+    end = text.find("\n\n", begin)
+    return end if end >= 0 else len(text)
+
+
+def _withholds(reply: Prepared, begin: int, end: int, slot: Slot) -> bool:
+    """Return whether a clause says that there is no answer before it mentions one."""
+    text, opening = reply.text, _OPENING.match(reply.text, begin, end)
+    opened = opening.end() if opening else begin
+    mentions = slot.mentions(reply, begin, end)
+    first = mentions[0].start if mentions else end
+    if first <= opened:
+        return False
+    refuses = pattern("refusals", text).match(text, opened)
+    return refuses is not None or pattern("withholdings", text).search(text, begin, first) is not None
+
+
+def _leads(text: str, statement: Statement, first: int) -> bool:
+    """Return whether the words before a cue leave it the reply's own statement."""
+    if statement.kind != "cue":
+        return True
+    lead, verb = text[first : statement.start], text[max(statement.start, statement.end - _VERB) : statement.end]
+    if pattern("purposes", lead).search(lead) or is_denied(lead, 0, len(lead)):
+        return False
+    if statement.is_said and pattern("denials", verb).search(verb):
+        return False
+    return not pattern("attributions", lead, after=rf"(?:\s[^\W_]{{1,12}})?{MARKUP}*$").search(lead)
+
+
+def _clause_after(text: str, statement: Statement) -> tuple[int, int] | None:
+    """Return where the clause after a cue begins and ends; an empty one at the reply's end, None for no cue."""
+    begin, line_end = statement.end, _line_end(text, statement.end)
+    if not _BLANK.fullmatch(text, begin, line_end):
+        return begin, sentence_end(text, begin)
+    before = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
+    if not statement.is_said and len(re.findall(r"[^\W_]+", before)) > _HEADING_WORDS:
+        return None
+    for _ in range(_NEXT_LINES):
+        begin, line_end = line_end + 1, _line_end(text, line_end + 1)
+        if begin >= len(text):
+            return len(text), len(text)
+        if not (_BLANK.fullmatch(text, begin, line_end) or _FENCE.fullmatch(text, begin, line_end)):
+            is_list = _FIRST.match(text, begin) and _SECOND.search(text, line_end)
+            return None if is_list else (begin, min(line_end, sentence_end(text, begin)))
+    return None
+
+
+def _line_end(text: str, begin: int) -> int:
+    end = text.find("\n", begin)
+    return end if end >= 0 else len(text)
+
+
+def _is_supposed(text: str, first: int, verb: int, end: int) -> bool:
+    """Return whether a sentence only supposes: a condition, and a word for what would be."""
+    sentence = text[first:end]
+    return (
+        pattern("possibilities", sentence).search(sentence) is not None
+        and pattern("suppositions", sentence).search(sentence) is not None
+        and not _TURNED.search(text[first:verb])
+    )
+
+
+def _is_conditional(lead: str) -> bool:
+    """Return whether a condition comes before a cue in its sentence, and nothing turns from it."""
+    condition = pattern("suppositions", lead).search(lead)
+    return condition is not None and not _TURNING.search(lead, condition.end())
+
+
+def _is_condition(lead: str) -> bool:
+    """Return whether a cue is part of a condition: `if the answer is B, …`."""
+    conditions = [*pattern("suppositions", lead).finditer(lead)]
+    return bool(conditions) and not re.search(
+        rf"[,;，；]|{_TURNING.pattern}", lead[conditions[-1].end() :], re.IGNORECASE
+    )
+
+
+def _withdrawn(text: str, end: int) -> int | None:
+    """Return where a reply goes on after it takes back the statement that ends there; None if it does not."""
+    before = rf"[.!?。！？…,;—–-]*{MARKUP}*[)\]}}]*[.!。]*{MARKUP}*"
+    match = pattern("withdrawals", text, before).match(text, end)
+    return match.end() if match else None
+
+
+def read_cue(text: str) -> str:
+    """Return the text that a reply's last line gives as its answer behind a cue; '' if it gives none.
+
+    Source: SPEC 19 (exact_match).
+    """
+    last = len(text.rstrip())
+    line = text.rfind("\n", 0, last) + 1
+    for statement in statements(text[:last], is_chosen=False):
+        if statement.kind not in {"cue", "few_shot"} or not statement.is_said:
+            continue
+        clause = _clause_after(text, statement)
+        first = sentence_begin(text, statement.start)
+        if clause is None or clause[1] < line or clause[0] >= clause[1] or not _leads(text, statement, first):
+            return ""
+        box = _BOXED.search(text, clause[0], last)
+        value = text[box.end() : closing_brace(text, box.end())] if box else text[clause[0] : last]
+        return _MATH.sub(r"\1", _LEADING.sub("", value).strip().strip("$`"))
+    return ""
+
+
+_BOXED = re.compile(r"\\boxed\s?\{")
+_LEADING = re.compile(r"\A(?:[\s:：】]|\*\*(?=\s)|[-*•>]\s)+")
+_MATH = re.compile(r"\A\\(?:text|mathrm|mathbf|textbf)\{(.*)\}\Z")

@@ -1,0 +1,240 @@
+"""What a clause states of the values that it mentions: which are denied, compared, set aside, or joined."""
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from data.reading.words import MARKUP, pattern
+
+Values = frozenset[Hashable]
+
+_BRACKETS = re.compile(r"[(（\[][^()（）\[\]\n]{0,300}[)）\]]")
+_SIGNS = r"[)\]*_`\"'”»}$\\]{0,6}"
+_FILLED = rf"(?:{MARKUP}|[(\[{{:]|\\\(|\\text\w*|\\math\w+)*"
+_JOIN = rf"(?:{MARKUP}|[)\]}}(\[{{]|\\[()])*"
+_LABELS = r"(?:(?:the|an?|option|choice|answer|letter|вариант|ответ|选项|答案|[a-z]\s?=)(?![^\W_])\s*)"
+_FILLERS = rf"(?:{_LABELS}|(?:bei?|choose|pick|select|it|is|to|that|this|это|что)(?![^\W_])\s*)"
+_BOUNDARY = re.compile(
+    r"[,;:.!?，；：。—–](?=\s|$|[^\x00-\x7f])|[=0-9]|(?<![^\W_])(?:but|so|then|and|because|since|therefore|thus|hence|"
+    r"а|но|и|поэтому|значит|ибо)(?![^\W_])|所以|因此|而",
+    re.IGNORECASE,
+)
+"""What ends the reach of a denial: `not 12, it is 9`."""
+_TURNING = re.compile(
+    r"[.!?;](?=\s)|(?<![^\W_])(?:but|so|then|because|therefore|но|а|поэтому|значит)(?![^\W_])", re.IGNORECASE
+)
+_ASKED = re.compile(r"[?？][*_\"'”»)\]\s]*\Z")
+_YES = re.compile(
+    r"[?？]?[*_\"'”»)\]]{0,3}\s{0,2}(?:yes|yep|indeed|correct|да|верно|именно|是的|对)(?![^\W_])", re.IGNORECASE
+)
+_LINE_OPENING = rf"(?:{MARKUP}|[#-])*"
+LONGEST_WHOLE = 500
+"""Most characters of a text that is nothing but an answer."""
+OTHER = ""
+"""The value of something that a clause leaves open beside what it names."""
+_OPEN_END = re.compile(rf"{_JOIN}[,;]?\s*(?:or|и|или|либо|and)\W*", re.IGNORECASE)
+_OR = re.compile(r"\s?(?:or|или|либо|或)(?![^\W_])", re.IGNORECASE)
+_EITHER = re.compile(r"(?<![^\W_])(?:either|либо|или)(?![^\W_])", re.IGNORECASE)
+_GOVERNED = 40
+"""Characters between a denial and what it denies, in the same clause."""
+_LOOK_BACK = 120
+_TEXT_WORDS = 6
+"""Words of an option's text between its label and what is said of it."""
+
+
+class Prepared(NamedTuple):
+    """A reply in one notation, and the same text of equal length in lower case."""
+
+    text: str
+    folded: str
+
+    @classmethod
+    def of(cls, text: str) -> "Prepared":
+        """Prepare a text that is in one notation already."""
+        folded = text.lower()
+        return cls(text, folded if len(folded) == len(text) else "".join(sign.lower()[:1] or " " for sign in text))
+
+
+class Mention(NamedTuple):
+    """A place of a text that names a value, or several of the same wording."""
+
+    values: Values
+    start: int
+    end: int
+
+
+def runs(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
+    """Group mentions joined by 'and', 'or', a comma or a slash; a letter beside its text is one mention."""
+    grouped = list[list[Mention]]()
+    join = pattern(
+        "joiners", text, rf"{_JOIN}(?:(?:[,、，/&|±+]|\\pm|", rf"){_JOIN}{_LABELS}{{0,3}}{_JOIN}){{1,5}}"
+    )
+    for mention in mentions:
+        if grouped:
+            last = grouped[-1][-1]
+            gap = text[last.end : mention.start]
+            is_beside = mention.values == last.values and not re.search(r"[^\W_]", gap)
+            if is_beside or (len(gap) <= _GOVERNED and join.fullmatch(gap)):
+                grouped[-1].append(mention)
+                continue
+        grouped.append([mention])
+    return grouped
+
+
+def affirmed(text: str, mentions: Sequence[Mention], begin: int) -> list[list[Mention]]:
+    """Return the runs of mentions in a clause from `begin` that it does not deny."""
+    undenied, last = list[list[Mention]](), begin
+    grouped = runs(text, mentions)
+    for number, run in enumerate(grouped):
+        start, end = run[0].start, run[-1].end
+        following = grouped[number + 1][0].start if number + 1 < len(grouped) else None
+        if not (is_denied(text, max(last, start - _LOOK_BACK), start) or is_refuted(text, end, following)):
+            undenied.append(run)
+        last = end
+    return undenied
+
+
+def is_denied(text: str, begin: int, end: int) -> bool:
+    """Return whether the words between two positions deny what comes at the second: 'not', 'I doubt that it is'."""
+    before = pattern("idioms", text).sub(lambda idiom: " " * len(idiom[0]), text[begin:end])
+    disbelief = pattern("disbeliefs", text).search(before)
+    if disbelief and not _TURNING.search(before, disbelief.end()):
+        return True
+    denials = [*pattern("denials", text).finditer(before)]
+    between = before[denials[-1].end() :] if denials else ""
+    return bool(denials) and len(between) <= _GOVERNED and not _BOUNDARY.search(between)
+
+
+def is_refuted(text: str, end: int, following: int | None = None) -> bool:
+    """Return whether what follows a value denies it ('is wrong'), and not the next value: 'B, not C'.
+
+    Words after `B)` or `B.` are the option's text, unless they begin with a verb.
+    """
+    before = rf"{_SIGNS}(?:,[^,.;:!?\n]{{1,30}},)?(?:[ :]|, ?(?=\w{{2,5}}(?:n't| not)))?(?:[—–-] ?|\( ?)?"
+    refutation = pattern("refutations", text, before).match(text, end)
+    if refutation is None:
+        return False
+    if following is None:
+        return True
+    gap = text[refutation.end() : following]
+    return not (len(gap) <= _GOVERNED and re.fullmatch(rf"{_FILLED}{_FILLERS}{{0,3}}{_FILLED}", gap, re.IGNORECASE))
+
+
+def set_aside(text: str, begin: int, end: int, mentions: Iterable[Mention]) -> list[Mention]:
+    """Return a clause's mentions outside of brackets, reasons and comparisons that follow the first of them."""
+    mentions = [*mentions]
+    if not mentions:
+        return []
+    brackets = [match.span() for match in _BRACKETS.finditer(text, begin, end)]
+    outside = [mention for mention in mentions if not any(_is_aside(text, mention, *span) for span in brackets)]
+    main = outside or mentions[:1]
+    aside = pattern("asides", text).search(text, main[0].end, end)
+    limit = aside.start() if aside else end
+    return [mention for mention in main if mention.start < limit]
+
+
+def _is_aside(text: str, mention: Mention, start: int, stop: int) -> bool:
+    """Return whether a mention stands in a bracket with other words."""
+    if not start <= mention.start < stop:
+        return False
+    inside = text[start + 1 : mention.start] + text[mention.end : stop - 1]
+    if _OR.match(text, start + 1):
+        return False
+    return re.search(r"[^\W_]", inside) is not None
+
+
+def united_values(several: Iterable[Values]) -> Values:
+    """Return all values of several sets."""
+    return frozenset[Hashable]().union(*several)
+
+
+def lines(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    """Yield (start, end) of each line with a letter or digit."""
+    position = begin
+    for line in text[begin:].split("\n"):
+        if re.search(r"[^\W_]", line):
+            yield position, position + len(line)
+        position += len(line) + 1
+
+
+def united(run: Sequence[Mention]) -> Mention:
+    """Return mentions as one, with all their values."""
+    if not run:
+        return Mention(frozenset(), 0, 0)
+    return Mention(united_values(mention.values for mention in run), run[0].start, run[-1].end)
+
+
+def is_only(content: str, mentions: Sequence[Mention], nothing: re.Pattern[str]) -> bool:
+    """Return whether a text holds nothing but mentions and words that add nothing to them."""
+    beside, position = "", 0
+    for mention in mentions:
+        beside += content[position : mention.start] + " "
+        position = mention.end
+    return nothing.fullmatch(pattern("fillers", content).sub(" ", beside + content[position:])) is not None
+
+
+def first_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+    """Return the values of the first run of mentions that a clause affirms; None if it affirms none.
+
+    A later part of the clause that begins with a consequence ('so', 'therefore') takes the place of what is before.
+    """
+    text = reply.text
+    consequences = [match.end() for match in pattern("consequences", text).finditer(text, begin, end)]
+    for position in reversed([begin, *consequences]):
+        later = [mention for mention in mentions if mention.start >= position]
+        main = set_aside(text, position, end, chain.from_iterable(affirmed(text, later, position)))
+        if main:
+            run = united(runs(text, main)[0])
+            return run._replace(values=run.values | {OTHER}) if is_vague(text, position, run, end) else run
+    return None
+
+
+def is_vague(text: str, begin: int, run: Mention, end: int) -> bool:
+    """Return whether a clause leaves another value open beside a run: 'either B', 'B or another one', 'B or'."""
+    others = pattern("others", text, rf"{_JOIN}[,;]?\s*(?:or|and|или|либо|и)(?![^\W_])\s*")
+    return bool(
+        _EITHER.search(text, max(begin, run.start - _LOOK_BACK), run.start)
+        or others.match(text, run.end, end)
+        or _OPEN_END.fullmatch(text, run.end, end)
+    )
+
+
+def last_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+    """Return the values of the run of mentions right before a position, if the clause does not deny it."""
+    grouped = runs(reply.text, mentions)
+    if not grouped:
+        return None
+    run = united(grouped[-1])
+    between = re.sub(_FILLED, " ", reply.text[run.end : end])
+    start = grouped[-2][-1].end if len(grouped) > 1 else begin
+    is_near = len(between.split()) <= _TEXT_WORDS and not pattern("denials", between).search(between)
+    return run if is_near and not is_denied(reply.text, max(start, run.start - _LOOK_BACK), run.start) else None
+
+
+def affirmed_in(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> list[Mention]:
+    """Return the mentions of a sentence that it does not deny; none in a question, a plan or a remark."""
+    if not mentions or is_idle(reply.text, begin, end):
+        return []
+    return [*chain.from_iterable(affirmed(reply.text, mentions, begin))]
+
+
+def is_idle(text: str, begin: int, end: int) -> bool:
+    """Return whether a sentence states nothing: it asks (and nobody says yes), plans, or remarks on the reply."""
+    sentence = text[begin:end]
+    if _ASKED.search(sentence):
+        return _YES.match(text, end) is None
+    plan = pattern("plans", sentence, _LINE_OPENING).match(sentence)
+    is_plan = plan is not None and not pattern("consequences", sentence).search(sentence, plan.end())
+    return is_plan or is_remark(text, begin, end)
+
+
+def is_remark(text: str, begin: int, end: int) -> bool:
+    """Return whether a line or a sentence says something about the reply: `Confidence: 95`, 'I hope this helps'."""
+    sentence = text[begin:end]
+    return pattern("remarks", sentence, _LINE_OPENING).match(sentence) is not None
+
+
+def is_yes(text: str, end: int) -> bool:
+    """Return whether a question that ends there is answered by yes."""
+    return _YES.match(text, end) is not None

@@ -1,0 +1,486 @@
+"""Numbers as answers: which of a clause's numbers is the result, by how it is written and what was asked."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain, pairwise
+from typing import NamedTuple, cast
+
+from data.measures import dimensions, unit
+from data.number_words import spelled, worded
+from data.numerals import MINUS, Number, narrow, numbers
+from data.reading.answer import read
+from data.reading.clauses import (
+    LONGEST_WHOLE,
+    Mention,
+    Prepared,
+    Values,
+    affirmed,
+    is_denied,
+    is_idle,
+    is_remark,
+    lines,
+    set_aside,
+)
+from data.reading.quantity import AskedQuantity, asked_quantity, is_given_in, is_money, pattern
+from data.reading.words import pattern as words
+from data.sentences import split_sentences
+
+GROUPED_BY_POINTS = frozenset(
+    [
+        "de",
+        "es",
+        "it",
+        "nl",
+        "pt",
+        "tr",
+        "id",
+        "da",
+        "el",
+        "hr",
+        "sl",
+        "sr",
+        "ro",
+        "vi",
+        "is",
+        "gl",
+        "ca",
+        "eu",
+        "bs",
+        "mk",
+    ]
+)
+"""Languages in which a point separates thousands: `1.250`."""
+_POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.]*\d)")
+_NOTE = re.compile(r"(?<=[0-9])(?<!(?<![0-9])10)[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?=[\s.。*_)]*(?:\n|\Z))")
+"""The superscript of a note behind an answer: `12¹`."""
+_HTML = re.compile(
+    r"</?(?:b|i|u|p|em|strong|br|span|div|code|pre|li|td|mark|sup|sub|h[1-6])\b[^<>\n]{0,40}>", re.IGNORECASE
+)
+_APOSTROPHES = str.maketrans("’‘`", "'''")
+_GAP = 70
+"""Most characters between related numbers."""
+_MOST, _TAIL, _WINDOW = 200, 2_000, 100_000
+"""Most numbers of a sentence, and characters at the end of a sentence and of a text, that are examined."""
+_BOUND = 32
+"""Characters before a number in which a bound or a function is named."""
+_WORDS = 6
+"""Most words of a number in words."""
+_OPEN = r"[*_({$€£¥₽\\~\s]*"
+_OPERATOR = re.compile(  # between two operands, or the ends of a range: `3 × 4`, `16-20`
+    r"\s*(?:[-+*/^~…−–—×÷·∶]|\.{2,3}|[xXхХ]|\\times|\\cdot|\\div|\\?b?mod|to|до|到|至)\s*[($€£¥₽\\~]*\s*"
+    r"|[^=\n.;!?]{0,30}\s(?:[×*÷+]|\\times)\s[^=\n.;!?]{0,30}"
+)
+_BETWEEN = re.compile(r"(?:\bbetween|\bfrom|\bмежду|\bот|介于|在)\s*[(*$€£¥₽\\~]*\s*$", re.IGNORECASE)
+_BETWEEN_AND = re.compile(
+    rf"[^=\n.;!?0-9]{{0,20}}?(?:\band\b|\bto\b|\bи\b|\bдо\b|和|与|到|至)\s*{_OPEN}", re.IGNORECASE
+)
+_JOINED = re.compile(  # between two values of one standing: `3, 5`, `x = 1 or x = 9`
+    rf"[*_$}})\]\\]*\s*(?:(?:[,;、，/&±]|\\pm|(?:\\text\s?\{{\s*)?\b(?:and|or|и|или|und|oder|et|ou|y|o)\b\s*\}}?|和|与|或者?|还是)\s*"
+    rf"(?:(?:also|maybe|possibly|perhaps|возможно|[a-z]\s?=)\s*)?{_OPEN}){{1,3}}",
+    re.IGNORECASE,
+)
+_UNKNOWN_AFTER = re.compile(  # makes a number part of an expression: `3 × width`, `2π`, `14 + u`, `5 - x`, `3i`
+    r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
+    r"|[ \t]?(?:π|√(?=[0-9(])|\\(?:pi|sqrt)\b)"
+    r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'.])|i(?![\w'])"
+    r"|[a-z](?=[\^_²]|\s?[-+=])|[ \t][-+−*/×÷=][ \t]*\Z"
+)
+_UNKNOWN_BEFORE = re.compile(r"(?<![^\W_])[b-hj-zB-HJ-Zхx][)$]?[ \t]?[-+−–*/×÷·^][ \t]?[($€£¥₽\\]{0,2}$")
+_NO_RESULT = re.compile(  # before a number: a root, a function, two signs, a bound
+    r"(?:√|±|\\pm|\\?sqrt|\\?(?<![^\W_])(?:ln|lg|log|sin|cos|tan))[ \t]?[({]?$|frac\{[^{}0-9]{1,9}\}\{$"
+    r"|(?:(?<![<>=-])[<>]=?|[≤≥≦≧⩽⩾≠]|\\(?:leq?|geq?|leqslant|geqslant|lt|gt|neq?|not=?)(?![a-z])|!=)\s*[$\\]{0,2}\s*$"
+    r"|(?<![^\W_])(?:(?:more|less|greater|fewer|higher|lower) than"
+    r"|(?:больше|меньше)(?: чем)?|over|under|above|below|"
+    r"свыше|almost|nearly|почти)\s*[*_$]{0,3}$",
+    re.IGNORECASE,
+)
+_EQUALS = re.compile(r"=|≈|\\approx|\bequals\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE)
+_RESULT = re.compile(r"(?:[=≈]|\\approx|>>)\s*(?:\\?[$€£¥₽]|[*_({\\]){0,4}\s*$")
+"""Before the number after an equals sign."""
+_BRACKETED = re.compile(r"[(（][^()（）\n]{0,300}[)）]")
+_REWORDED = re.compile(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
+_OF = re.compile(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the |these |those )?[$€£*_]*$")
+"""Before the M of `14 cars of 4 people`, not of `a total of 54`."""
+_UNIT = re.compile(r"[ \u00a0*_$]{0,3}([^\W\d_]+|¢)")
+_SIGNS = {"$": "dollar", "₽": "руб"}
+_BARE_END = re.compile(r"[ ]?[*_$}\\)`\"'»”]*(?:[\s]*[(（,;.，；。!]|\s*$|\s*\n)")
+_LISTED = re.compile(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
+# The outline of a text has a NUL for each number, and nothing that only wraps.
+_WRAPPING = re.compile(
+    r"\\(?:text|mathrm|mathbf|textbf|boxed)\b|\\[()\[\],;! ]|[*_`$\"'“”«»„{}~]"
+    r"|<[^<>]{0,20}>|\\(?![a-zA-Z])|\^\{?\\circ\}?"
+)
+_LAST_BRACKET = re.compile(rf"(?<=[^\s(（])\s*(?!{_REWORDED.pattern})(?:\([^()]*\)|（[^（）]*）)\s*[.。]?\s*$")
+_ABOUT = (
+    r"(?:about|approximately|approx\.?|roughly|around|exactly|only|just"
+    r"|it is|it's|is|at least|at most|около|примерно|"
+    r"ровно|приблизительно|это|约|大约|是|为|USD|EUR|Rs\.?)\s*"
+)
+_SIGN_OFF = r"[\s.。…!！|\]),;—\u2190-\u21ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff]*"
+_UNITS = r"(?:\s*(?:[¢°€£¥₽$%]|[^\W\d_]{1,20}[.²³]?(?:\^?\{?[23]\}?)?(?:[/-][^\W\d_]{1,15}){0,2})){0,4}"
+_WHOLE = re.compile(rf"[\s:：=≈+|.\[(<]*(?:{_ABOUT})?\0(?:\.(?!\s*[A-ZА-Я]))?\s*>?{_UNITS}{_SIGN_OFF}")
+"""A number and its unit: `about \0 square meters.`"""
+_CHAIN = re.compile(r"[\s\0+*/×÷·−–^().,=-]*=(?=[^=]*\Z)")
+"""The sides before the last one of an equality of numbers alone."""
+_PHRASE = re.compile(r"[\s:=]*\0(?:\s+(?:\0|[^\W\d_]{2,20}))+[\s.。]*")
+"""A number and words with other numbers: `\0 dollars for \0 mugs`."""
+_SEVERAL = re.compile(
+    r"[\s:：=≈|.\[(\\{]*\0(?:(?:[\s,;、，/&±+*×÷^–—−:-]|pm|and|or|to|и|или|до|和|或|至|到|[()\[\]])+\0)+[\s.。!\])}]*"
+)
+_SIGN = re.compile(r"[+*×÷^−–:±/-]|pm")
+_VERB = re.compile(r"\b(?:is|are|was|were|will|if|when|has|have|does|then|so|есть)\b", re.IGNORECASE)
+
+
+class NumberAnswer(NamedTuple):
+    """A final answer: its exact value (None: no single number), the rule that found it, and its text."""
+
+    value: Fraction | None
+    rule: str
+    text: str
+    is_said: bool
+
+
+class NumberReading(NamedTuple):
+    """The answer of a reply, if any, and where the statement begins that decides, if any."""
+
+    answer: NumberAnswer | None = None
+    anchor: int | None = None
+
+
+def read_number(
+    text: str, question: str = "", *, language: str = "", cut: bool = False, prompt: str = "", exact: bool = False
+) -> NumberReading:
+    """Return the number that a text gives as its answer; positions are those of the text.
+
+    `cut`: the reply ended at its token limit, so that only a statement counts. `exact`: `at least 9` is no number.
+    A percent or currency sign changes no value. Never raises; the time is linear.
+
+    Source: SPEC 3 (L1), 19.
+    """
+    reading = read(prepare(text, language), Numbers(question, exact), cut=cut, prompt=prompt)
+    if reading.values is None:
+        return NumberReading(None, reading.anchor)
+    value = cast("Fraction", next(iter(reading.values))) if len(reading.values) == 1 else None
+    written = text[reading.start : reading.end]
+    alone = (written[number.start : number.end] for number in numbers(written) if number.value == value)
+    return NumberReading(NumberAnswer(value, reading.rule, next(alone, written), reading.is_said), reading.anchor)
+
+
+def prepare(text: str, language: str = "") -> str:
+    """Return a reply in one notation of the same length: ASCII digits and signs; points that group as commas."""
+    text = narrow(text).translate(_APOSTROPHES).replace("\0", " ")  # NUL stands for a number in an outline
+    for unread in (_NOTE, _HTML):
+        text = unread.sub(lambda match: " " * len(match[0]), text)
+    if language.partition("-")[0].lower() in GROUPED_BY_POINTS:
+        text = _POINTS.sub(lambda group: group[0].replace(".", ","), text)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers as answers to a question; `is_exact`: a bound is none."""
+
+    question: str = ""
+    is_exact: bool = False
+    is_chosen: bool = False
+
+    @property
+    def quantity(self) -> AskedQuantity:
+        """The quantity asked for; computed when it is needed, which is seldom."""
+        return asked_quantity(self.question)
+
+    def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
+        """Return the numbers of a stretch, in digits, else in words."""
+        return [_as_mention(number) for number in self._candidates(reply.text, begin, end)]
+
+    def _candidates(self, text: str, begin: int, end: int) -> list[Number]:
+        """Return the numbers of a stretch, in digits, else in words; `joined` ones are no results by themselves."""
+        begin -= text[begin - 1 : begin] in {":", "="}  # `ANSWER: - 5`: the dash is a minus there
+        stretch = text[begin:end]
+        listed = numbers(stretch)
+        if not listed:
+            return [word.moved(begin) for word in worded(stretch)]
+        marked = list(listed)
+        for place, (left, right) in enumerate(pairwise(listed)):
+            if _is_operation(stretch, left, right):
+                marked[place] = marked[place]._replace(joined=True)
+                marked[place + 1] = right._replace(joined=True)
+        return [
+            number._replace(joined=number.joined or self._is_no_result(stretch, number)).moved(begin)
+            for number in marked
+        ]
+
+    def _is_no_result(self, text: str, number: Number) -> bool:
+        """Return whether a number is part of an expression, or a bound."""
+        before = max(0, number.start - _BOUND)
+        is_quote = not text[text.rfind("\n", 0, number.start) + 1 : number.start].strip(" >\t")
+        is_tag = text[number.start - 1 : number.start] == "<" and text[number.end : number.end + 1] == ">"
+        is_bound = self.is_exact and (
+            pattern("bounds_before").search(text, before, number.start)
+            or pattern("bounds_after").match(text, number.end)
+        )
+        return bool(
+            is_bound
+            or _UNKNOWN_AFTER.match(text, number.end)
+            or _UNKNOWN_BEFORE.search(text, max(0, number.start - 8), number.start)
+            or (_NO_RESULT.search(text, before, number.start) and not (is_tag or is_quote))
+        )
+
+    def whole(self, content: str) -> Values | None:  # noqa: PLR0911 - a return for each kind
+        """Return the number of a text that is only a number with its unit; none if several, or no single one."""
+        if len(content) > LONGEST_WHOLE:
+            return None
+        listed = numbers(f":{content}")
+        if not listed:
+            letters = _WRAPPING.sub(" ", content).strip(" .:=\n")
+            is_worded = letters.replace("-", "").replace(" ", "").isalpha() and len(letters.split()) <= _WORDS
+            value = spelled(letters) if is_worded else None
+            return None if value is None else frozenset({value})
+        pieces, position = list[str](), 1
+        for number in listed:
+            pieces += [content[position - 1 : number.start - 1], "\0"]
+            position = number.end
+        outline = _WRAPPING.sub("", "".join([*pieces, content[position - 1 :]]))
+        outline = _LAST_BRACKET.sub("", outline)
+        if _VERB.search(outline):
+            return None
+        result = listed[max(0, outline.count("\0") - 1)]
+        if _WHOLE.fullmatch(_CHAIN.sub("", outline, count=1)):
+            is_bound = self.is_exact and self._is_no_result(f":{content}", result)
+            return frozenset() if is_bound or result.value is None else frozenset({result.value})
+        if _PHRASE.fullmatch(outline):
+            plain = _WRAPPING.sub(" ", content)
+            stated = self.stated(Prepared.of(plain), 0, len(plain))
+            return stated.values if stated else None
+        if not _SEVERAL.fullmatch(outline):
+            return None
+        values = frozenset(number.value for number in listed)
+        is_restated = len(values) == 1 and not _SIGN.search(outline)  # `39 (or 39.0)`
+        return values if is_restated else frozenset()
+
+    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+        """Return the number that a clause after a cue states: none if it states several, or none that is single."""
+        text = reply.text
+        listed = self._candidates(text, begin, end)
+        free = [number for number in listed if not number.joined and number.value is not None]
+        undenied = self._undenied(text, free, begin)
+        if not listed or (free and not undenied):
+            return None
+        # `3 + 4 apples`: an operand opens the clause, and what is left is not computed from it
+        is_operand = undenied and len(undenied) == 1 and listed[0].joined and listed[0].start < undenied[0].start
+        if not undenied or (is_operand and not _EQUALS.search(text, listed[0].end, undenied[0].start)):
+            return Mention(frozenset(), begin, end)
+        starts = {mention.start for mention in set_aside(text, begin, end, map(_as_mention, undenied))}
+        main = [number for number in undenied if number.start in starts]
+        return self._choose(text, main, begin, end, is_leading=True)
+
+    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+        """Return the result of the last sentence with one; a bare number as last or first line goes before."""
+        text = reply.text
+        spans = [span for span in lines(text, max(begin, len(text) - _WINDOW)) if not is_remark(text, *span)]
+        for start, stop in (*spans[-1:], *spans[:1]):
+            values = self.whole(text[start:stop])
+            is_bare = "=" not in text[start:stop].lstrip(" =") and not _UNIT.search(text, start, stop)
+            if values is not None and is_bare:
+                return Mention(values, start, stop)
+        for start, stop in reversed(spans):
+            listed = _LISTED.match(text, start, stop)
+            first = listed.end() if listed else start
+            for opened, closed in reversed([*split_sentences(text[first:stop])]):
+                result = self._infer_from(text, max(first + opened, first + closed - _TAIL), first + closed)
+                if result is not None:
+                    return result
+        return None
+
+    def _infer_from(self, text: str, begin: int, end: int) -> Mention | None:
+        """Return the result of a sentence; None if it states no number."""
+        if is_idle(text, begin, end):
+            return None
+        candidates = self._candidates(text, begin, end)
+        free = [number for number in candidates if not number.joined and number.value is not None]
+        free = [number for number in self._undenied(text, free, begin) if not self._is_of_the_reply(text, number)]
+        if not free:
+            return None
+        clauses = _split_clauses(text, begin, end)
+        unexplained = [
+            number for number in free if not self._explains(text, _clause_of(clauses, number), number)
+        ] or free
+        results = [number for number in unexplained if _is_result(text, number, begin)]
+        later = [number for number in free if results and number.start > results[-1].end]
+        # `9 * 2 = 18, so 20 in all`: only a consequence goes beyond what was computed
+        concluded = [
+            number for number in later if words("consequences", text).search(text, results[-1].end, number.start)
+        ]
+        main = concluded or results[-1:] or self._main(text, unexplained[-_MOST:], clauses, begin)
+        return self._choose(text, main, begin, end, is_leading=False)
+
+    def _undenied(self, text: str, free: Sequence[Number], begin: int) -> list[Number]:
+        """Return the numbers that their sentence does not deny; `= 40 are not red` denies no result."""
+        mentions = [_as_mention(number) for number in free]
+        starts = {mention.start for mention in chain.from_iterable(affirmed(text, mentions, begin))}
+        computed = {number.start for number in free if _is_result(text, number, begin)}
+        starts |= {start for start in computed - starts if not is_denied(text, begin, start)}
+        return [
+            number for number in free if number.start in starts and not pattern("wrong").match(text, number.end)
+        ]
+
+    def _is_of_the_reply(self, text: str, number: Number) -> bool:
+        """Return whether a number is a label (`step 3`) or counts the reply's steps, unless those are asked for."""
+        if pattern("labels").search(text, max(0, number.start - 14), number.start):
+            return True
+        counts = pattern("of_the_reply").match(text, number.end) is not None
+        return counts and not is_given_in(text, number, self.quantity)
+
+    def _main(self, text: str, free: list[Number], clauses: Sequence[tuple[int, int]], begin: int) -> list[Number]:
+        """Return the numbers of a sentence's last clause with one that is no aside."""
+        stated = [
+            number for number in free if self._is_given(text, number) or not _is_aside(text, number, begin)
+        ] or free
+        last = _clause_of(clauses, stated[-1])
+        joined = [number for number in stated if number.start >= last[0]]
+        # `3, 5, 7`: commas between nothing but numbers end no clause
+        while len(joined) < len(stated) and _is_joined(text, stated[-len(joined) - 1], joined[0]):
+            joined = stated[-len(joined) - 1 :]
+        return joined
+
+    def _is_given(self, text: str, number: Number) -> bool:
+        return is_given_in(text, number, self.quantity) or is_money(text, number)
+
+    def _explains(self, text: str, clause: tuple[int, int], number: Number) -> bool:
+        if pattern("explains").match(text, *clause):
+            return True
+        computes = is_given_in(text, number, self.quantity) or "=" in text[clause[0] : clause[1]]
+        return not computes and pattern("explains_if_not_computed").match(text, *clause) is not None
+
+    def _choose(self, text: str, free: Sequence[Number], begin: int, end: int, *, is_leading: bool) -> Mention:
+        """Return the result among a clause's numbers, in the order of SPEC 3; none if several are left."""
+        flat = _blank_brackets(text, begin, end)
+        outside = [number for number in free if flat[number.end - 1 - begin] != "\0"] or list(free)
+        equals = [begin + match.end() for match in _EQUALS.finditer(flat)]
+        last_side = [number for number in outside if equals and number.start >= equals[-1] - 1]
+        numbers_left = _without_parts(text, last_side or outside, begin)
+        if len(numbers_left) > 1 and is_leading and _opens(text, numbers_left[0], begin):
+            numbers_left = self._group(text, numbers_left, numbers_left[0])
+        if len(numbers_left) > 1:
+            main = [number for number in numbers_left if not _is_aside(text, number, begin)] or numbers_left
+            given = [number for number in numbers_left if is_given_in(text, number, self.quantity)]
+            numbers_left = [number for number in given if number in main] or given or main
+        group = self._group(text, numbers_left, numbers_left[-1])
+        values = frozenset(number.value for number in group)
+        return Mention(values if len(values) == 1 else frozenset(), group[-1].start, group[-1].end)
+
+    def _group(self, text: str, listed: Sequence[Number], chosen: Number) -> list[Number]:
+        """Return a number with its equals beside it; of one quantity in two units the one asked for."""
+        first = last = listed.index(chosen)
+        while first and _is_joined(text, listed[first - 1], listed[first]):
+            first -= 1
+        while last + 1 < len(listed) and _is_joined(text, listed[last], listed[last + 1]):
+            last += 1
+        group = list(listed[first : last + 1])
+        if len(group) > 1 and all(_is_one_quantity(text, *pair) for pair in pairwise(group)):
+            return [number for number in group if is_given_in(text, number, self.quantity)][:1] or group[:1]
+        return group
+
+
+def _split_clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:
+    flat = _blank_brackets(text, begin, end)
+    cuts = [begin, *(begin + match.start() for match in pattern("clauses").finditer(flat)), end]
+    return [clause for clause in pairwise(cuts) if clause[0] < clause[1]]
+
+
+def _clause_of(clauses: Sequence[tuple[int, int]], number: Number) -> tuple[int, int]:
+    return next((clause for clause in reversed(clauses) if clause[0] <= number.start), clauses[0])
+
+
+def _is_result(text: str, number: Number, begin: int) -> bool:
+    return _RESULT.search(text, max(begin, number.start - 8), number.start) is not None
+
+
+def _is_aside(text: str, number: Number, begin: int) -> bool:
+    """Return whether a number stands in a prepositional phrase, or says how much each is or how many times."""
+    if _is_result(text, number, begin):
+        return False
+    return (
+        pattern("asides_before").search(text, max(begin, number.start - 30), number.start) is not None
+        or _OF.search(text, max(begin, number.start - 60), number.start) is not None
+        or pattern("asides_after").match(text, number.end) is not None
+    )
+
+
+def _as_mention(number: Number) -> Mention:
+    is_result = not number.joined and number.value is not None
+    return Mention(frozenset({number.value}) if is_result else frozenset(), number.start, number.end)
+
+
+def _is_operation(text: str, left: Number, right: Number) -> bool:
+    """Return whether two neighbours are operands, or the ends of a range."""
+    gap = text[left.end : right.start]
+    is_signed = not gap.strip() and text[right.start] in MINUS
+    is_range = _BETWEEN_AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
+    return len(gap) <= _GAP and bool(is_signed or is_range or _OPERATOR.fullmatch(gap))
+
+
+def _is_joined(text: str, left: Number, right: Number) -> bool:
+    """Return whether two numbers have one standing: by 'or', 'and', a comma, or 'another gives'."""
+    gap = text[left.end : right.start]
+    if len(gap) > _GAP:
+        return False
+    is_alternative = not re.search(r"[=\n.;!?]", gap) and words("alternatives", gap).search(gap)
+    return _JOINED.fullmatch(gap) is not None or bool(is_alternative)
+
+
+def _is_one_quantity(text: str, left: Number, right: Number) -> bool:
+    """Return whether two numbers are one quantity in two units: `60 minutes or 1 hour`; or equal."""
+    if left.value is None or right.value is None:
+        return False
+    units = [_unit_of(text, number) for number in (left, right)]
+    shared = (sizes for sizes in dimensions() if units[0] in sizes and units[1] in sizes)
+    return left.value == right.value or any(
+        left.value * sizes[units[0]] == right.value * sizes[units[1]] for sizes in shared
+    )
+
+
+def _unit_of(text: str, number: Number) -> str:
+    written, behind = text[number.start : number.end], _UNIT.match(text, number.end)
+    return next((word for sign, word in _SIGNS.items() if sign in written), unit(behind[1]) if behind else "")
+
+
+def _opens(text: str, number: Number, begin: int) -> bool:
+    """Return whether a clause begins with a bare number: `19 (7 dollars more)`."""
+    lead = text[begin : number.start].strip(" *_$\\({`~≈:\n\"'")
+    return not lead and _BARE_END.match(text, number.end) is not None
+
+
+def _without_parts(text: str, free: Sequence[Number], begin: int) -> list[Number]:
+    """Return the numbers that are no part of a unit or a label, and no whole of which another is a part."""
+    results = list[Number]()
+    for place, number in enumerate(free):
+        gap = text[free[place - 1].end : number.start] if place else "-"
+        is_share = place > 0 and free[place - 1].percent and pattern("share_of").fullmatch(gap) is not None
+        is_part = not gap.strip() or is_share or pattern("whole_of").fullmatch(gap) is not None
+        is_item = text[number.end : number.end + 1] == ")" and "(" not in text[begin : number.start]
+        is_label = (
+            is_item
+            or pattern("compounds").match(text, number.end)
+            or pattern("labels").search(text, max(0, number.start - 14), number.start)
+        )
+        if pattern("among").fullmatch(gap) and results:
+            results.pop()
+        if not is_part and not (is_label and not _is_result(text, number, begin)):
+            results.append(number)
+    return results or list(free)
+
+
+def _blank_brackets(text: str, begin: int, end: int) -> str:
+    """Return a stretch with NULs for what stands in round brackets, unless they open it or restate."""
+    stretch = text[begin:end]
+    if "(" not in stretch and "（" not in stretch:
+        return stretch
+
+    def blank(bracket: re.Match[str]) -> str:
+        opens = not stretch[: bracket.start()].strip(" *_$\\:\n")
+        return bracket[0] if opens or _REWORDED.match(bracket[0]) else "\0" * len(bracket[0])
+
+    return _BRACKETED.sub(blank, stretch)
