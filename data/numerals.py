@@ -341,8 +341,25 @@ def _combine(text: str, found: Sequence[Number]) -> list[Number]:
             part = number.value or Fraction(0)
             total = (whole.value or 0) + (-part if text[whole.start] in MINUS else part)
             number = Number(total, whole.start, number.end, number.percent)
+        elif joined and _is_compound(text, joined[-1], number):
+            whole = joined.pop()
+            total = (whole.value or Fraction(0)) + (number.value or 0)
+            number = Number(total, whole.start, number.end)
         joined.append(number)
     return joined
+
+
+_SCALE_WORD = pattern(r"[^\W\d_]+$")  # the million of `3 million`
+
+
+def _is_compound(text: str, whole: Number, part: Number) -> bool:
+    """Return whether a number goes on with a smaller scale: `3 million 500 thousand`, `1万2千`, `1万2345`."""
+    if whole.value is None or part.value is None or text[whole.end : part.start].strip(" \u00a0"):
+        return False
+    scales = [_SCALE_WORD.search(text, number.start, number.end) for number in (whole, part)]
+    unit = _SCALES.get(scales[0][0].lower(), 0) if scales[0] else 0
+    is_chinese = bool(scales[0]) and text[whole.end - 1] >= _HAN and whole.end == part.start
+    return bool(unit and (scales[1] or is_chinese)) and 0 < part.value < 10**unit
 
 
 def _is_hour(number: Number) -> bool:

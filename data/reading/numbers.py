@@ -76,6 +76,7 @@ _BETWEEN = re.compile(r"(?:\bbetween|\bfrom|\bмежду|\bот|介于|在)\s*[(
 _BETWEEN_AND = re.compile(
     rf"[^=\n.;!?0-9]{{0,20}}?(?:\band\b|\bto\b|\bи\b|\bдо\b|和|与|到|至)\s*{_OPEN}", re.IGNORECASE
 )
+_UNKNOWN_IS = re.compile(r"(?<![^\W_])([a-zA-Z])[ ]?=[ $\\(*_{]*$")  # x =
 _JOINED = re.compile(  # between two values of one standing: `3, 5`, `x = 1 or x = 9`
     rf"[*_$}})\]\\]*\s*(?:(?:[,;、，/&±]|\\pm|(?:\\text\s?\{{\s*)?\b(?:and|or|и|или|und|oder|et|ou|y|o)\b\s*\}}?|和|与|或者?|还是)\s*"
     rf"(?:(?:also|maybe|possibly|perhaps|возможно|[a-z]\s?=)\s*)?{_OPEN}){{1,3}}",
@@ -313,7 +314,7 @@ class Numbers:
         concluded = [
             number for number in later if words("consequences", text).search(text, results[-1].end, number.start)
         ]
-        main = concluded or results[-1:] or self._main(text, unexplained[-_MOST:], clauses, begin)
+        main = concluded or _alternatives(text, results) or self._main(text, unexplained[-_MOST:], clauses, begin)
         return self._choose(text, main, begin, end, is_leading=False)
 
     def _undenied(self, text: str, free: Sequence[Number], begin: int) -> list[Number]:
@@ -368,6 +369,8 @@ class Numbers:
             given = [number for number in numbers_left if is_given_in(text, number, self.quantity)]
             numbers_left = [number for number in given if number in main] or given or main
         group = self._group(text, numbers_left, numbers_left[-1])
+        if len(group) == 1:
+            group = _alternatives(text, [number for number in outside if number.start <= group[0].start])
         values = frozenset(number.value for number in group)
         return Mention(values if len(values) == 1 else frozenset(), group[-1].start, group[-1].end)
 
@@ -382,6 +385,22 @@ class Numbers:
         if len(group) > 1 and all(_is_one_quantity(text, *pair) for pair in pairwise(group)):
             return [number for number in group if is_given_in(text, number, self.quantity)][:1] or group[:1]
         return group
+
+
+def _alternatives(text: str, results: Sequence[Number]) -> list[Number]:
+    """Return the last result, with those of the same unknown before it: both of `x = 1 or x = 9`."""
+    first = len(results) - 1
+    while first > 0 and _is_other_value(text, results[first - 1], results[first]):
+        first -= 1
+    return list(results[max(0, first) :])
+
+
+def _is_other_value(text: str, left: Number, right: Number) -> bool:
+    """Return whether two numbers are values of one unknown, joined: `x = 1 or x = 9`, `x = 1, 9`."""
+    before = [_UNKNOWN_IS.search(text, max(0, number.start - 12), number.start) for number in (left, right)]
+    if before[0] is None or not _is_joined(text, left, right):
+        return False
+    return before[1] is None or before[0][1] == before[1][1]
 
 
 def _split_clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:

@@ -40,7 +40,7 @@ def added(text: str) -> Callable[[Path], object]:
     "edited",
     [
         "metrics/contains.py", "metrics/_replies.py", "data/number_words.yaml", "prompts/ru/claims/split.j2",
-        "generators/simple_logic/statements.py", "data/samples/word_problems.jsonl",
+        "generators/simple_logic/comparisons.py", "data/samples/word_problems.jsonl",
     ],
 )  # fmt: skip
 def test_an_edited_rule_moves_the_source_of_each_unit(tree: Path, edited: str) -> None:

@@ -128,7 +128,6 @@ BESIDE = {
     "a skeleton after": f"{fence(RIGHT)}\nSkeleton:\n{fence('def max_sum(xs):' + chr(10) + '    pass')}",
     "a stub before": f"{fence('def max_sum(xs: list[int]) -> int:' + chr(10) + '    ...')}\n{fence(RIGHT)}",
     "a thought's tag in a text": fence(f"def max_sum(xs):\n    s = 'a</think>b'\n{BODY}"),
-    "a thought's tag in a text, no fence": f'def max_sum(xs):\n    s = "</think>"\n{BODY}',
     "thoughts' tags in a comment": fence(f"def max_sum(xs):\n    # no </think>, no <think>\n{BODY}"),
     "a thought's tag in a docstring": fence(f'def max_sum(xs):\n    """Skip the <think> tag."""\n{BODY}'),
     "a thought's tag in backticks": f"The tag `</think>` is no matter.\n{fence(RIGHT)}",
