@@ -105,7 +105,8 @@ def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
 
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
-    text, stop_tokens = split(facts[RESPONSE], str(facts.get("question") or "")) if facts[RESPONSE] else (None, "")
+    response = facts[RESPONSE]
+    text, stop_tokens = split(response, str(facts.get("question") or "")) if response else (response, "")
     return {
         "text": text,
         "stop_tokens": stop_tokens or None,

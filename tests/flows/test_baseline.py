@@ -120,7 +120,7 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
             == 0
         )
         raw = json.loads(baseline.read_text(encoding="utf-8"))
-        raw["facts"]["suites"]["capitals"]["rules"]["metrics.exact_match.case"] = True
+        raw["facts"]["suites"]["capitals"]["rules"]["metrics.exact_match.case_sensitive"] = True
         raw["facts"]["suites"]["rivers"]["rules"]["judges.exact_match.gpt"] = {"model": "gpt"}
         baseline.write_text(json.dumps(raw), encoding="utf-8")
         shutil.rmtree(tmp_path / "store")
@@ -129,7 +129,7 @@ def test_a_baseline_of_other_rules_is_refused_before_anything_is_asked(run: Run,
         refused = run("--config", path, "--set", model, "--baseline", str(baseline))
         assert refused.returncode == 2
         assert {*(tmp_path / "runs").iterdir()} == there, "what was refused is no run"
-        assert "exact_match.case of suite capitals: False, in the baseline True" in refused.stderr
+        assert "exact_match.case_sensitive of suite capitals: False, in the baseline True" in refused.stderr
         assert "judges.exact_match.gpt of suite rivers: none, in the baseline model gpt" in refused.stderr
         assert "--allow-different" in refused.stderr
         assert len(server.requests) == asked

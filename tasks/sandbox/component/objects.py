@@ -114,7 +114,7 @@ def _pack(value: object, *, live: bool = False) -> Any:
         return ["object", _number_of(value), type(value).__name__[:MESSAGE], callable(value), None]
 
 
-class _Reader(pickle.Unpickler):
+class _ObjectReader(pickle.Unpickler):
     """Reads arguments: what the tests hold of the program's is named by its number, or by its name."""
 
     def persistent_load(self, reference: int | str) -> Any:
@@ -167,7 +167,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 def serve(operation: str, arguments: str) -> str:
     """Carry out what a test asks; return the reply."""
     try:
-        positional, keywords = _Reader(io.BytesIO(bytes.fromhex(arguments))).load()
+        positional, keywords = _ObjectReader(io.BytesIO(bytes.fromhex(arguments))).load()
         # What is the program's own changes here, where a test asks for it; what the test has made changes there.
         changeable = [
             (position, argument)

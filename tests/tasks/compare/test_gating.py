@@ -149,7 +149,7 @@ def test_a_run_all_of_whose_calls_failed_is_an_error_as_it_was(
 
 def test_other_rules_are_refused_or_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def looser(manifest: dict[str, Any]) -> None:
-        manifest["configuration"]["suites"][0]["metrics"] = {"exact_match": {"case": True}}
+        manifest["configuration"]["suites"][0]["metrics"] = {"exact_match": {"case_sensitive": True}}
 
     finished(tmp_path, "old", ROWS)
     amend(finished(tmp_path, "new", ROWS), looser)
@@ -157,7 +157,7 @@ def test_other_rules_are_refused_or_named(tmp_path: Path, capsys: pytest.Capture
     assert "add --allow-different to compare anyway" in capsys.readouterr().err
     assert gate(tmp_path, "--allow-different") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "case" in said
+    assert "case_sensitive" in said
     assert "held" in said
 
 
