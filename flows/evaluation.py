@@ -20,6 +20,7 @@ from tasks.decide import monitored_suites
 from tasks.gate import gate
 from tasks.models.progress import deployed, has_pages
 from tasks.plan import Plan
+from tasks.report.language import speaking
 from tasks.report.raw import write_results
 from tasks.report.screen import screen
 from tasks.report.writing import report
@@ -47,10 +48,12 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
         found = results(Cell(), plan, tables, summary, finished.findings, run=named, provenance=known)
         verdict = gate(Cell(), found, plan.policy)
-        document = write_results(found, verdict, run.folder)
+        write_results(found, verdict, run.folder, copy=plan.report.results)
         manifest |= run.taken()
         folder = str(run.folder)
-        reports = report(Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=document)
+        reports = report(
+            Cell(), plan, tables, summary, folder=folder, manifest=manifest, results=found, verdict=verdict
+        )
         run.close(manifest, reports)
         ended.exit_code = int(verdict.exit_code)
     outcome = RunResult(
@@ -58,7 +61,8 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         folder=folder,
         reports=reports,
         requests=manifest["requests"],
-        results=document,
+        results=found,
+        verdict=verdict,
         stages=run.ledger.rows(),
         wall_s=manifest["wall_s"],
         exit_code=int(verdict.exit_code),
@@ -74,8 +78,9 @@ _GATES: dict[int, str] = {Exit.PASSED: "passed", Exit.UNDECIDED: "undecided"}
 
 def rows(outcome: RunResult, plan: Plan) -> list[dict[str, str]]:
     """Return the table of a run's screen for Prefect's pages: one row per model, cells escaped for Markdown."""
-    told = screen(outcome.results, plan, outcome.requests).table().records()
-    return [{name: inert(text) for name, text in row.items()} for row in told]
+    with speaking(plan.report.language):
+        table = screen(outcome.results, outcome.verdict, plan, outcome.requests).table()
+    return [{name: inert(text) for name, text in row.items()} for row in table.records()]
 
 
 def publish(outcome: RunResult, plan: Plan) -> None:
@@ -84,7 +89,7 @@ def publish(outcome: RunResult, plan: Plan) -> None:
         text = next(Path(path) for path in outcome.reports if path.endswith(".md")).read_text(encoding="utf-8")
         create_markdown_artifact(text, key="report", description=outcome.run)
         create_table_artifact(rows(outcome, plan), key="summary", description=outcome.run)
-    verdicts: dict[str, Any] = {m["model"]: m["outcome"] for m in outcome.results["final"]["models"]}
+    verdicts: dict[str, Any] = {model.model: model.overall.decided.outcome for model in outcome.verdict.models}
     if deployed():
         passed = "off" if plan.policy.gate == "off" else _GATES.get(outcome.exit_code, "below")
         folder = Path(outcome.folder).resolve()

@@ -11,10 +11,10 @@ from data.records import Item
 from data.suites import Suite
 from metrics.judging import templates
 from prompts import fill, reads, shipped, template
-from prompts.phrases import phrase
 from tasks.models.rate_limits import endpoint_of
 from tasks.models.readiness import SPARE, connections_allowed, find_obstacle
 from tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
+from tasks.report.language import say, speaking
 from tasks.report.text import duration, grouped
 
 VAST = 250_000
@@ -162,4 +162,5 @@ def too_many_items(settings: Settings, language: str) -> str:
             calls, seconds = calls + own, seconds + own / target.model.concurrency
     if calls <= VAST:
         return ""
-    return phrase("estimate.vast", language, calls=grouped(calls), time=duration(seconds, language))
+    with speaking(language):
+        return say("estimate.vast", calls=grouped(calls), time=duration(seconds))

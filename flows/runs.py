@@ -16,6 +16,8 @@ from data.batches import Cell, Ref, Tables, spanned_s
 from data.errors import InputError
 from data.loading import digests_of, makers_of, runs_programs, scorers_of
 from flows.earlier import settings_of
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
 from tasks import sandbox
 from tasks.compare.provenance import judge_prompts
 from tasks.models.progress import deployed
@@ -42,7 +44,8 @@ class RunResult:
     folder: str
     reports: list[str]
     requests: dict[str, int]
-    results: Mapping[str, Any]
+    results: Results
+    verdict: RunVerdict
     stages: list[dict[str, Any]]
     wall_s: float
     exit_code: int

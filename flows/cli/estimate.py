@@ -12,8 +12,9 @@ from flows.environment import prepare, results_of
 from flows.preflight import check_rerun, check_rows, too_many_items, unread_responses
 from prompts.phrases import phrase
 from tasks.plan import check_judges, resolve
+from tasks.report.language import speaking
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import duration, grouped, numbers_in, percent
+from tasks.report.text import duration, grouped, percent
 from tasks.report.words import money
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     from tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
     found = estimate(plan)
-    with numbers_in(language):
+    with speaking(language):
         show(*parts(found))
     for problem in found.problems:
         complain(problem)
@@ -57,7 +58,7 @@ def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
 
     language = found.language
     yield prose(phrase("estimate.title", language), "bold")
-    yield _table(found).terminal(language=language)
+    yield _table(found).terminal()
     yield from map(prose, totals(found))
     based: dict[str, list[str]] = {}
     for one in found.portions:
@@ -84,7 +85,7 @@ def totals(found: "CostEstimate") -> Iterator[str]:
     yield from _costs(found)
     unknown = dict.fromkeys(p.name for p in found.portions if p.seconds is None)
     if found.seconds is not None:
-        yield phrase("estimate.time_about", language, time=duration(found.seconds, language))
+        yield phrase("estimate.time_about", language, time=duration(found.seconds))
     else:
         yield phrase("estimate.time_unknown", language, names=", ".join(unknown))
 
@@ -95,11 +96,11 @@ def _costs(found: "CostEstimate") -> Iterator[str]:
     priced = [p.cost for p in found.portions if p.cost is not None]
     free = dict.fromkeys(p.name for p in found.portions if p.cost is None and p.fresh)
     if priced:
-        said = phrase("estimate.cost_about", language, cost=money(sum(priced), found.currency, language))
+        said = phrase("estimate.cost_about", language, cost=money(sum(priced), found.currency))
         # If a server offers batches that are not used.
         least = sum(p.cost if p.cost_in_batches is None else p.cost_in_batches for p in found.portions if p.cost)
         if least < sum(priced):
-            said += f", {phrase('estimate.in_batches', language, cost=money(least, found.currency, language))}"
+            said += f", {phrase('estimate.in_batches', language, cost=money(least, found.currency))}"
         if free:
             said += f"; {phrase('estimate.unpriced', language, names=', '.join(free))}"
         yield f"{said}."
@@ -124,7 +125,7 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
 
 def _table(found: "CostEstimate") -> Table:
     language = found.language
-    column = column_maker("estimate", language)
+    column = column_maker("estimate")
     figure = partial(column, numeric=True, unbroken=True)
 
     def about(one: "CallEstimate", value: str) -> str:
@@ -141,6 +142,6 @@ def _table(found: "CostEstimate") -> Table:
         figure("cached", lambda one: str(one.cached)),
         figure("tokens_in", lambda one: about(one, grouped(one.tokens_in))),
         figure("tokens_out", lambda one: about(one, grouped(one.tokens_out))),
-        figure("cost", lambda one: money(one.cost, "", language)),
-        figure("time", lambda one: duration(one.seconds, language)),
+        figure("cost", lambda one: money(one.cost, "")),
+        figure("time", lambda one: duration(one.seconds)),
     )

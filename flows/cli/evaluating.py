@@ -25,6 +25,8 @@ from flows.cli.progress import progress
 from tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from config.settings import Rerun, Settings
     from flows.runs import RunResult
     from tasks.plan import Plan
@@ -151,34 +153,40 @@ def _interruptible(go_on: Callable[[], str]) -> None:
 
 def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
     """Print a run's screen, after every figure and stage if `verbose`; `again` counts the stages that ran."""
-    from prompts.phrases import phrase
-    from tasks.report.regressions import baseline_of, lines
-    from tasks.report.screen import screen
-    from tasks.report.text import numbers_in
+    from tasks.report.language import speaking
 
-    language = plan.report.language
+    with speaking(plan.report.language):
+        show(*_outcome(outcome, plan, verbose=verbose, again=again))
+
+
+def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
+    from tasks.report.language import say
+    from tasks.report.regressions import lines
+    from tasks.report.screen import screen
+
     if verbose:
         (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
-        with numbers_in(language):
-            show(report.read_text(encoding="utf-8"), *lines(baseline_of(outcome.results), language))
-        show(*(f"  {_stage(row, language)}" for row in outcome.stages))
+        yield report.read_text(encoding="utf-8")
+        yield from lines(outcome.results.baseline)
+        yield from (f"  {_stage(row)}" for row in outcome.stages)
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")
-    shown = screen(outcome.results, plan, outcome.requests, outcome.wall_s, files)
-    show(*shown.terminal(width, whole=not narrow))
+    results, verdict, requests = outcome.results, outcome.verdict, outcome.requests
+    made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files)
+    yield from made.terminal(width, whole=not narrow)
     if again:
         fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
         names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())
         n = fresh.total()
-        show(phrase("screen.stages", language, cached=len(outcome.stages) - n, n=n, names=names))
+        yield say("screen.stages", cached=len(outcome.stages) - n, n=n, names=names)
 
 
-def _stage(stage: Mapping[str, Any], language: str) -> str:
+def _stage(stage: Mapping[str, Any]) -> str:
     """Say whether a stage came from the cache or was run, and why."""
-    from prompts.phrases import phrase
+    from tasks.report.language import say
 
     if stage["cached"]:
-        return f"{stage['stage']} {stage['label']}: {phrase('screen.cached', language)}"
+        return f"{stage['stage']} {stage['label']}: {say('screen.cached')}"
     name = stage["stage"] if stage["stage"] in {"query", "judge", "results", "gate", "report"} else "other"
-    why = stage["note"] or phrase(f"screen.why_{name}", language)
-    return f"{stage['stage']} {stage['label']}: {phrase('screen.done', language)} ({why})"
+    why = stage["note"] or say(f"screen.why_{name}")
+    return f"{stage['stage']} {stage['label']}: {say('screen.done')} ({why})"

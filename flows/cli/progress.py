@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from data.batches import Cell
+    from metrics.analysis.headlines import Headline
     from tasks.models.scheduler import BatchProgress
 
 EVERY_S = 10.0
@@ -302,21 +303,38 @@ def _measured(count: Count, language: str) -> str:
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
-    from tasks.report.text import percent, speaking
+    from tasks.report.language import speaking
+    from tasks.report.text import around
     from tasks.report.words import scored, why
 
-    @speaking(lambda _: language)
-    def line(model: str) -> str:
-        found = models[model]
-        low, high = found["low"], found["high"]
-        interval = "" if low is None or not found.get("measured", True) else f" ({percent(low)} – {percent(high)})"
-        told = why({**found, "interval": found}, language)
-        counts = _said("scored", language, k=found["n_scored"], n=found["n_asked"])
-        outcome = _said(found["outcome"], language)
-        said = f"{suite}, {model}: {scored(found, language)}{interval}, {counts} – {outcome}"
-        return f"{said}: {told}" if told else said
+    for model, fields in models.items():
+        headline = _headline(suite, model, fields)
+        measured, outcome = headline.measured, headline.decided.outcome
+        with speaking(language):
+            is_known = measured.score.interval.low is not None and headline.missing.is_measured
+            interval = f" ({around(measured.score.interval)})" if is_known else ""
+            counts = _said("scored", language, k=measured.n_scored, n=measured.n_asked)
+            line = f"{suite}, {model}: {scored(headline)}{interval}, {counts} – {_said(outcome, language)}"
+            reason = why(headline)
+        yield f"{line}: {reason}" if reason else line
 
-    yield from map(line, models)
+
+def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
+    """Return a model's score as the event of a suite's end has it."""
+    from metrics.analysis.headlines import Decision, Headline, Measurement, Shortfall
+    from metrics.stats.intervals import Interval, MeanEstimate
+
+    measured = Measurement(
+        score=MeanEstimate(fields["score"], Interval(fields["low"], fields["high"])),
+        n_asked=fields["n_asked"],
+        n_scored=fields["n_scored"],
+        gate_on=fields.get("gate_on", "mean"),
+        k=fields.get("k"),
+        mean=MeanEstimate(fields.get("mean")),
+    )
+    missing = Shortfall(is_measured=fields.get("measured", True))
+    decided = Decision(None, fields["outcome"], fields["reason"], fields["n_deciding"])
+    return Headline(suite, "", model, measured=measured, missing=missing, decided=decided)
 
 
 def _clock(seconds: float) -> str:

@@ -24,8 +24,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from data.errors import InputError
-from prompts.phrases import ENGLISH, languages, phrase
+from prompts.phrases import ENGLISH, languages
 from tasks.report import runs as pages
+from tasks.report.language import say, speaking
 from tasks.store.history import HistoryEntry, history
 from tasks.store.runs import find, folders
 
@@ -109,7 +110,8 @@ class Pages:
         """Show the requested runs, the newest first."""
         others = [HistoryEntry(name, status="completed") for name in self.files]
         found, at = [*others, *entries(self.runs)], partial(address_of, self.runs)
-        return HTMLResponse(pages.index(found, request.query_params, at, self._language_of(found), self._path_of))
+        with speaking(self._language_of(found)):
+            return HTMLResponse(pages.index(found, request.query_params, at, self._path_of))
 
     def _path_of(self, run: str) -> str:
         """Return the path of a run's latest report if the viewer has this machine's files; else ''."""
@@ -144,9 +146,9 @@ class Pages:
         return self.language or (newest if newest in languages() else ENGLISH)
 
     def _message(self, status: int, name: str, what: str = "") -> Response:
-        language = self._language_of(entries(self.runs))
-        text = phrase(f"view.{name}", language, **({"what": what} if what else {})) if name else what
-        return HTMLResponse(pages.message(text, language), status)
+        with speaking(self._language_of(entries(self.runs))):
+            text = say(f"view.{name}", **({"what": what} if what else {})) if name else what
+            return HTMLResponse(pages.message(text), status)
 
     def application(self) -> Starlette:
         """Return the application, without the guard."""

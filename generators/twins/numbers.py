@@ -21,8 +21,8 @@ from generators.twins.base import Refused, Renewed
 from generators.twins.quantities import (
     NUMBER,
     SMALL,
-    Mention,
     Quantity,
+    TracedMention,
     Wording,
     kind,
     lowest_terms,
@@ -389,7 +389,7 @@ def _domains(solution: Solution, reference: str, language: str) -> list[Sequence
 
 
 def _drawn(
-    solution: Solution, domains: Sequence[Sequence[Fraction]], found: Sequence[Mention], rng: Random
+    solution: Solution, domains: Sequence[Sequence[Fraction]], found: Sequence[TracedMention], rng: Random
 ) -> Iterator[Values]:
     """Yield draws for which every result of the solution is of its original's kind."""
     before = solution.values[: len(domains)]

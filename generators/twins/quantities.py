@@ -131,7 +131,7 @@ def wording(language: str) -> Wording:
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class TracedMention:
     """A number in a question: its value, and how it is written.
 
     `share`: numerator or denominator of a fraction. `most`: the largest allowed there, 0 for any. `fact`: it is a
@@ -146,7 +146,7 @@ class Mention:
     fact: bool
 
 
-def mentions(text: str, words: Wording) -> list[Mention]:
+def mentions(text: str, words: Wording) -> list[TracedMention]:
     """Read the numbers of a question.
 
     Raises:
@@ -158,7 +158,7 @@ def mentions(text: str, words: Wording) -> list[Mention]:
     return found
 
 
-def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
+def _mention(text: str, match: re.Match[str], words: Wording) -> TracedMention:
     before, after = text[: match.start()], text[match.end() :]
     over = re.match(r"/[0-9]+(?![\w/.,]*[0-9/])", after) and not re.search(r"[\w./]\Z", before)
     share = bool(over or re.search(r"(?<![\w./])[0-9]+/\Z", before))
@@ -169,7 +169,7 @@ def _mention(text: str, match: re.Match[str], words: Wording) -> Mention:
         raise Refused(FORM)
     if _YEAR.fullmatch(match[0]) and _YEARS[0] <= value <= _YEARS[1] and before[-1:] not in _MONEY:
         raise Refused(DATE)
-    return Mention(
+    return TracedMention(
         value,
         len(decimals),
         percent=_PERCENT.match(after) is not None,
@@ -196,7 +196,7 @@ class Quantity:
     """All equal numbers of a question, which stay equal."""
 
     value: Fraction
-    mentions: tuple[Mention, ...]
+    mentions: tuple[TracedMention, ...]
 
     @property
     def scale(self) -> str:
@@ -241,13 +241,13 @@ def _plural(value: Fraction, language: str) -> int:
     return 2 if value % 10 in {2, 3, 4} and value % 100 not in {12, 13, 14} else 3
 
 
-def quantities(found: Sequence[Mention]) -> tuple[Quantity, ...]:
+def quantities(found: Sequence[TracedMention]) -> tuple[Quantity, ...]:
     """Group the numbers of a question by their value, in order."""
     values = dict.fromkeys(one.value for one in found)
     return tuple(Quantity(value, tuple(one for one in found if one.value == value)) for value in values)
 
 
-def lowest_terms(found: Sequence[Mention], new: Mapping[Fraction, Fraction]) -> bool:
+def lowest_terms(found: Sequence[TracedMention], new: Mapping[Fraction, Fraction]) -> bool:
     """Return whether every fraction of a question is in lowest terms."""
     parts = [new[one.value] for one in found if one.share]
     return all(gcd(int(over), int(under)) == 1 for over, under in zip(parts[::2], parts[1::2], strict=False))

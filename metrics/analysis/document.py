@@ -16,6 +16,7 @@ from data.documents import RESULTS_VERSION
 from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.explainability import ExplainabilityResult, read_published
 from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
+from metrics.analysis.judged import CorrectedMean
 from metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
 from metrics.analysis.passports import Passport, read_passport
 from metrics.analysis.results import Results
@@ -38,6 +39,7 @@ _MEANS: dict[type, dict[str, tuple[str, ...]]] = {
         "mean": ("mean", "mean_interval"),
         "corrected": ("corrected", "corrected_interval"),
     },
+    CorrectedMean: {"raw": ("raw", "raw_interval"), "value": ("value", "interval")},
     Shortfall: {end: (end, f"{end}_interval") for end in ("lower", "upper")},
     SummaryRow: {**COLUMNS},
 }
@@ -212,6 +214,7 @@ def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any
 _READ: Mapping[str, Callable[[Any], Any]] = {
     "cells": lambda rows: [_fields(SummaryRow, row) for row in rows],
     "comparisons": lambda rows: [_fields(Comparison, row) for row in rows],
+    "corrected": lambda rows: [_fields(CorrectedMean, row) for row in rows],
     "baseline": lambda entry: _baseline_fields(entry) if entry else None,
     "explainability": lambda rows: [*map(read_published, rows)],
     "passports": lambda rows: [passport for row in rows if (passport := read_passport(row))],
@@ -223,7 +226,7 @@ def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
     results, final = (_adapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
     kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
-    flat = {kind.__name__: _flat(kind, kinds) for kind in _PARTS}
+    flat = {kind.__name__: _flat(kind, kinds) for kind in {**_PARTS, **_MEANS}}
     overall = flat["Headline"]["properties"]
     of_model = {name: kinds["ModelResult"]["properties"][name] for name in ("model", "missing", "failed")}
     of_model |= {name: overall[name] for name in _OF_OVERALL}

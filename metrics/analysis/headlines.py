@@ -138,6 +138,16 @@ class ModelResult:
         return len(self.weighing) > 1
 
     @property
+    def scores(self) -> tuple[Headline, ...]:
+        """The headlines, and the overall score if there is one."""
+        return (*self.headlines, self.overall) if self.has_overall else self.headlines
+
+    @property
+    def score(self) -> Headline:
+        """The score that stands for the model: the overall one, or that of its only suite with a weight."""
+        return self.overall if self.has_overall else (*self.weighing, *self.headlines)[0]
+
+    @property
     def verdict(self) -> GateOutcome:
         """The worst outcome of the headlines and the overall score, which decides the exit code."""
         outcomes = [headline.decided.outcome for headline in (self.overall, *self.headlines)]

@@ -229,10 +229,8 @@ class CorrectedMean:
     language: str
     n_samples: int
     n_verdicts: int
-    raw: float | None
-    raw_interval: Interval
-    value: float | None
-    interval: Interval
+    raw: MeanEstimate
+    value: MeanEstimate
     informedness: float | None
     n_exam: int
     reason: str = ""
@@ -322,7 +320,7 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
         raw = estimate(_by_unit(np.array(said.values), np.ones(len(said.values)), said.questions), yes_no=False)
         yield CorrectedMean(
             said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
-            raw.mean, raw.interval, None, Interval(), None, 0, NOT_A_MEAN, whole=True,
+            raw, MeanEstimate(), None, 0, NOT_A_MEAN, whole=True,
         )  # fmt: skip
 
 
@@ -353,12 +351,22 @@ def _row(
         found = _correct(table, labels, means, raw, alone=alone, worth=worth)
     yes, no = table.rates() if table else (None, None)
     return CorrectedMean(
-        said.suite.name, said.model, f"{said.metric}.{measured.part}" if measured.part else said.metric,
-        ", ".join(said.judges), said.language, len(labels), n,
-        raw.mean if known else None, raw.interval if known else Interval(), found.value, found.interval,
-        found.informedness, table.n if table else 0, found.reason,
-        yes.share if yes and yes.n else None, no.share if no and no.n else None, whole,
-    )  # fmt: skip
+        suite=said.suite.name,
+        model=said.model,
+        metric=f"{said.metric}.{measured.part}" if measured.part else said.metric,
+        judge=", ".join(said.judges),
+        language=said.language,
+        n_samples=len(labels),
+        n_verdicts=n,
+        raw=raw if known else MeanEstimate(),
+        value=MeanEstimate(found.value, found.interval),
+        informedness=found.informedness,
+        n_exam=table.n if table else 0,
+        reason=found.reason,
+        sensitivity=yes.share if yes and yes.n else None,
+        specificity=no.share if no and no.n else None,
+        whole=whole,
+    )
 
 
 def _correct(

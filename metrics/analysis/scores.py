@@ -364,14 +364,14 @@ def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryR
     """
     # A part may be all of its metric's value.
     rows = [one for one in corrected if one.whole and f"{one.metric}.".startswith(f"{cell.metric}.")]
-    if cell.value.mean is None or not any(one.value is not None for one in rows):
+    if cell.value.mean is None or not any(one.value.mean is not None for one in rows):
         return cell
     parts: list[tuple[float, float, Interval]] = []
     settled, share = cell.value.mean, 1.0
     for row in rows:
-        weight, raw = row.n_samples / cell.counts.n_scored, row.raw or 0.0
-        judged = (raw, row.raw_interval) if row.value is None else (row.value, row.interval)
-        parts.append((weight, *judged))
+        weight, raw = row.n_samples / cell.counts.n_scored, row.raw.mean or 0.0
+        judged = row.raw if row.value.mean is None else row.value
+        parts.append((weight, judged.mean or 0.0, judged.interval))
         settled, share = settled - weight * raw, share - weight
     if share > TOLERANCE:  # what was settled without a judge has no error
         without_judge = min(max(settled / share, 0.0), 1.0)

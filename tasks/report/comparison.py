@@ -13,15 +13,15 @@ from markupsafe import Markup, escape
 from data.characters import visible
 from metrics.analysis.document import record_json
 from metrics.analysis.pairs import Comparison, Grouping
-from prompts.phrases import phrase, translated
 from tasks.compare.runs import RunComparison, shorten
 from tasks.compare.sides import stated_differences
 from tasks.exchange.tables import Side
+from tasks.report.language import say, say_reason, speaking
 from tasks.report.pages import still
 from tasks.report.regressions import size
 from tasks.report.remarks import notes
 from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import fenced, grouped, p_value, percent, plain, points, speaking
+from tasks.report.text import fenced, grouped, p_value, percent, plain, points
 from tasks.report.words import remarks
 
 LONGEST, SHORTEST = 20_000, 200
@@ -52,9 +52,9 @@ def verdict(pair: Comparison) -> str:
     return "better" if pair.difference > 0 else "worse"
 
 
-def conclusion(pair: Comparison, language: str) -> str:
+def conclusion(pair: Comparison) -> str:
     """Return the outcome of a comparison with its qualifications."""
-    return "; ".join([phrase(f"compare.{outcome_of(pair)}", language), *remarks(record_json(pair), language)])
+    return "; ".join([say(f"compare.{outcome_of(pair)}"), *remarks(pair)])
 
 
 def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
@@ -65,26 +65,25 @@ def answers(found: RunComparison, most: int | None = None) -> Iterator[str]:
     told = [pair for pair in found.pairs if pair.scope == "overall" or found.listed(pair)]
     shown = sorted(told, key=lambda pair: pair.scope != "overall")[:most]
     for pair in shown:
-        yield _answer(pair, found.language)
+        yield _answer(pair)
     if more := len(found.pairs) - len(shown):
-        yield phrase("compare.more_answers", found.language, n=more)
+        yield say("compare.more_answers", n=more)
 
 
-def _answer(pair: Comparison, language: str) -> str:
+def _answer(pair: Comparison) -> str:
     outcome = "none" if pair.difference is None else outcome_of(pair)
-    said = phrase(
+    said = say(
         f"compare.answer_{outcome}",
-        language,
         after=pair.model_a,
         before=pair.model_b,
-        what=headline(pair, language),
-        by=size(pair, language),
+        what=headline(pair),
+        by=size(pair),
         p=p_value(pair.test.p_adjusted),
         n=pair.n,
     )
-    more = remarks(record_json(pair), language)
+    more = remarks(pair)
     if outcome in {"same", "equal"} and pair.test.detectable is not None:
-        more.append(phrase("compare.found_from", language, detectable=points(pair.test.detectable).lstrip("+")))
+        more.append(say("compare.found_from", detectable=points(pair.test.detectable).lstrip("+")))
     return "; ".join([said, *more])
 
 
@@ -100,18 +99,18 @@ def bounds(found: RunComparison) -> Iterator[str]:
         low, high = pair.missing.low, pair.missing.high
         if low is not None and low != high:
             ends = {"low": points(low), "high": points(high)}
-            yield phrase("compare.bounds", found.language, what=heading(pair, found.language), **ends)
+            yield say("compare.bounds", what=heading(pair), **ends)
 
 
-def headline(one: Comparison | Grouping, language: str) -> str:
+def headline(one: Comparison | Grouping) -> str:
     """Return the suite and the metric compared, as a heading."""
-    named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or phrase("compare.score", language)
-    return f"{one.suite or phrase('common.overall', language)}: {named}"
+    named = {"metric": one.metric, "total": "TOTAL"}.get(one.scope) or say("compare.score")
+    return f"{one.suite or say('common.overall')}: {named}"
 
 
-def heading(pair: Comparison, language: str) -> str:
+def heading(pair: Comparison) -> str:
     """Return a pair and its suite and metric, as a heading."""
-    return f"{headline(pair, language)}: {pair.model_b} → {pair.model_a}"
+    return f"{headline(pair)}: {pair.model_b} → {pair.model_a}"
 
 
 def interval(pair: Comparison) -> str:
@@ -122,12 +121,11 @@ def interval(pair: Comparison) -> str:
 
 def table(found: RunComparison) -> Table:
     """Return a row for each pair, with the colour of its outcome."""
-    language = found.language
-    column = column_maker("compare", language)
+    column = column_maker("compare")
     tones = [{"better": "green", "worse": "red"}.get(verdict(pair), "") for pair in found.pairs]
     made = Table.of(
         found.pairs,
-        column("what", lambda pair: headline(pair, language)),
+        column("what", headline),
         column("before_after", lambda pair: f"{pair.model_b} → {pair.model_a}"),
         column("n", lambda pair: str(pair.n), numeric=True),
         column("before", lambda pair: percent(pair.mean_b), numeric=True),
@@ -136,28 +134,28 @@ def table(found: RunComparison) -> Table:
         column("lost_won", lambda pair: f"{pair.only_b} / {pair.only_a}", numeric=True),
         column("p", lambda pair: p_value(pair.test.p_adjusted), numeric=True),
         column("detectable", lambda pair: points(pair.test.detectable).lstrip("+"), numeric=True),
-        column("verdict", lambda pair: conclusion(pair, language)),
+        column("verdict", conclusion),
     )
     return replace(made, tones=tones)
 
 
 def title(found: RunComparison) -> str:
     """Say which runs are compared."""
-    return phrase("compare.title", found.language, runs=", ".join(run.name for run in found.runs))
+    return say("compare.title", runs=", ".join(run.name for run in found.runs))
 
 
 def asked(found: RunComparison) -> Iterator[str]:
     """Yield a line for each suite: how many questions each run asked, and how many were common to all."""
     for suite, (own, shared) in found.shared.items():
         counts = ", ".join(f"{run.name}: {n}" for run, n in zip(found.runs, own, strict=True))
-        yield phrase("compare.asked", found.language, suite=suite, n=shared, counts=counts)
+        yield say("compare.asked", suite=suite, n=shared, counts=counts)
 
 
 def groups(found: RunComparison) -> Iterator[str]:
     """Yield the indistinguishable models, a line for each metric with three or more."""
     for one in found.groups:
         said = "; ".join(" = ".join(group) for group in one.groups)
-        yield phrase("compare.groups", found.language, what=headline(one, found.language), groups=said)
+        yield say("compare.groups", what=headline(one), groups=said)
 
 
 def verified(found: RunComparison, most: int) -> Iterator[str]:
@@ -167,18 +165,18 @@ def verified(found: RunComparison, most: int) -> Iterator[str]:
         for one in side.verified:
             told = {"name": side.name, "metric": one.metric, "n": one.n, "k": len(one.differing)}
             ends = {"ours": percent(one.ours), "stated": percent(one.stated)}
-            yield phrase("compare.verified", found.language, **told, **ends)
+            yield say("compare.verified", **told, **ends)
             for each in one.differing[:most]:
                 reply = side.replies.filter(item_id=each.item_id, model=one.model, repeat=each.repeat)["text"][0]
                 said = {"question": shorten(prompts[each.item_id]), "stated": percent(each.stated)}
                 text = shorten(reply or "")
-                yield phrase("compare.unlike", found.language, **said, ours=percent(each.ours), reply=text)
+                yield say("compare.unlike", **said, ours=percent(each.ours), reply=text)
 
 
 def correction(found: RunComparison) -> str:
     """Return the family of tests over which p-values and intervals are corrected."""
     n = sum(pair.test.p_value is not None for pair in found.pairs)
-    return phrase("compare.correction", found.language, n=n)
+    return say("compare.correction", n=n)
 
 
 def cut(found: RunComparison) -> int:
@@ -191,70 +189,74 @@ def cut(found: RunComparison) -> int:
     return max(longest, SHORTEST)
 
 
-def clip(text: str | None, longest: int, language: str) -> str:
+def clip(text: str | None, longest: int) -> str:
     """Return the beginning of a text and how much is left out."""
     text = text or ""
     if len(text) <= longest:
         return text
-    return f"{text[:longest]}\n{phrase('compare.more', language, n=len(text) - longest)}"
+    return f"{text[:longest]}\n{say('compare.more', n=len(text) - longest)}"
 
 
-def place_of(row: Mapping[str, Any], language: str) -> str:
+def place_of(row: Mapping[str, Any]) -> str:
     """Return a change's item: family, level, language, id, repeat."""
     parts = [row["family"], row["level"], row["language"], row["item_id"]]
-    repeat = [phrase("compare.repeat", language, n=row["repeat"])] if row["repeat"] else []
+    repeat = [say("compare.repeat", n=row["repeat"])] if row["repeat"] else []
     return " · ".join([part for part in parts if part] + repeat)
 
 
-def change_of(row: Mapping[str, Any], language: str) -> str:
+def change_of(row: Mapping[str, Any]) -> str:
     """Return the kind of a change in words."""
-    return phrase(f"compare.{row['change'].replace(' ', '_')}", language)
+    return say(f"compare.{row['change'].replace(' ', '_')}")
 
 
-def outcome(row: Mapping[str, Any], side: str, language: str) -> str:
+def outcome(row: Mapping[str, Any], side: str) -> str:
     """Describe one side of a change: its value and reason."""
-    reason = translated(row[f"{side}_reason"] or "", language)
+    reason = say_reason(row[f"{side}_reason"] or "")
     return percent(row[f"{side}_value"]) + (f", {reason}" if reason else "")
 
 
-@speaking(lambda found: found.language)
 def markdown(found: RunComparison) -> str:
     """Return the whole comparison as Markdown."""
-    longest, language = cut(found), found.language
+    with speaking(found.language):
+        return "\n".join(_markdown_lines(found)) + "\n"
+
+
+def _markdown_lines(found: RunComparison) -> list[str]:
+    longest = cut(found)
     lines = ["# " + plain(title(found)), "", *(f"**{plain(line)}.**  " for line in answers(found)), ""]
     looked = verified(found, LISTED)
     lines += [f"* {plain(line)}" for line in (*asked(found), *looked, *notes(found), *bounds(found))]
-    lines += ["", f"## {phrase('compare.differences', language)}", ""]
+    lines += ["", f"## {say('compare.differences')}", ""]
     lines += table(found).markdown()
     lines += ["", *(f"* {plain(line)}" for line in (correction(found), *groups(found)))]
-    lines += ["", f"## {phrase('compare.changed_head', language)}"]
+    lines += ["", f"## {say('compare.changed_head')}"]
     for _, pair, height, rows in _sections(found):
-        said = phrase("compare.changed", language, k=height, n=pair.n)
-        lines += ["", f"### {plain(heading(pair, language))}", "", said]
+        said = say("compare.changed", k=height, n=pair.n)
+        lines += ["", f"### {plain(heading(pair))}", "", said]
         for row in rows:
-            lines += _markdown_change(row, pair, longest, language)
+            lines += _markdown_change(row, pair, longest)
     differing = configurations(found)
     if differing.rows:
         lines += ["", f"## {differing.title}", "", *differing.markdown()]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def configurations(found: RunComparison) -> Table:
     """Return the keys on which the runs' configurations differ."""
-    heads = [Column(phrase("compare.key", found.language), itemgetter(0))]
+    heads = [Column(say("compare.key"), itemgetter(0))]
     heads += [Column(run.name, lambda row, n=n: shorten(row[1][n])) for n, run in enumerate(found.runs)]
-    return Table.of(stated_differences(found.runs), *heads, title=phrase("compare.configurations", found.language))
+    return Table.of(stated_differences(found.runs), *heads, title=say("compare.configurations"))
 
 
-def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int, language: str) -> Iterator[str]:
-    yield from ("", f"#### {change_of(row, language)}: {plain(place_of(row, language))}")
+def _markdown_change(row: Mapping[str, Any], pair: Comparison, longest: int) -> Iterator[str]:
+    yield from ("", f"#### {change_of(row)}: {plain(place_of(row))}")
     for head, name in (
-        (phrase("compare.question", language), "prompt"),
-        (phrase("compare.expected", language), "answer"),
-        (f"{plain(pair.model_b)} ({plain(outcome(row, 'before', language))})", "before_text"),
-        (f"{plain(pair.model_a)} ({plain(outcome(row, 'after', language))})", "after_text"),
+        (say("compare.question"), "prompt"),
+        (say("compare.expected"), "answer"),
+        (f"{plain(pair.model_b)} ({plain(outcome(row, 'before'))})", "before_text"),
+        (f"{plain(pair.model_a)} ({plain(outcome(row, 'after'))})", "after_text"),
     ):
-        yield from ("", f"{head}:", "", *fenced(clip(row[name], longest, language)))
+        yield from ("", f"{head}:", "", *fenced(clip(row[name], longest)))
 
 
 def marked(before: str, after: str) -> tuple[Markup, Markup]:
@@ -275,14 +277,17 @@ def marked(before: str, after: str) -> tuple[Markup, Markup]:
     return Markup("").join(done[0]), Markup("").join(done[1])
 
 
-@speaking(lambda found: found.language)
 def html(found: RunComparison) -> str:
     """Return the whole comparison as one page: no script, no network; all text from models is escaped."""
+    with speaking(found.language):
+        return _page(found)
+
+
+def _page(found: RunComparison) -> str:
     longest = cut(found)
     return still(
         "comparison.html.j2",
         found=found,
-        language=found.language,
         title=title(found),
         section="compare",
         answers=list(answers(found)),
@@ -294,8 +299,8 @@ def html(found: RunComparison) -> str:
         groups=list(groups(found)),
         correction=correction(found),
         shorten=shorten,
-        heading=partial(heading, language=found.language),
-        shown=partial(_shown, longest=longest, language=found.language),
+        heading=heading,
+        shown=partial(_shown, longest=longest),
         sections=_sections(found),
         first=next((number for number, _, height, _ in _sections(found) if height), 0),
         longest=grouped(longest),
@@ -309,16 +314,16 @@ def _sections(found: RunComparison) -> Iterator[tuple[int, Comparison, int, Iter
             yield number + 1, pair, frame.height, frame.iter_rows(named=True)
 
 
-def _shown(row: Mapping[str, Any], longest: int, language: str) -> Mapping[str, Any]:
-    before, after = marked(*(clip(row[f"{side}_text"], longest, language) for side in ("before", "after")))
+def _shown(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
+    before, after = marked(*(clip(row[f"{side}_text"], longest) for side in ("before", "after")))
     return {
-        "change": change_of(row, language),
+        "change": change_of(row),
         "gain": row["gain"],
-        "place": place_of(row, language),
-        "prompt": clip(row["prompt"], longest, language),
-        "answer": clip(row["answer"], longest, language),
+        "place": place_of(row),
+        "prompt": clip(row["prompt"], longest),
+        "answer": clip(row["answer"], longest),
         "sides": [
-            (text, percent(row[f"{side}_value"]), translated(row[f"{side}_reason"] or "", language))
+            (text, percent(row[f"{side}_value"]), say_reason(row[f"{side}_reason"] or ""))
             for side, text in (("before", before), ("after", after))
         ],
     }
@@ -337,7 +342,7 @@ def document(found: RunComparison) -> str:
         "verified": [{"name": side.name, **asdict(one)} for side in found.runs for one in side.verified],
         "differing": [{"key": key, "values": values} for key, values in stated_differences(found.runs)],
         "pairs": [
-            {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair, found.language),
+            {**record_json(pair), "verdict": verdict(pair), "conclusion": conclusion(pair),
              "changed": [*frame.iter_rows(named=True)]}
             for pair, frame in zip(found.pairs, found.changed, strict=True)
         ],
@@ -353,10 +358,10 @@ def junit(found: RunComparison) -> str:
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = [
         case_of(
-            headline(pair, found.language),
+            headline(pair),
             f"{pair.model_b} → {pair.model_a}",
             outcomes.get(verdict(pair), "undecided") if pair.n else "undecided",
-            f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}: {conclusion(pair, found.language)}",
+            f"{interval(pair)}, p {p_value(pair.test.p_adjusted)}, n {pair.n}: {conclusion(pair)}",
             counts=True,
             passes=True,
         )

@@ -4,20 +4,23 @@ The verdict is that of the worst model, or of what fell below its baseline.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from data.errors import plural
 from data.exits import OUTCOMES
+from metrics.analysis.baseline import BaselineComparison
+from metrics.analysis.headlines import Headline, ModelResult
+from metrics.analysis.pairs import Comparison, PairedTest
+from metrics.analysis.results import ModelComparisons
+from metrics.analysis.stopping import ConfidenceSequence
 from metrics.analysis.summary import rounded
-from prompts.phrases import phrase, translated
-from tasks.report.regressions import baseline_of, regressed
+from metrics.analysis.verdict import RunVerdict
+from metrics.stats.intervals import Interval
+from tasks.report.language import say, say_reason
+from tasks.report.regressions import regressed
 from tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
-from tasks.report.words import measure, parts, remarks, say, suites_in, why
+from tasks.report.words import headlines_of, measure, remarks, score_name, why
 
-Results = Mapping[str, Any]
-Part = Mapping[str, Any]
-Pair = Mapping[str, Any]
 Prompted = Mapping[str, tuple[str, str]]
 """The (model, prompt) of each target that is asked with one prompt of several."""
 _SCOPES = ("suite", "total", "metric")
@@ -36,212 +39,214 @@ class Conclusion:
         return f"{self.word}: {self.reason}"
 
 
-def conclusion(results: Results, language: str) -> Conclusion:
+def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conclusion:
     """Return the run's outcome and the reason."""
-    outcome, reason = _concluded(results, language)
-    return Conclusion(outcome, say(outcome, language), reason)
+    outcome, reason = _concluded(verdict, baseline)
+    return Conclusion(outcome, say(f"common.{outcome}"), reason)
 
 
-def _concluded(results: Results, language: str) -> tuple[str, str]:
-    final = results["final"]
-    models = final["models"]
-    worst = max((model["verdict"] for model in models), key=OUTCOMES.index)
+def _concluded(verdict: RunVerdict, baseline: BaselineComparison | None) -> tuple[str, str]:
+    models, changes = verdict.models, verdict.changes
+    worst = max((model.verdict for model in models), key=OUTCOMES.index)
     worse = {"regressed", "undecided"} if worst == "pass" else {"regressed"}
-    decides = worst == "none" or final["gate"] == "off" or worse & {*final["changes"]}
-    comparison = baseline_of(results)
-    if comparison and final["changes"] and decides and worst != "error":
-        return regressed(comparison, final["changes"], language)
-    if final["waiting"] and worst in {"none", "pass", "undecided"}:
-        return "undecided", translated(f"submitted: {plural(final['waiting'], 'request')} in batches", language)
+    is_decided_by_changes = worst == "none" or verdict.gate == "off" or worse & {*changes}
+    if baseline and changes and is_decided_by_changes and worst != "error":
+        return regressed(baseline, changes)
+    if verdict.waiting and worst in {"none", "pass", "undecided"}:
+        return "undecided", say_reason(f"submitted: {plural(verdict.waiting, 'request')} in batches")
     if worst == "none":
-        return worst, phrase("screen.no_threshold", language)
-    named = [model for model in models if model["verdict"] == worst]
-    if worst == "fail" and len(models) > 1:
-        below = [(model, part) for model in named for part in parts(model, language) if part["outcome"] == "fail"]
-        # Without a score the overall one fails too, where it would whatever the withheld suites scored.
-        scored = [one for one in below if one[1]["score"] is not None]
-        model, part = max(scored, key=lambda one: one[1]["threshold"] - one[1]["score"], default=below[0])
-        told = _cause(part, language)
-        short = shortened(model["model"], among=[one["model"] for one in models])
-        cause = phrase("screen.furthest", language, model=short, cause=told)
-    else:
-        cause = _causes(named, models, language)
-    counted = say(f"says_{worst}", language, k=len(named), n=len(models)) if len(models) > 1 else ""
-    told = counted if worst == "pass" else "; ".join(filter(None, (counted, cause)))
-    return worst, told or cause
-
-
-def _causes(named: Sequence[Part], models: Sequence[Part], language: str) -> str:
-    """Return why models have their verdict: for one model all causes, for several the first and a count."""
-    there = [model["model"] for model in models]
-    causes = [
-        f"{shortened(model['model'], among=there)}: {told}" if len(models) > 1 else told
-        for model in named
-        for told in _reasons(model, language)
-    ]
+        return worst, say("screen.no_threshold")
+    named = [model for model in models if model.verdict == worst]
     if len(models) == 1:
-        return listed(causes, language)
-    return causes[0] + (f" ({phrase('screen.more', language, n=len(causes) - 1)})" if len(causes) > 1 else "")
+        return worst, listed(_reasons(named[0]))
+    counted = say(f"page.says_{worst}", k=len(named), n=len(models))
+    if worst == "pass":
+        return worst, counted
+    return worst, f"{counted}; {_furthest(named, models) if worst == 'fail' else _first_cause(named, models)}"
 
 
-def _reasons(model: Part, language: str) -> list[str]:
-    """Return the cause if there is no result at all, else the reason of each part of the model's verdict."""
-    if model["failed"] or model["missing"]:
-        return [translated(model["reason"], language)]
-    own = [part for part in parts(model, language) if part["outcome"] == model["verdict"]]
-    if model["verdict"] == "pass":
-        own = own[-1:]
-    return [_cause(part, language) for part in own]
+def _furthest(failed: Sequence[ModelResult], models: Sequence[ModelResult]) -> str:
+    """Return the score that is furthest below its threshold."""
+    below = [score for model in failed for score in model.scores if score.decided.outcome == "fail"]
+    # Without a score the overall one fails too, where it would whatever the withheld suites scored.
+    shares = [score for score in below if score.measured.score.mean is not None]
+    furthest = max(shares, key=_distance, default=below[0])
+    model = shortened(furthest.model, among=[model.model for model in models])
+    return say("screen.furthest", model=model, cause=_cause(furthest))
 
 
-def _cause(part: Part, language: str) -> str:
-    if part["reason"]:
-        return f"{part['suite']}: {why(part, language)}"
-    limit = part["threshold"]
+def _distance(score: Headline) -> float:
+    return (score.decided.threshold or 0.0) - (score.measured.score.mean or 0.0)
+
+
+def _first_cause(named: Sequence[ModelResult], models: Sequence[ModelResult]) -> str:
+    """Return the first cause why models have their verdict, and how many more there are."""
+    names = [model.model for model in models]
+    causes = [f"{shortened(model.model, among=names)}: {reason}" for model in named for reason in _reasons(model)]
+    others = f" ({say('screen.more', n=len(causes) - 1)})" if len(causes) > 1 else ""
+    return f"{causes[0]}{others}"
+
+
+def _reasons(model: ModelResult) -> list[str]:
+    """Return the cause if there is no result at all, else the reason of each score with the model's verdict."""
+    if model.failed or model.missing:
+        return [say_reason(model.overall.decided.reason)]
+    own = [score for score in model.scores if score.decided.outcome == model.verdict]
+    return [_cause(score) for score in (own[-1:] if model.verdict == "pass" else own)]
+
+
+def _cause(score: Headline) -> str:
+    decided = score.decided
+    if decided.reason:
+        return f"{score_name(score)}: {why(score)}"
     figures = {
-        "name": " ".join(filter(None, (part["suite"], measure(part)))),
-        "score": whole_percent(part["score"], limit),
-        "threshold": percent(limit).removesuffix("%"),
+        "name": " ".join(filter(None, (score_name(score), measure(score)))),
+        "score": whole_percent(score.measured.score.mean, decided.threshold),
+        "threshold": percent(decided.threshold).removesuffix("%"),
     }
-    if part["outcome"] in {"pass", "fail"}:
-        return phrase("screen.score", language, **figures)
-    if part["n_deciding"]:
-        return phrase("screen.deciding", language, **figures, n=part["n_deciding"])
-    return phrase("screen.not_settled", language, **figures)
+    if decided.outcome in {"pass", "fail"}:
+        return say("screen.score", **figures)
+    if decided.n_deciding:
+        return say("screen.deciding", **figures, n=decided.n_deciding)
+    return say("screen.not_settled", **figures)
 
 
-def differences(results: Results, language: str, prompted: Prompted | None = None) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Pairs of models on one score, and the groups that cannot be told apart."""
+
+    pairs: Sequence[Comparison]
+    groups: Sequence[Sequence[str]]
+
+
+def differences(
+    models: Sequence[ModelResult], compared: ModelComparisons, prompted: Prompted | None = None
+) -> Iterator[str]:
     """Yield who beats whom, then the groups that cannot be told apart; nothing for one model.
 
     For `prompted`, models by their prompts, each model's prompts are compared first, then the models by each
     prompt. If human labels correct a score, a note says that pairs are compared as judged.
     """
-    pairs, groups = _whole(results)
-    if prompted and all(name in prompted for pair in pairs for name in _both(pair)):
-        said = _prompts(pairs, prompted, language)
+    ranking = _of_the_score(models, compared)
+    sentences: Iterator[str] = iter(())
+    if prompted and all(name in prompted for pair in ranking.pairs for name in _both(pair)):
+        sentences = _by_prompt(ranking.pairs, prompted)
     else:
-        there = {name for pair in pairs if pair["difference"] is not None for name in _both(pair)}
-        groups = [group for one in groups if (group := [name for name in one if name in there])]
-        said = _told(groups[0][0], pairs, groups, language) if groups else iter(())
-    parts = [part for _, part in suites_in(results["final"]) if part["weight"]]
-    labelled = any(part.get("as_judged") is not None for part in parts)
-    for told in said:
-        yield phrase("screen.as_judged", language, told=told) if labelled else told
+        with_difference = {name for pair in ranking.pairs if pair.difference is not None for name in _both(pair)}
+        groups = [[name for name in group if name in with_difference] for group in ranking.groups]
+        groups = [group for group in groups if group]
+        if groups:
+            sentences = _ranked(groups[0][0], _Ranking(ranking.pairs, groups))
+    weighing = [headline for headline in headlines_of(models) if headline.weight]
+    is_labelled = any(headline.measured.as_judged is not None for headline in weighing)
+    for sentence in sentences:
+        yield say("screen.as_judged", told=sentence) if is_labelled else sentence
 
 
-def _told(best: str, pairs: list[Pair], groups: list[list[str]], language: str) -> Iterator[str]:
-    beaten = {_other(pair, best): pair for pair in pairs if pair["significant"] and best in _both(pair)}
-    there = {name for pair in pairs for name in _both(pair)}
+def _ranked(best: str, ranking: _Ranking) -> Iterator[str]:
+    beaten = {_other(pair, best): pair for pair in ranking.pairs if pair.significant and best in _both(pair)}
+    names = {name for pair in ranking.pairs for name in _both(pair)}
     if beaten:
-        yield _beats(best, beaten, there, language)
-    alike = [[shortened(name, among=there) for name in group] for group in groups if len(group) > 1]
-    if len(alike) == 1 and len(pairs) == 1:
-        yield _alike(pairs[0], language)
+        yield _beats(best, beaten, names)
+    alike = [[shortened(name, among=names) for name in group] for group in ranking.groups if len(group) > 1]
+    if len(alike) == 1 and len(ranking.pairs) == 1:
+        yield _alike(ranking.pairs[0])
     elif alike:
-        yield "; ".join(phrase("screen.alike", language, names=listed(group, language)) for group in alike)
+        yield "; ".join(say("screen.alike", names=listed(group)) for group in alike)
 
 
-def _prompts(pairs: list[Pair], prompted: Prompted, language: str) -> Iterator[str]:
+def _by_prompt(pairs: Sequence[Comparison], prompted: Prompted) -> Iterator[str]:
     """Yield the comparison of each model's prompts, and then the models by each prompt."""
     for shared, other in ((0, 1), (1, 0)):
-        fields: dict[str, list[Pair]] = {}
+        fields: dict[str, list[Comparison]] = {}
         for pair in pairs:
-            one, two = (prompted[name] for name in _both(pair))
-            if one[shared] == two[shared] and pair["difference"] is not None:
-                names = [f"'{name}'" if other else name for name in (one[other], two[other])]
-                named = {**pair, "model_a": names[0], "model_b": names[1]}
-                fields.setdefault(one[shared], []).append(named)
+            first, second = prompted[pair.model_a], prompted[pair.model_b]
+            if first[shared] == second[shared] and pair.difference is not None:
+                names = [f"'{name}'" if other else name for name in (first[other], second[other])]
+                renamed = replace(pair, model_a=names[0], model_b=names[1])
+                fields.setdefault(first[shared], []).append(renamed)
         for field, own in fields.items():
-            ahead = [pair["model_a" if pair["difference"] >= 0 else "model_b"] for pair in own]
+            ahead = [pair.model_a if (pair.difference or 0.0) >= 0 else pair.model_b for pair in own]
             best = max(ahead, key=ahead.count)
-            near = [_other(pair, best) for pair in own if best in _both(pair) and not pair["significant"]]
-            said = "; ".join(_told(best, own, [[best, *near]], language))
-            yield said if len(fields) == 1 and not shared else f"{field}: {said}"
+            near = [_other(pair, best) for pair in own if best in _both(pair) and not pair.significant]
+            sentence = "; ".join(_ranked(best, _Ranking(own, [[best, *near]])))
+            yield sentence if len(fields) == 1 and not shared else f"{field}: {sentence}"
 
 
-def _both(pair: Pair) -> tuple[str, str]:
-    return pair["model_a"], pair["model_b"]
+def _both(pair: Comparison) -> tuple[str, str]:
+    return pair.model_a, pair.model_b
 
 
-def _other(pair: Pair, model: str) -> str:
-    return next(one for one in _both(pair) if one != model)
+def _other(pair: Comparison, model: str) -> str:
+    return pair.model_b if pair.model_a == model else pair.model_a
 
 
-def _whole(results: Results) -> tuple[list[Pair], list[list[str]]]:
+def _of_the_score(models: Sequence[ModelResult], compared: ModelComparisons) -> _Ranking:
     """Return pairs and groups of the deciding score: the overall one, else that of the suite with a weight."""
-    found = results.get("comparisons", ())
-    weighing = [part["suite"] for part in results["final"]["models"][0]["suites"] if part["weight"]]
-    wanted = [("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)]
-    for suite, scope in wanted:
-        if pairs := [one for one in found if (one["suite"], one["scope"]) == (suite, scope)]:
-            named = pairs[0]["metric"]
+    weighing = [headline.suite for headline in models[0].weighing]
+    for suite, scope in (("", "overall"), *((suite, scope) for suite in weighing for scope in _SCOPES)):
+        pairs = [pair for pair in compared.pairs if (pair.suite, pair.scope) == (suite, scope)]
+        if pairs:
+            name = pairs[0].metric
             groups = [
-                one["groups"]
-                for one in results["groups"]
-                if (one["suite"], one["scope"], one["metric"]) == (suite, scope, named)
+                one.groups for one in compared.groups if (one.suite, one.scope, one.metric) == (suite, scope, name)
             ]
-            return [one for one in pairs if one["metric"] == named], groups[0] if groups else []
-    return _raced(results, weighing)
+            return _Ranking([pair for pair in pairs if pair.metric == name], groups[0] if groups else [])
+    races = [race for race in compared.races if race.suite in weighing and race.looks]
+    return _raced(races[0]) if len(races) == 1 else _Ranking([], [])
 
 
-def _raced(results: Results, weighing: list[str]) -> tuple[list[Pair], list[list[str]]]:
+def _raced(race: ConfidenceSequence) -> _Ranking:
     """Return two models that were asked until they could be told apart as a pair."""
-    races = [one for one in results.get("races", ()) if one["suite"] in weighing and one["looks"]]
-    if len(races) != 1:
-        return [], []
-    (race,) = races
-    last = race["looks"][-1]
-    pair = {
-        "model_a": race["model"],
-        "model_b": race["against"],
-        "difference": last["mean"],
-        "interval": last,
-        "p_adjusted": None,
-        "significant": bool(race["side"]),
-    }
-    both = sorted(_both(pair), key=lambda name: (name == race["against"]) == (last["mean"] > 0))
-    return [pair], [[one] for one in both] if pair["significant"] else [both]
+    last = race.looks[-1]
+    # Significant by the sequence, which has no p-value: 0 stands for it, and none is shown.
+    test = PairedTest(interval=Interval(last.low, last.high, "sequence"), p_adjusted=0.0 if race.side else None)
+    pair = Comparison(
+        race.suite, "", "suite", race.model, race.against, last.n, 0, None, None, last.mean, 0, 0,
+        yes_no=False, test=test,
+    )  # fmt: skip
+    both = [race.model, race.against] if last.mean > 0 else [race.against, race.model]
+    return _Ranking([pair], [[name] for name in both] if race.side else [both])
 
 
-def _beats(best: str, beaten: Mapping[str, Pair], there: Collection[str], language: str) -> str:
+def _beats(best: str, beaten: Mapping[str, Comparison], names: Collection[str]) -> str:
     """Return by how much the best beats the nearest beaten model, and whom else it beats."""
-    nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name]["difference"]))
+    nearest, *others = sorted(beaten, key=lambda name: abs(beaten[name].difference or 0.0))
     pair = beaten[nearest]
-    names = {"better": shortened(best, among=there), "worse": shortened(nearest, among=there)}
-    said = phrase("screen.beats", language, **names, **_by(pair, best))
-    if pair["p_adjusted"] is not None:
-        p = p_value(pair["p_adjusted"])
-        said += f", p\u00a0{p if p.startswith('<') else f'= {p}'}".replace("< ", "<\u00a0").replace("= ", "=\u00a0")
+    both = {"better": shortened(best, among=names), "worse": shortened(nearest, among=names)}
+    sentence = say("screen.beats", **both, **_by(pair, best))
+    if pair.test.method != "none":
+        p = p_value(pair.test.p_adjusted)
+        equation = f", p\u00a0{p if p.startswith('<') else f'= {p}'}"
+        sentence += equation.replace("< ", "<\u00a0").replace("= ", "=\u00a0")
     if others:
-        also = listed([shortened(one, among=there) for one in others], language)
-        said += phrase("screen.beats_also", language, names=also)
-    return said
+        sentence += say("screen.beats_also", names=listed([shortened(name, among=names) for name in others]))
+    return sentence
 
 
-def _alike(pair: Pair, language: str) -> str:
+def _alike(pair: Comparison) -> str:
     """Return that two models cannot be told apart, the difference, and its conditions."""
-    first, second = _both(pair) if (pair["difference"] or 0) >= 0 else reversed(_both(pair))
+    first, second = _both(pair) if (pair.difference or 0) >= 0 else (pair.model_b, pair.model_a)
     better, worse = shortened(first, among=[second]), shortened(second, among=[first])
-    names = listed([better, worse], language)
-    if pair["difference"] is None:
-        return phrase("screen.alike", language, names=names)
-    more = remarks(pair, language) if "hangs" in pair else []
-    low, high = pair["interval"]["low"], pair["interval"]["high"]
-    if pair.get("hangs") and low is not None and (low > 0 or high < 0):
-        told = phrase("screen.ahead_so_far", language, better=better, worse=worse, **_by(pair, first))
+    names = listed([better, worse])
+    if pair.difference is None:
+        return say("screen.alike", names=names)
+    low, high = pair.test.interval.low, pair.test.interval.high
+    if pair.missing.hangs and low is not None and high is not None and (low > 0 or high < 0):
+        sentence = say("screen.ahead_so_far", better=better, worse=worse, **_by(pair, first))
     else:
-        told = phrase("screen.alike_by", language, names=names, **_by(pair, first))
-    return "; ".join([told, *more])
+        sentence = say("screen.alike_by", names=names, **_by(pair, first))
+    return "; ".join([sentence, *remarks(pair)])
 
 
-def _by(pair: Pair, better: str) -> dict[str, str]:
+def _by(pair: Comparison, better: str) -> dict[str, str]:
     """Return the points by which one model is better, and the numbers given with them."""
-    sign = 100 if pair["model_a"] == better else -100
-    interval = pair["interval"]
-    value = _number(sign * pair["difference"])
-    if interval["low"] is None:
+    sign = 100 if pair.model_a == better else -100
+    interval = pair.test.interval
+    value = _number(sign * (pair.difference or 0.0))
+    if interval.low is None or interval.high is None:
         return {"points": value, "around": "", "beside": ""}
-    low, high = sorted((sign * interval["low"], sign * interval["high"]))
+    low, high = sorted((sign * interval.low, sign * interval.high))
     between = f"{_number(low)}{'–' if low >= 0 else ' … '}{_number(high)}"
     return {"points": value, "around": f" ({between})", "beside": f", {between}"}
 

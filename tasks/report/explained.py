@@ -10,17 +10,16 @@ import polars as pl
 from data.plugins import metric
 from data.records import VALUED, Metric
 from data.shown import Crossing, Distribution
-from data.suites import Suite
 from metrics.analysis.policy import reaches
 from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
 from metrics.analysis.values import observations
-from metrics.stats.agreement import judge_ratings
+from metrics.stats.agreement import JudgeAgreement, JudgeFailures, judge_ratings
 from metrics.stats.intervals import mean_interval
+from tasks.report.language import say
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Column, Table
 from tasks.report.text import percent
-from tasks.report.titles import metric_title, part_title, shown_text, titled
-from tasks.report.words import say
+from tasks.report.titles import metric_title, part_title, shown_text
 
 Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))
@@ -31,44 +30,49 @@ def suites(data: ReportData, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return a page for each suite with a metric that has more to show than its score."""
     pages = []
     for suite in data.plan.declared:
-        if found := [shown for name in suite.used if (shown := _metric(data, suite, metric(name), models))]:
-            title = titled(suite, data.language)
-            pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": found})
+        items = data.items.filter(suite=suite.name).select("item_id")
+        scores = data.scores.join(items, on="item_id", how="semi")
+        summary = data.summary.filter(suite=suite.name)
+        shown = [_metric(metric(name), scores, summary, models) for name in suite.used]
+        if any(shown):
+            title = data.titles.suite(suite.name)
+            metrics = [one for one in shown if one]
+            pages.append({"name": suite.name, "id": f"suite-{suite.name}", "title": title, "metrics": metrics})
     return pages
 
 
-def _metric(data: ReportData, suite: Suite, unit: Metric, models: Sequence[str]) -> dict[str, Any] | None:
-    """Return what to show of a metric in a suite; None if it only has a score."""
-    language = data.language
-    items = data.items.filter(suite=suite.name).select("item_id")
-    scores = data.scores.filter(metric=unit.name).join(items, on="item_id", how="semi")
+def _metric(
+    unit: Metric, of_suite: pl.DataFrame, summary: pl.DataFrame, models: Sequence[str]
+) -> dict[str, Any] | None:
+    """Return what to show of a metric, from its suite's scores and summary; None if it only has a score."""
+    scores = of_suite.filter(metric=unit.name)
     done = scores.filter(pl.col("status").is_in(VALUED))
-    means = _part_cells(data, suite.name, unit)
-    parts = list(dict.fromkeys(part for own in means.values() for part in own if part))
-    told = done.select("model", "details").iter_rows()
-    read = [(model, each) for model, details in told for each in _details(details, unit)]
-    crossings = [_crossing(unit, one, read, models, language) for one in unit.shown.crossings]
-    tables = [_distribution(unit, one, read, models, language) for one in unit.shown.distributions]
-    found = {
+    means = _part_cells(summary, unit)
+    parts = dict.fromkeys(part for own in means.values() for part in own if part)
+    rows = done.select("model", "details").iter_rows()
+    details = [(model, each) for model, text in rows for each in _details(text, unit)]
+    crossings = [_crossing(unit, one, details, models) for one in unit.shown.crossings]
+    tables = [_distribution(unit, one, details, models) for one in unit.shown.distributions]
+    shown = {
         "name": unit.name,
-        "title": metric_title(unit.name, language),
-        "note": shown_text(unit, "note", unit.shown.note, language),
-        "parts": [(part, part_title(unit, part, language)) for part in parts],
+        "title": metric_title(unit.name),
+        "note": shown_text(unit, "note", unit.shown.note),
+        "parts": [(part, part_title(unit, part)) for part in parts],
         "cells": means,
-        "crossings": [one for one in crossings if one["models"]],
-        "tables": [one for one in tables if one.rows],
-        "bands": bands(unit, done, language),
+        "crossings": [crossing for crossing in crossings if crossing["models"]],
+        "tables": [table for table in tables if table.rows],
+        "bands": bands(unit, done),
     }
-    more = any(found[name] for name in ("parts", "crossings", "tables", "bands"))
-    return found if more and not scores.is_empty() else None
+    has_more = any(shown[name] for name in ("parts", "crossings", "tables", "bands"))
+    return shown if has_more and not scores.is_empty() else None
 
 
-def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
+def _part_cells(summary: pl.DataFrame, unit: Metric) -> dict[str, dict[str, SummaryRow]]:
     """Return each model's cells of a metric (under '') and of its parts, over the whole suite.
 
     Parts in the order declared; if none are declared, those that occur. A part that never applies is left out.
     """
-    at = {(one.model, one.metric): one for one in cells(data.summary.filter(OF_SUITES, suite=suite))}
+    at = {(one.model, one.metric): one for one in cells(summary.filter(OF_SUITES))}
     occurring = sorted({name for (_, name), one in at.items() if one.counts.n_applicable})
     declared = [f"{unit.name}.{part}" for part in unit.shown.titles]
     parts = [one for one in declared or occurring if one in occurring and one.startswith(f"{unit.name}.")]
@@ -80,7 +84,8 @@ def _part_cells(data: ReportData, suite: str, unit: Metric) -> dict[str, dict[st
     }  # fmt: skip
 
 
-Read = Sequence[tuple[str, Mapping[str, Any]]]
+Details = Sequence[tuple[str, Mapping[str, Any]]]
+"""The details of scores, each with its model."""
 
 
 def _details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
@@ -90,8 +95,8 @@ def _details(text: str | None, unit: Metric) -> list[Mapping[str, Any]]:
     return [read] if judges is None else [one["details"] for one in judges.values() if one.get("details")]
 
 
-def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[str], language: str) -> Table:
-    found = Counter((model, str(label)) for model, each in read for label in one.of(each))
+def _distribution(unit: Metric, one: Distribution, details: Details, models: Sequence[str]) -> Table:
+    found = Counter((model, str(label)) for model, each in details for label in one.of(each))
     overall = Counter(label for _, label in found.elements())
     labels = list(one.labels) or [label for label, _ in overall.most_common()]
     totals = {model: sum(found[model, label] for label in labels) for model in models}
@@ -101,28 +106,28 @@ def _distribution(unit: Metric, one: Distribution, read: Read, models: Sequence[
             n = found[model, label]
             return f"{n}\u00a0({percent(n / totals[model])})"
 
-        said = shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), language, label)
+        said = shown_text(unit, f"{one.name} {label}", one.labels.get(label, {}), label)
         return Column(said, write, numeric=True)
 
     return Table.of(
         filter(totals.get, models),
-        Column(say("model", language)),
+        Column(say("common.model")),
         *map(counted, labels),
-        title=shown_text(unit, f"{one.name} title", one.title, language, one.name),
-        caption=shown_text(unit, f"{one.name} note", one.note, language),
+        title=shown_text(unit, f"{one.name} title", one.title, one.name),
+        caption=shown_text(unit, f"{one.name} note", one.note),
     )
 
 
-def _crossing(unit: Metric, one: Crossing, read: Read, models: Sequence[str], language: str) -> dict[str, Any]:
-    found = Counter((model, cell) for model, each in read if (cell := one.of(each)) is not None)
+def _crossing(unit: Metric, one: Crossing, details: Details, models: Sequence[str]) -> dict[str, Any]:
+    found = Counter((model, cell) for model, each in details if (cell := one.of(each)) is not None)
     totals = Counter(model for model, _ in found.elements())
 
     def named(labels: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        return {n: shown_text(unit, f"{one.name} {n}", text, language, n) for n, text in labels.items()}
+        return {n: shown_text(unit, f"{one.name} {n}", text, n) for n, text in labels.items()}
 
     return {
-        "title": shown_text(unit, f"{one.name} title", one.title, language, one.name),
-        "note": shown_text(unit, f"{one.name} note", one.note, language),
+        "title": shown_text(unit, f"{one.name} title", one.title, one.name),
+        "note": shown_text(unit, f"{one.name} note", one.note),
         "rows": named(one.rows),
         "columns": named(one.columns),
         "models": {model: totals[model] for model in models if totals[model]},
@@ -140,7 +145,7 @@ def band(value: float) -> Band:
     return next((name for floor, name in FLOORS if reaches(value, floor)), "poor")
 
 
-def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
+def bands(unit: Metric, scores: pl.DataFrame) -> Table | None:
     """Return the meaning of a metric's bands, and how many of each model's answers lie in each."""
     values = scores.filter(metric=unit.name).drop_nulls("value").select("model", "value").rows()
     if not unit.shown.bands or not values:
@@ -148,35 +153,32 @@ def bands(unit: Metric, scores: pl.DataFrame, language: str) -> Table | None:
     counts = Counter((model, band(value)) for model, value in values)
 
     def meaning(row: tuple[float, Band]) -> str:
-        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}), language)
+        return shown_text(unit, f"band {row[1]}", unit.shown.meanings.get(row[1], {}))
 
     def counted(model: str) -> Column:
         return Column(model, lambda row: str(counts[model, row[1]]), numeric=True)
 
     return Table.of(
         FLOORS,
-        Column(say("band", language), lambda row: say(row[1], language)),
-        Column(say("from", language), lambda row: percent(row[0]), numeric=True),
-        Column(say("meaning", language), meaning),
+        Column(say("common.band"), lambda row: say(f"common.{row[1]}")),
+        Column(say("common.from"), lambda row: percent(row[0]), numeric=True),
+        Column(say("common.meaning"), meaning),
         *(counted(model) for model in dict(values)),
-        title=say("bands_head", language, metric=unit.name),
+        title=say("common.bands_head", metric=unit.name),
     )
 
 
-def judges(data: ReportData) -> list[dict[str, Any]]:
+def judges(
+    agreement: Mapping[str, JudgeAgreement], scores: pl.DataFrame, items: pl.DataFrame
+) -> list[dict[str, Any]]:
     """Return, for each judged metric, the judges' failures, mean scores and agreement."""
-    given = judge_ratings(observations(data.scores, data.items).scores).drop_nulls("value")
+    ratings = judge_ratings(observations(scores, items).scores).drop_nulls("value")
 
-    def row(metric: str, one: Mapping[str, Any]) -> dict[str, Any]:
-        values = given.filter(metric=metric, judge=one["judge"])["value"].to_numpy()
-        mean = mean_interval(values)
-        return {**one, "mean": mean.mean, "around": mean.interval, "n": len(values)}
+    def row(name: str, judge: JudgeFailures) -> dict[str, Any]:
+        values = ratings.filter(metric=name, judge=judge.judge)["value"].to_numpy()
+        return {"judge": judge, "mean": mean_interval(values), "n": len(values)}
 
     return [
-        {
-            "title": metric_title(name, data.language),
-            **{key: agreement[key] for key in ("alpha", "interval", "n_units")},
-            "rows": [row(name, one) for one in agreement["judges"]],
-        }
-        for name, agreement in data.results.get("judges", {}).items()
+        {"title": metric_title(name), "agreement": own, "rows": [row(name, judge) for judge in own.judges]}
+        for name, own in agreement.items()
     ]

@@ -8,6 +8,7 @@ import polars as pl
 
 from data.loading import judged_by
 from data.records import VALUED
+from tasks.report.language import speaking
 from tasks.report.verdict_table import verdict_table
 from tasks.store.tables import parquet, write_atomically, write_json
 
@@ -56,7 +57,8 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     told = ("suite", "family", "level", "language", "template")
     items = data.items.select("item_id", *told)
     scores = data.scores.join(items, on="item_id", how="left", maintain_order="left")
-    table = verdict_table(data.results, data.language)
+    with speaking(data.language, point="."):  # as in the other CSV files
+        table = verdict_table(data.verdict.models, data.results.spending)
     frames = {
         "summary": data.summary,
         "scores": scores.select(*told, *data.scores.columns),

@@ -1,22 +1,24 @@
 """JUnit XML: a case for each gate, which fails if the exit code does."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 from data.characters import visible
 from metrics.analysis.baseline import BaselineComparison
-from prompts.phrases import ENGLISH, phrase
+from metrics.analysis.headlines import Headline
+from tasks.report.language import say, speaking
 from tasks.report.passports import warnings
-from tasks.report.regressions import baseline_of, regression
+from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
 from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import measure, parts, shared, why
+from tasks.report.words import headlines_of, measure, why
 from tasks.store.tables import write_atomically
 
+_OVERALL = "overall"
+"""The name of the overall score's case, in every language."""
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -43,56 +45,56 @@ def case_of(name: str, of: str, outcome: str, told: str, *, counts: bool, passes
 
 def gates(data: ReportData) -> list[ET.Element]:
     """Return the cases of all gates: each model in each suite and overall, and each suite against the baseline."""
-    policy, results = data.plan.policy, data.results
-    waiting, language = results["final"].get("waiting"), data.language
+    policy, models, baseline = data.plan.policy, data.verdict.models, data.results.baseline
+    waiting = data.verdict.waiting
     passes = policy.undecided == "pass" and not waiting  # which leaves a run undecided, whatever the gate
     warned: dict[tuple[str, str], list[str]] = {}
-    for name, suite, said in warnings(results, language):
-        warned.setdefault((name, suite), []).append(f"{shared('warning', language)}: {said}")
+    for warning in warnings(headlines_of(models), data.results.judged):
+        warned.setdefault((warning.model, warning.suite), []).append(f"{say('common.warning')}: {warning.text}")
     cases = []
-    for row in model_rows(results, ENGLISH):
-        model = row.model
-        for part in parts(model, ENGLISH):
-            told = _told(part, language)
-            counts = policy.gate != "off" or bool(waiting and part["outcome"] == "undecided")
-            case = case_of(part["suite"], model["model"], part["outcome"], told, counts=counts, passes=passes)
-            if part == row.part and (values := model_values(row, language)):
+    for row in model_rows(models, data.results.spending):
+        for score in row.model.scores:
+            outcome = score.decided.outcome
+            counts = policy.gate != "off" or bool(waiting and outcome == "undecided")
+            name = score.suite or _OVERALL
+            case = case_of(name, score.model, outcome, _summary(score), counts=counts, passes=passes)
+            if score is row.score and (values := model_values(row)):
                 listed = ET.SubElement(case, "properties")
-                for name, value in values.items():
-                    ET.SubElement(listed, "property", name=clean(name), value=clean(value))
-            if told_of := warned.get((model["model"], part["suite"])):
-                ET.SubElement(case, "system-err").text = clean("\n".join(told_of))
+                for title, value in values.items():
+                    ET.SubElement(listed, "property", name=clean(title), value=clean(value))
+            if texts := warned.get((score.model, score.suite)):
+                ET.SubElement(case, "system-err").text = clean("\n".join(texts))
             cases.append(case)
-    comparison = baseline_of(results)
-    changes = against_baseline(comparison, language, counts=policy.regressions, passes=passes) if comparison else ()
-    return [*cases, *changes]
+    if baseline:
+        cases += against_baseline(baseline, counts=policy.regressions, passes=passes)
+    return cases
 
 
-def against_baseline(
-    comparison: BaselineComparison, language: str, *, counts: bool, passes: bool
-) -> Iterator[ET.Element]:
+def against_baseline(comparison: BaselineComparison, *, counts: bool, passes: bool) -> Iterator[ET.Element]:
     """Yield the cases of a comparison with a baseline: each headline, and what is missing."""
     of = f"baseline {comparison.name}"
     for change in comparison.headlines:
-        name, told = f"{of}.{change.pair.model_a}", regression(change, language)
+        name, told = f"{of}.{change.pair.model_a}", regression(change)
         yield case_of(change.pair.suite, name, change.decision.outcome, told, counts=counts, passes=passes)
     for what in () if comparison.allowed else comparison.missing:
-        told = phrase("regression.missing", language, what=what)
+        told = say("regression.missing", what=what)
         yield case_of(what, of, "regressed", told, counts=counts, passes=passes)
 
 
-def _told(part: Mapping[str, Any], language: str) -> str:
-    score = "no score" if part["score"] is None else f"score {part['score']:.4f}"
-    if not part.get("measured", True):
+def _summary(headline: Headline) -> str:
+    """Return a headline's score with four decimals, its bounds, threshold and outcome, and why."""
+    measured, threshold = headline.measured, headline.decided.threshold
+    mean = measured.score.mean
+    score = "no score" if mean is None else f"score {mean:.4f}"
+    if not headline.missing.is_measured:
         score = "no measured score"
-    low, high = (part["score"] if part.get(end) is None else part[end] for end in ("lower", "upper"))
+    low, high = headline.at("lower").mean, headline.at("upper").mean
     bound = "" if low == high else f" (from {low:.4f} to {high:.4f})"
-    if named := measure(part):
-        score = f"{named} {score}, mean {part['mean']:.4f}" if part["mean"] is not None else f"{named} {score}"
-    limit = "no threshold" if part["threshold"] is None else f"threshold {part['threshold']:g}"
-    told = f"{score}{bound}, {limit}: {part['outcome']}"
-    said = why(part, language)
-    return f"{told}; {said}" if said else told
+    if name := measure(headline):
+        score = f"{name} {score}" + ("" if measured.mean.mean is None else f", mean {measured.mean.mean:.4f}")
+    limit = "no threshold" if threshold is None else f"threshold {threshold:g}"
+    reason = why(headline)
+    return f"{score}{bound}, {limit}: {headline.decided.outcome}{f'; {reason}' if reason else ''}"
 
 
 def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.Element:
@@ -109,7 +111,8 @@ def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.El
 
 def compose(data: ReportData) -> ET.Element:
     """Return the document of all gates."""
-    return document(data.run, gates(data), data.started)
+    with speaking(data.language):
+        return document(data.run, gates(data), data.started)
 
 
 def text_of(cases: Sequence[ET.Element], name: str) -> str:

@@ -1,11 +1,11 @@
 """The HTML report's page for labelling judged replies: the rows of a sheet, as `label` writes it."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
 
 from tasks.judges.labels import COLUMNS, KEY, joined, sheet
-from tasks.report.chunks import encode
 from tasks.report.exports import csv_text
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
@@ -34,8 +34,8 @@ def drawn(found: pl.DataFrame) -> pl.DataFrame | None:
     return None
 
 
-def pack(data: ReportData) -> tuple[str, str] | None:
-    """Return the sheet for the page and its encoding: each row as displayed, and as CSV.
+def sheet_of(data: ReportData) -> dict[str, Any] | None:
+    """Return the sheet for the page: each row as displayed, and as CSV; None if nothing was judged.
 
     The page appends a label to a row of CSV, so that its file equals the sheet's to the byte.
     """
@@ -47,13 +47,13 @@ def pack(data: ReportData) -> tuple[str, str] | None:
     criteria = {}  # what each judged metric of a suite asks, in words: its criteria, or its title
     for suite in data.plan.declared:
         for name, given in suite.metrics.items():
-            asked = given.get("criteria") or metric_title(name, data.language)
+            asked = given.get("criteria") or metric_title(name)
             listed = asked.items() if isinstance(asked, Mapping) else [("", asked)]
             criteria[suite.name, name] = "\n".join(f"{one}: {text}" if one else str(text) for one, text in listed)
     head, *_ = csv_text(rows.head(0)).splitlines()
     records = [csv_text(one, header=False).rstrip("\n") for one in rows.drop("label").iter_slices(1)]
     shown = rows.select(*KEY, *(name for name in COLUMNS if name in SHOWN and name not in KEY)).rows(named=True)
-    document = {
+    return {
         "head": f"{head}\n",
         "empty": csv_text(pl.DataFrame({"label": [""]}), header=False).rstrip("\n"),
         "rows": [
@@ -66,4 +66,3 @@ def pack(data: ReportData) -> tuple[str, str] | None:
             for row, record, value in zip(shown, records, values, strict=True)
         ],
     }
-    return encode(document)

@@ -4,45 +4,44 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
-from prompts.phrases import phrase
-from tasks.report.regressions import apart, baseline_of, moved_lines, regression
+from tasks.report.language import say, speaking
+from tasks.report.regressions import apart, moved_lines, regression
 from tasks.report.report_data import ReportData
 from tasks.report.screen import screen
 from tasks.report.tables import Table, column_maker
-from tasks.report.text import clipped, code, percent, plain, points, speaking, written
+from tasks.report.text import clipped, code, percent, plain, points, written
 from tasks.store.tables import write_atomically
 
 LONGEST = 120
 """Maximum characters of a question."""
 
 
-@speaking(lambda data, *_, **__: data.language)
 def summary(data: ReportData) -> str:
     """Return the Markdown for a merge request: the screen, the baseline's table, the largest changes, files."""
-    language = data.language
-    comparison = baseline_of(data.results)
-    shown = screen(data.results, data.plan, data.manifest["requests"], data.manifest.get("wall_s"))
-    text = ["## Basic Control", "", *shown.markdown(), ""]
-    if comparison:
-        text += _against(comparison, language)
-    files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
-    text += [phrase("regression.files", language, run=code(data.run), files=files), ""]
+    manifest, baseline = data.manifest, data.results.baseline
+    with speaking(data.language):
+        shown = screen(data.results, data.verdict, data.plan, manifest["requests"], wall_s=manifest.get("wall_s"))
+        text = ["## Basic Control", "", *shown.markdown(), ""]
+        if baseline:
+            text += _against(baseline)
+        files = ", ".join(code(name) for name in ("results.json", "reports/", "raw/"))
+        text += [say("regression.files", run=code(data.run), files=files), ""]
     return "\n".join(text)
 
 
-def _against(comparison: BaselineComparison, language: str) -> Iterator[str]:
-    yield f"### {plain(phrase('regression.head', language, name=comparison.name, run=comparison.run))}"
+def _against(comparison: BaselineComparison) -> Iterator[str]:
+    yield f"### {plain(say('regression.head', name=comparison.name, run=comparison.run))}"
     yield ""
-    yield from (f"- {plain(line)}" for line in apart(comparison, language))
-    moved = (line for change in comparison.headlines for line in moved_lines(change.moved, language))
+    yield from (f"- {plain(line)}" for line in apart(comparison))
+    moved = (line for change in comparison.headlines for line in moved_lines(change.moved))
     yield from dict.fromkeys(f"- {plain(line)}" for line in moved)
     yield ""
-    of_all, column = column_maker("common", language), column_maker("regression", language)
+    of_all, column = column_maker("common"), column_maker("regression")
 
     def outcome(change: HeadlineChange) -> str:
-        whole = regression(change, language)
+        whole = regression(change)
         name = "improved" if change.decision.improved else change.decision.outcome
-        return whole[max(0, whole.find(phrase(f"regression.{name}", language))) :]
+        return whole[max(0, whole.find(say(f"regression.{name}"))) :]
 
     def interval(change: HeadlineChange) -> str:
         ends = change.pair.test.interval
@@ -64,7 +63,7 @@ def _against(comparison: BaselineComparison, language: str) -> Iterator[str]:
     ).markdown()
     yield ""
     if comparison.changed:
-        yield from (f"### {phrase('regression.changed', language)}", "")
+        yield from (f"### {say('regression.changed')}", "")
         yield from Table.of(
             comparison.changed,
             column("item", lambda item: f"{item.suite} {item.item_id}"),

@@ -9,24 +9,21 @@ from typing import Any
 import polars as pl
 
 from data.suites import Suite
+from metrics.analysis.headlines import ModelResult
+from metrics.analysis.pairs import Comparison, Grouping
 from metrics.analysis.policy import reaches
+from metrics.analysis.results import ModelComparisons, Results
 from metrics.analysis.scores import THRESHOLD, headline_parts, totals_of
-from metrics.analysis.summary import OVER_ALL, SummaryRow, cells
+from metrics.analysis.summary import OVER_ALL, SummaryRow, Total, cells
+from metrics.analysis.verdict import RunVerdict
+from tasks.plan import Plan
 from tasks.report.conclusion import conclusion
-from tasks.report.report_data import ReportData
+from tasks.report.language import say
 from tasks.report.samples import primary
 from tasks.report.text import percent, shortened
-from tasks.report.titles import (
-    category,
-    counted,
-    metric_title,
-    suite_title,
-    title_of,
-    titled,
-    where,
-)
+from tasks.report.titles import SuiteTitles, family_title, metric_title
 from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import best_first, has_overall, remarks, say, suites_in, unmeasured, why
+from tasks.report.words import best_first, headlines_of, remarks, why
 
 HEAT = 10
 BELOW = 5
@@ -37,6 +34,7 @@ WIDE = 1 / 3
 SHOWN_ERRORS = 40
 SERIES = 8
 """Models that a chart shows: distinguishable colours, --series-1 and so on in the style sheet."""
+_DIMENSIONS = ("level", "language")
 _LETTER = 6.4
 """Pixels of a letter in a chart, slightly above the mean."""
 
@@ -63,51 +61,51 @@ def heat(mean: float | None, threshold: float | None) -> str:
     return f"h{min(BELOW, max(0, int(mean / threshold * (BELOW + 1))))}"
 
 
-def models_of(data: ReportData) -> list[str]:
-    """Return the models of a run, best overall score first."""
-    known = [model["model"] for model in best_first(data.results)]
-    return list(dict.fromkeys([*known, *data.scores["model"].unique(maintain_order=True)]))
+def models_of(verdict: RunVerdict, scores: pl.DataFrame) -> list[str]:
+    """Return the models of a run, best overall score first, then those that only have scores."""
+    ranked = [model.model for model in best_first(verdict.models)]
+    return list(dict.fromkeys([*ranked, *scores["model"].unique(maintain_order=True)]))
 
 
-def targets(data: ReportData) -> list[dict[str, Any]]:
+def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict[str, Any]]:
     """Return the targets, best first: model and prompt, the prompt's text by suite, and scores by suite."""
     found: dict[str, dict[str, Any]] = {
-        name: {"model": name, "prompt": "", "texts": {}, "name": name, "scores": {}} for name in models_of(data)
+        name: {"model": name, "prompt": "", "texts": {}, "name": name, "scores": {}} for name in models
     }
-    for suite in data.plan.suites:
-        for one in suite.targets:
-            if one.name in found:
-                found[one.name] |= {"model": one.model.name, "prompt": one.prompt}
-                found[one.name]["texts"][suite.name] = suite.suite.asked_by[one.prompt]
-    for model, part in suites_in(data.results["final"]):
-        found[model]["scores"][part["suite"]] = percent(part["score"])
+    for suite in plan.suites:
+        for target in suite.targets:
+            if target.name in found:
+                found[target.name] |= {"model": target.model.name, "prompt": target.prompt}
+                found[target.name]["texts"][suite.name] = suite.suite.asked_by[target.prompt]
+    for headline in headlines_of(verdict.models):
+        found[headline.model]["scores"][headline.suite] = percent(headline.measured.score.mean)
     return [*found.values()]
 
 
-def verdict(data: ReportData) -> dict[str, Any]:
+def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -> dict[str, Any]:
     """Return the run's verdict in a sentence, its models with their scores, and what is below a threshold."""
-    language = data.language
-    final, ordered = data.results["final"], best_first(data.results)
+    models = best_first(verdict.models)
+    headlines = headlines_of(models)
     return {
-        "concluded": conclusion(data.results, language),
-        "gate": final["gate"],
-        "exit_code": final["exit_code"],
-        "models": ordered,
-        "has_overall": any(map(has_overall, ordered)),
-        "suites": list(dict.fromkeys(suite["suite"] for model in ordered for suite in model["suites"])),
-        "parts": {(m["model"], suite["suite"]): suite for m in ordered for suite in m["suites"]},
-        "values": {row.model["model"]: model_values(row, language) for row in model_rows(data.results, language)},
-        "reasons": [(m["model"], told) for m in ordered if (told := [*_reasons(data, m)])],
+        "concluded": conclusion(verdict, results.baseline),
+        "gate": verdict.gate,
+        "exit_code": int(verdict.exit_code),
+        "models": models,
+        "has_overall": any(model.has_overall for model in models),
+        "suites": {headline.suite: titles.suite(headline.suite) for headline in headlines},
+        "parts": {(headline.model, headline.suite): headline for headline in headlines},
+        "values": {row.model.model: model_values(row) for row in model_rows(verdict.models, results.spending)},
+        "reasons": [(model.model, reasons) for model in models if (reasons := [*_reasons(model, titles)])],
     }
 
 
-def _reasons(data: ReportData, model: Mapping[str, Any]) -> Iterator[str]:
+def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
-    language = data.language
-    parts = [(suite_title(data, suite["suite"]), suite) for suite in model["suites"]]
-    for name, part in [*parts, *([(say("overall", language), model)] if has_overall(model) else [])]:
-        if part["outcome"] != "pass" and (told := why(part, language)):
-            yield f"{name}: {told}"
+    for score in model.scores:
+        name = titles.suite(score.suite) if score.suite else say("page.overall")
+        reason = why(score)
+        if score.decided.outcome != "pass" and reason:
+            yield f"{name}: {reason}"
 
 
 def threshold_of(suite: Suite) -> float:
@@ -115,52 +113,53 @@ def threshold_of(suite: Suite) -> float:
     return THRESHOLD if suite.threshold is None else suite.threshold
 
 
-def heat_columns(data: ReportData) -> list[HeatColumn]:
+def heat_columns(summary: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[HeatColumn]:
     """Return the columns: each family of suites with strata, then the scoring metrics of other suites."""
-    language = data.language
     found = []
-    present = set(data.summary.select("suite", "metric").unique().iter_rows())
-    for suite in data.plan.declared:
+    present = set(summary.select("suite", "metric").unique().iter_rows())
+    for suite in titles.suites:
         names = [name for name in suite.scored_by if (suite.name, name) in present]
         column = partial(HeatColumn, suite=suite.name, threshold=threshold_of(suite))
         if suite.strata:
-            families = data.items.filter(suite=suite.name)["family"].unique(maintain_order=True)
-            found += [column(title_of(f, language), family=f, metric=name) for f in families for name in names]
+            families = items.filter(suite=suite.name)["family"].unique(maintain_order=True)
+            found += [column(family_title(one), family=one, metric=name) for one in families for name in names]
             continue
         for name in names:
-            title = metric_title(name, language) if len(names) > 1 else titled(suite, language)
+            title = metric_title(name) if len(names) > 1 else titles.suite(suite.name)
             found.append(column(title, family="", metric=name))
         beside = [name for name in headline_parts(suite) if (suite.name, name) in present]
-        found += [column(metric_title(name, language), family="", metric=name) for name in beside]
+        found += [column(metric_title(name), family="", metric=name) for name in beside]
     return found
 
 
-def heat_map(data: ReportData) -> dict[str, Any]:
+def heat_map(
+    columns: Sequence[HeatColumn], models: Sequence[str], summary: pl.DataFrame, verdict: RunVerdict,
+    suites: Sequence[Suite],
+) -> dict[str, Any]:  # fmt: skip
     """Return the rows model x column of cells, with each model's TOTAL and overall score."""
-    columns = heat_columns(data)
-    whole = data.summary.filter(OVER_ALL)
-    at = {(c.model, c.suite, c.family, c.metric): c for c in cells(whole)}
-    sums = totals_of(data.plan.declared, data.summary)
-    overall = {model["model"]: model for model in data.results["final"]["models"] if has_overall(model)}
+    at = {(cell.model, cell.suite, cell.family, cell.metric): cell for cell in cells(summary.filter(OVER_ALL))}
+    totals = totals_of(suites, summary)
+    overall = {model.model: model.overall for model in verdict.models if model.has_overall}
     rows = []
-    for model in models_of(data):
-        whole_of = sums.get(model)
+    for model in models:
+        total = totals.get(model, Total(None))
         rows.append(
             {
                 "model": model,
-                "cells": [at.get((model, c.suite, c.family, c.metric)) for c in columns],
-                "total": None if whole_of is None or whole_of.percent is None else whole_of.percent / 100,
-                "left_out": list(whole_of.left_out) if whole_of else [],
+                "cells": [at.get((model, one.suite, one.family, one.metric)) for one in columns],
+                "total": None if total.percent is None else total.percent / 100,
+                "left_out": list(total.left_out),
                 "overall": overall.get(model),
             }
         )
+    unmeasured = [one for one in headlines_of(verdict.models) if not one.missing.is_measured]
     return {
         "columns": columns,
         "rows": rows,
-        "unmeasured": unmeasured(data.results),
-        "has_total": bool(sums),
+        "unmeasured": {(headline.model, headline.suite) for headline in unmeasured},
+        "has_total": bool(totals),
         "has_overall": bool(overall),
-        "total_threshold": next((threshold_of(suite) for suite in data.plan.declared if suite.strata), 0.0),
+        "total_threshold": next((threshold_of(suite) for suite in suites if suite.strata), 0.0),
     }
 
 
@@ -185,22 +184,25 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
     return {"models": first, "categories": categories, "left": left} if categories else None
 
 
-def pivot(data: ReportData) -> dict[str, Any] | None:
+def pivot(
+    columns: Sequence[HeatColumn], models: Sequence[str], summary: pl.DataFrame, items: pl.DataFrame
+) -> dict[str, Any] | None:
     """Return rows model x category with a cell for each level and language; None if there is one of each only.
 
     `heads` are (dimension, value); a cell is None if the category has no such level or language.
     """
-    there = {d: [v for v in data.items[d].unique(maintain_order=True) if v] for d in ("level", "language")}
-    heads = [(dimension, value) for dimension, values in there.items() if len(values) > 1 for value in values]
+    present = {name: [value for value in items[name].unique(maintain_order=True) if value] for name in _DIMENSIONS}
+    heads = [(name, value) for name, values in present.items() if len(values) > 1 for value in values]
     if not heads:
         return None
     at: dict[tuple[str, ...], SummaryRow] = {}
-    for dimension, other in (("level", "language"), ("language", "level")):
-        fine = data.summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
-        at |= {(c.model, c.suite, c.family, c.metric, dimension, getattr(c, dimension)): c for c in cells(fine)}
-    columns = heat_columns(data)
+    for dimension, other in (_DIMENSIONS, _DIMENSIONS[::-1]):
+        fine = summary.filter((pl.col(dimension) != "") & (pl.col(other) == ""))
+        for cell in cells(fine):
+            value = getattr(cell, dimension)
+            at[cell.model, cell.suite, cell.family, cell.metric, dimension, value] = cell
     rows = []
-    for model in models_of(data):
+    for model in models:
         for column in columns:
             own = [at.get((model, column.suite, column.family, column.metric, *head)) for head in heads]
             if any(own):
@@ -208,49 +210,46 @@ def pivot(data: ReportData) -> dict[str, Any] | None:
     return {"heads": heads, "groups": Counter(dimension for dimension, _ in heads), "rows": rows}
 
 
-def comparisons(data: ReportData) -> dict[str, Any] | None:
+def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, Any] | None:
     """Return the pairs on the scoring metrics, and the indistinguishable groups; None for one model."""
-    counting: dict[str, list[dict[str, Any]]] = {}
-    order = [*data.plan.suite_names, ""]  # the overall score comes last
-    for kind in ("comparisons", "groups"):
-        listed = [
-            {**row, "where": where(data, row["suite"], row["metric"], row["scope"])}
-            for row in data.results.get(kind, ())
-            if row["scope"] in {"suite", "overall"} or row["metric"] in counted(data, row["suite"])
-        ]
-        counting[kind] = sorted(listed, key=lambda row: order.index(row["suite"]))
-    pairs = counting["comparisons"]
+    order = [*(suite.name for suite in titles.suites), ""]  # the overall score comes last
+
+    def counts(row: Comparison | Grouping) -> bool:
+        return row.scope in {"suite", "overall"} or row.metric in titles.declared(row.suite).scored_by
+
+    pairs = sorted(filter(counts, compared.pairs), key=lambda pair: order.index(pair.suite))
+    groups = sorted(filter(counts, compared.groups), key=lambda group: order.index(group.suite))
     if not pairs:
         return None
-    ends = [row["interval"][end] for row in pairs for end in ("low", "high")]
+    ends = [end for pair in pairs for end in (pair.test.interval.low, pair.test.interval.high)]
     return {
-        "pairs": [{**row, "remarks": remarks(row, data.language)} for row in pairs],
-        "groups": counting["groups"],
+        "pairs": [(titles.score(pair.suite, pair.metric, pair.scope), pair, remarks(pair)) for pair in pairs],
+        "groups": [(titles.score(one.suite, one.metric, one.scope), one.groups) for one in groups],
         "reach": max(0.05, max((abs(end) for end in ends if end is not None), default=1.0)),
-        "tests": sum(row["p_value"] is not None for row in data.results["comparisons"]),
+        "tests": sum(pair.test.p_value is not None for pair in compared.pairs),
     }
 
 
-def typical_errors(data: ReportData) -> list[dict[str, Any]]:
+def typical_errors(scores: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[dict[str, Any]]:
     """Count the reasons of wrong replies, for each model and category, most frequent first."""
-    items = data.items.select("item_id", "suite", "family")
-    placed = primary(data).join(items, on="item_id", how="left")
+    places = items.select("item_id", "suite", "family")
+    placed = primary(scores, items, titles.suites).join(places, on="item_id", how="left")
     keys = ["model", "suite", "family"]
     asked = placed.group_by(keys).agg(asked=pl.len())
     wrong = placed.filter(~pl.col("outcome").is_in(["right", "not_applicable"]) & pl.col("reason").is_not_null())
     counts = wrong.group_by([*keys, "reason"]).agg(n=pl.len()).join(asked, on=keys)
-    listed = counts.sort(-pl.col("n").cast(pl.Int64), *keys, "reason").head(SHOWN_ERRORS)
+    most = counts.sort(-pl.col("n").cast(pl.Int64), *keys, "reason").head(SHOWN_ERRORS)
     return [
-        {**row, "category": category(data, row["suite"], row["family"]), "share": row["n"] / row["asked"]}
-        for row in listed.iter_rows(named=True)
+        {**row, "category": titles.category(row["suite"], row["family"]), "share": row["n"] / row["asked"]}
+        for row in most.iter_rows(named=True)
     ]
 
 
-def titles(data: ReportData) -> dict[str, str]:
+def names(items: pl.DataFrame, titles: SuiteTitles) -> dict[str, str]:
     """Return the names of the run's suites and families, as the sample browser shows them."""
     found = {}
-    for suite, family in data.items.select("suite", "family").unique(maintain_order=True).iter_rows():
-        found |= {suite: suite_title(data, suite), f"{suite}/{family}": category(data, suite, family)}
+    for suite, family in items.select("suite", "family").unique(maintain_order=True).iter_rows():
+        found |= {suite: titles.suite(suite), f"{suite}/{family}": titles.category(suite, family)}
     return found
 
 

@@ -15,7 +15,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
 from data.characters import visible
-from prompts.phrases import phrase
+from tasks.report.language import current, say
 from tasks.report.text import grouped, p_value, percent, points, total_percent
 
 HERE = Path(__file__).parent
@@ -81,7 +81,6 @@ def still(
     styles: tuple[str, ...] = ("comparison.css",),
     *,
     section: str,
-    language: str,
     form: bool = False,
     script: str = "",
     **values: Any,
@@ -91,11 +90,11 @@ def still(
     Its `t` formats the phrases of a section. A `form` may post to its own server.
     """
 
-    def t(name: str, /, **said: object) -> str:
-        return phrase(f"{section}.{name}", language, **said)
+    def t(name: str, /, **gaps: object) -> str:
+        return say(f"{section}.{name}", **gaps)
 
     style, digest = inlined("".join(map(read, styles)))
     run, hashed = inlined(read(script)) if script else (Markup(), "")
     allowed = policy(digest, hashed, "'self'" if form else "'none'")
-    own = {"t": t, "language": language, "style": style, "policy": allowed, "script": run}
+    own = {"t": t, "language": current(), "style": style, "policy": allowed, "script": run}
     return environment().get_template(template).render(values, **own)

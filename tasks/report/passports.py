@@ -1,164 +1,168 @@
-"""Passports for people: a row for each step and language, each figure with its n."""
+"""Judges for people: their passports, what they did to a run's scores, and what is to be said of them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter, itemgetter
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import NamedTuple
 
 from data.labelled_sets import SETS
-from metrics.analysis.passports import Passport, read_passport
-from prompts.phrases import phrase, translated
+from metrics.analysis.headlines import Headline
+from metrics.analysis.judged import CorrectedMean
+from metrics.analysis.passports import Passport
+from metrics.analysis.results import JudgeFindings
+from metrics.stats.agreement import JudgeFailures
+from tasks.report.language import say, say_reason
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import around, estimated, listed, percent, share, shortened, written
-from tasks.report.words import shared, suites_in
+from tasks.report.words import labelled
 
 _EACH = 2
 """Maximum number of judges that get a line each."""
-Results = Mapping[str, Any]
 
 
-def _columns(language: str, *, labelled: bool) -> list[Column]:
+def _columns(*, is_labelled: bool) -> list[Column]:
     """Return the columns of a passport; human-labelled sets correct nothing: they have other texts."""
-    column = column_maker("common", language, "passport_")
+    column = column_maker("common", "passport_")
 
-    def kappa(one: Passport) -> str:
-        low, high = one.kappa_interval.low or 0.0, one.kappa_interval.high or 0.0
-        return "–" if one.kappa is None else written(f"{one.kappa:.2f} [{low:.2f}, {high:.2f}]")
+    def kappa(passport: Passport) -> str:
+        low, high = passport.kappa_interval.low or 0.0, passport.kappa_interval.high or 0.0
+        return "–" if passport.kappa is None else written(f"{passport.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
     own = [
         column("step", attrgetter("exam")),
         column("language", attrgetter("language")),
-        column("right", lambda one: share(one.right)),
-        column("sensitivity", lambda one: share(one.sensitivity)),
-        column("specificity", lambda one: share(one.specificity)),
+        column("right", lambda passport: share(passport.right)),
+        column("sensitivity", lambda passport: share(passport.sensitivity)),
+        column("specificity", lambda passport: share(passport.specificity)),
         column("kappa", kappa),
-        column("unreadable", lambda one: share(one.failed)),
-        column("changed", lambda one: share(one.repeated)),
+        column("unreadable", lambda passport: share(passport.failed)),
+        column("changed", lambda passport: share(passport.repeated)),
     ]
-    if labelled:
-        return [column("data", lambda one: f"{one.domain}: {translated(SETS[one.domain].domain, language)}"), *own]
-    return [*own, column("verdict", lambda one: translated(one.exclusion or "usable", language))]
+    if is_labelled:
+        data = column("data", lambda passport: f"{passport.domain}: {say_reason(SETS[passport.domain].domain)}")
+        return [data, *own]
+    return [*own, column("verdict", lambda passport: say_reason(passport.exclusion or "usable"))]
 
 
-def passport_tables(results: Results, language: str) -> Iterator[Table]:
+def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
     """Yield the exam's results for its judges: on its own questions, and separately on human-labelled ones."""
-    found = [read for one in results.get("passports", ()) if (read := read_passport(one))]
-    judge = Column(shared("judge", language), attrgetter("judge"))
-    for labelled, name in enumerate(("passports", "labelled_sets")):
+    listed_passports = [*passports]
+    for is_labelled, name in ((False, "passports"), (True, "labelled_sets")):
         yield Table.of(
-            (one for one in found if bool(one.domain) == labelled),
-            judge,
-            *_columns(language, labelled=bool(labelled)),
-            title=shared(f"{name}_head", language),
-            caption=shared(f"{name}_note", language),
+            [passport for passport in listed_passports if bool(passport.domain) == is_labelled],
+            Column(say("common.judge"), attrgetter("judge")),
+            *_columns(is_labelled=is_labelled),
+            title=say(f"common.{name}_head"),
+            caption=say(f"common.{name}_note"),
             name=name,
         )
 
 
-def tables_of(judge: str, found: Sequence[Passport], language: str) -> Iterator[Table]:
+def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
     """Yield one judge's exam results for a terminal: on its own questions, and on human-labelled ones."""
-    for labelled, name in enumerate(("passport", "labelled")):
-        if own := [one for one in found if bool(one.domain) == labelled]:
-            title = phrase(f"exam.{name}", language, judge=judge)
-            yield Table.of(own, *_columns(language, labelled=bool(labelled)), title=title)
+    for is_labelled, name in ((False, "passport"), (True, "labelled")):
+        own = [passport for passport in passports if bool(passport.domain) == is_labelled]
+        if own:
+            yield Table.of(own, *_columns(is_labelled=is_labelled), title=say(f"exam.{name}", judge=judge))
 
 
-def corrected(results: Results, language: str) -> Table:
+def corrected_table(means: Sequence[CorrectedMean]) -> Table:
     """Return each judged mean of a run with its corrected value, or the reason why there is none."""
-    column = column_maker("common", language)
+    column = column_maker("common")
 
-    def is_corrected(one: Mapping[str, Any]) -> bool:
-        return None not in (one["value"], one["interval"]["low"], one["interval"]["high"])
+    def is_corrected(mean: CorrectedMean) -> bool:
+        return mean.value.mean is not None and mean.value.interval.low is not None
 
-    def interval(one: Mapping[str, Any]) -> str:
-        low, high = one["interval"]["low"], one["interval"]["high"]
-        return around(low, high) if is_corrected(one) else translated(one["reason"], language)
-
-    def as_judged(one: Mapping[str, Any]) -> str:
-        return estimated(one["raw"], one["raw_interval"]["low"], one["raw_interval"]["high"])
+    def interval(mean: CorrectedMean) -> str:
+        return around(mean.value.interval) if is_corrected(mean) else say_reason(mean.reason)
 
     return Table.of(
-        results.get("corrected", ()),
-        column("model", itemgetter("model")),
-        column("suite", itemgetter("suite")),
-        column("metric", itemgetter("metric")),
-        column("judge", lambda one: f"{one['judge']} ({one['language']})"),
+        means,
+        column("model", attrgetter("model")),
+        column("suite", attrgetter("suite")),
+        column("metric", attrgetter("metric")),
+        column("judge", lambda mean: f"{mean.judge} ({mean.language})"),
         column("interval", interval),
-        column("as_judged", as_judged, numeric=True),
-        column("corrected", lambda one: percent(one["value"]) if is_corrected(one) else "–", numeric=True),
-        column("verdicts", lambda one: str(one["n_verdicts"] or one["n_samples"]), numeric=True),
-        column("exam_questions", lambda one: str(one["n_exam"] or "–"), numeric=True),
-        title=shared("judges_head", language),
-        caption=shared("judges_note", language),
+        column("as_judged", lambda mean: estimated(mean.raw), numeric=True),
+        column("corrected", lambda mean: percent(mean.value.mean) if is_corrected(mean) else "–", numeric=True),
+        column("verdicts", lambda mean: str(mean.n_verdicts or mean.n_samples), numeric=True),
+        column("exam_questions", lambda mean: str(mean.n_exam or "–"), numeric=True),
+        title=say("common.judges_head"),
+        caption=say("common.judges_note"),
         name="judged",
     )
 
 
-def warnings(results: Results, language: str) -> list[tuple[str, str, str]]:
-    """Return (model, suite, text) of judges that do not count, were not examined, or grade their own model."""
+class JudgeWarning(NamedTuple):
+    """A warning about a judge of a model's suite."""
+
+    model: str
+    suite: str
+    text: str
+
+
+def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[JudgeWarning]:
+    """Return the warnings of judges that do not count, were not examined, or grade their own model."""
     found = []
-    itself = results.get("self_judged", {})
-    for model, suite in suites_in(results["final"]):
-        named = suite["suite"]
-        told = [
-            phrase("common.judge_left_out", language, suite=named, judge=who, why=translated(why, language))
-            for who, why in suite.get("judges_left_out", {}).items()
+    for headline in headlines:
+        missing, names = headline.missing, {"suite": headline.suite}
+        texts = [
+            say("common.judge_left_out", **names, judge=judge, why=say_reason(reason))
+            for judge, reason in missing.judges_left_out.items()
         ]
-        if blank := suite.get("judges_unmeasured"):
-            told.append(phrase("common.no_passport", language, suite=named, judges=", ".join(blank)))
-        told += [
-            phrase("common.self_judged", language, suite=named, judge=judge, model=model)
-            for judge, models in itself.get(named, {}).items()
-            if model in models
+        if missing.judges_unmeasured:
+            texts.append(say("common.no_passport", **names, judges=", ".join(missing.judges_unmeasured)))
+        texts += [
+            say("common.self_judged", **names, judge=judge, model=headline.model)
+            for judge, models in judged.self_judged.get(headline.suite, {}).items()
+            if headline.model in models
         ]
-        found += [(model, named, said) for said in told]
+        found += [JudgeWarning(headline.model, headline.suite, text) for text in texts]
     return found
 
 
-def panel(results: Results, language: str) -> Iterator[str]:
+def panel(headlines: Sequence[Headline], judged: JudgeFindings) -> Iterator[str]:
     """Yield a line for each judge of a run, one for all from three on: whether they count, unreadable replies.
 
     Then the corrections of judged means by human labels; nothing if there are no judges.
     """
-    suites = suites_in(results["final"])
-    rated = [one for metric in results.get("judges", {}).values() for one in metric["judges"]]
-    judges, left_out, blank = dict.fromkeys(one["judge"] for one in rated), dict[str, list[str]](), set[str]()
-    for _, part in suites:
-        blank.update(own := part.get("judges_unmeasured", ()))
-        judges |= dict.fromkeys(own)
-        for judge_and_metric, why in part.get("judges_left_out", {}).items():
-            judges[judge := judge_and_metric.rpartition(", ")[0]] = None
-            left_out.setdefault(judge, []).append(why)
-    itself = results.get("self_judged", {}).values()
-    judges |= dict.fromkeys(chain(*itself))
+    rated = [judge for agreement in judged.agreement.values() for judge in agreement.judges]
+    judges = dict.fromkeys(one.judge for one in rated)
+    left_out: dict[str, list[str]] = {}
+    for headline in headlines:
+        judges |= dict.fromkeys(headline.missing.judges_unmeasured)
+        for judge_and_metric, reason in headline.missing.judges_left_out.items():
+            judge = judge_and_metric.rpartition(", ")[0]
+            judges[judge] = None
+            left_out.setdefault(judge, []).append(reason)
+    unmeasured = {judge for headline in headlines for judge in headline.missing.judges_unmeasured}
+    for models_by_judge in judged.self_judged.values():
+        judges |= dict.fromkeys(models_by_judge)
     if len(judges) > _EACH:
-        counts = {"not_counting": len(left_out), "not_measured": len(blank)}
-        told = [phrase(f"screen.{name}", language, n=n) for name, n in counts.items() if n]
-        told += _read(rated, judges, language)
-        yield phrase("screen.judges", language, n=len(judges), told="; ".join(told))
+        counts = {"not_counting": len(left_out), "not_measured": len(unmeasured)}
+        parts = [say(f"screen.{name}", n=n) for name, n in counts.items() if n]
+        yield say("screen.judges", n=len(judges), told="; ".join([*parts, *_readable(rated, judges)]))
         judges = {}
     for judge in judges:
-        told = [_left_out(left_out[judge], language)] if judge in left_out else []
-        told += [phrase("screen.no_passport", language)] if judge in blank else []
-        if own := [*dict.fromkeys(model for models in itself for model in models.get(judge, ()))]:
-            told.append(phrase("screen.self_judged", language, models=listed(own, language)))
-        told += _read(rated, [judge], language)
-        yield phrase("screen.judge", language, judge=shortened(judge), told="; ".join(told))
-    for model, part in suites:
-        if part.get("as_judged") is not None:
-            raw, score = percent(part["as_judged"]), percent(part["score"])
-            said = shared("labelled", language, score=score, n=part["n_labels"], judged=raw)
-            yield f"{part['suite']}, {shortened(model)}: {said}"
+        parts = [_left_out(left_out[judge])] if judge in left_out else []
+        parts += [say("screen.no_passport")] if judge in unmeasured else []
+        models = [model for own in judged.self_judged.values() for model in own.get(judge, ())]
+        if models:
+            parts.append(say("screen.self_judged", models=listed([*dict.fromkeys(models)])))
+        yield say("screen.judge", judge=shortened(judge), told="; ".join([*parts, *_readable(rated, [judge])]))
+    for headline in headlines:
+        if headline.measured.as_judged is not None:
+            yield f"{headline.suite}, {shortened(headline.model)}: {labelled(headline)}"
 
 
-def _left_out(reasons: Sequence[str], language: str) -> str:
+def _left_out(reasons: Sequence[str]) -> str:
     n = len({*reasons}) - 1
-    more = phrase("screen.left_out_more", language, n=n) if n else ""
-    return phrase("screen.left_out", language, why=translated(reasons[0], language)) + more
+    others = say("screen.left_out_more", n=n) if n else ""
+    return say("screen.left_out", why=say_reason(reasons[0])) + others
 
 
-def _read(rated: Sequence[Mapping[str, Any]], judges: Collection[str], language: str) -> Iterator[str]:
-    own = [one for one in rated if one["judge"] in judges]
-    counts = {"k": sum(one["n_failed"] for one in own), "n": sum(one["n_asked"] for one in own)}
-    if counts["n"]:
-        yield phrase(f"screen.{'unread' if counts['k'] else 'read'}", language, **counts)
+def _readable(rated: Sequence[JudgeFailures], judges: Collection[str]) -> Iterator[str]:
+    """Yield how many of judges' replies could be read, if any was asked for."""
+    own = [judge for judge in rated if judge.judge in judges]
+    n_failed, n_asked = sum(judge.n_failed for judge in own), sum(judge.n_asked for judge in own)
+    if n_asked:
+        yield say("screen.unread" if n_failed else "screen.read", k=n_failed, n=n_asked)

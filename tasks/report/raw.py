@@ -84,12 +84,12 @@ def write(data: ReportData, folder: Path) -> list[Path]:
     ]
 
 
-def write_results(results: Results, verdict: RunVerdict, folder: Path) -> dict[str, Any]:
-    """Write `results.json`, and `FINAL_RESULTS_<YYYYMMDD>.json` if it applies; return the first's document."""
-    found = document(results, verdict)
-    write_json(folder / "results.json", found)
+def write_results(results: Results, verdict: RunVerdict, folder: Path, *, copy: str = "") -> None:
+    """Write `results.json`, also to the file `copy`, and `FINAL_RESULTS_<YYYYMMDD>.json` if it applies."""
+    written = document(results, verdict)
+    for path in (folder / "results.json", *([Path(copy)] if copy else [])):
+        write_json(path, written)
     write_explained(results, folder)
-    return found
 
 
 def write_explained(results: Results, folder: Path) -> None:

@@ -6,71 +6,71 @@ import polars as pl
 
 from metrics.analysis.rules import changed_units
 from metrics.stats.intervals import MIN_CLUSTERS
-from prompts.phrases import phrase
 from tasks.compare.runs import RunComparison
 from tasks.compare.sides import deciding_scores, metrics_of
 from tasks.exchange.tables import Side
+from tasks.report.language import say
 from tasks.report.regressions import moved_lines
 
 
 def notes(comparison: RunComparison) -> list[str]:
     """Return remarks on what was compared: what may explain a difference, and what changed in the questions."""
-    language, sides = comparison.language, comparison.runs
+    sides = comparison.runs
     lines = [*_changed_code(comparison)]
     if comparison.alone:
-        lines.append(phrase("compare.alone", language, names=", ".join(comparison.alone)))
-    lines += remarks(sides, language)
+        lines.append(say("compare.alone", names=", ".join(comparison.alone)))
+    lines += remarks(sides)
     for suite in comparison.doubled if any(side.is_file for side in sides) else ():
         counts = {"n": suite.n_repeating, "total": suite.n_rows}
-        lines.append(phrase("compare.doubled", language, suite=suite.suite, **counts))
+        lines.append(say("compare.doubled", suite=suite.suite, **counts))
     # Each run's questions are compared with those of the first that has the suite.
     for run, changes in comparison.moved.items():
-        lines += [f"{run}: {line}" for moved in changes for line in moved_lines(moved, language)]
+        lines += [f"{run}: {line}" for moved in changes for line in moved_lines(moved)]
     return lines
 
 
 def _changed_code(comparison: RunComparison) -> Iterator[str]:
     """Yield which scoring code changed between runs: the replies scored again, and those that could not be."""
-    language, rescored = comparison.language, comparison.rescored
+    rescored = comparison.rescored
     for name, units in rescored.items():
-        yield phrase("compare.rescored", language, name=name, units=", ".join(units))
+        yield say("compare.rescored", name=name, units=", ".join(units))
     runs = [side for side in comparison.runs if not side.is_file]
     changed = set[str]()
     for side in runs[:-1]:
         changed |= {*changed_units(side.provenance, runs[-1].provenance)} - {*rescored.get(side.name, ())}
     if changed:
-        yield phrase("compare.rules_changed", language, units=", ".join(sorted(changed)))
+        yield say("compare.rules_changed", units=", ".join(sorted(changed)))
 
 
-def remarks(sides: Sequence[Side], language: str) -> Iterator[str]:
+def remarks(sides: Sequence[Side]) -> Iterator[str]:
     """Yield remarks on the files among the sides: missing data, repeats, judges."""
     files = [side for side in sides if side.is_file]
     if plain := [side.name for side in files if not side.verified]:
-        yield phrase("compare.stated", language, names=", ".join(plain))
+        yield say("compare.stated", names=", ".join(plain))
     stated = dict.fromkeys(fact for side in files for fact in side.provenance.tested)
     for side in files:
         yield from (f"{side.name}: {remark}" for remark in side.remarks)
-        yield from _counts(side, language)
+        yield from _counts(side)
         for metric, judge in side.judged.items():
-            yield phrase("compare.judged", language, name=side.name, metric=metric, judge=judge)
+            yield say("compare.judged", name=side.name, metric=metric, judge=judge)
         if silent := [fact for fact in stated if fact not in side.provenance.tested]:
-            yield phrase("compare.silent", language, name=side.name, keys=", ".join(silent))
+            yield say("compare.silent", name=side.name, keys=", ".join(silent))
     if files:
-        yield from _lacking(sides, language)
+        yield from _lacking(sides)
     if files and len(sides) > 1:
         by_id = all((side.items["question_id"] != side.items["text_digest"]).any() for side in sides)
-        yield phrase(f"compare.paired_by_{'id' if by_id else 'text'}", language)
+        yield say(f"compare.paired_by_{'id' if by_id else 'text'}")
 
 
-def _lacking(sides: Sequence[Side], language: str) -> Iterator[str]:
+def _lacking(sides: Sequence[Side]) -> Iterator[str]:
     """Yield for each side the metrics of others that it lacks; for runs alone their suites show it."""
     metrics = {metric for side in sides for metric in metrics_of(side)}
     for side in sides:
         if gone := metrics.difference(metrics_of(side)):
-            yield phrase("compare.lacking", language, name=side.name, metrics=", ".join(sorted(gone)))
+            yield say("compare.lacking", name=side.name, metrics=", ".join(sorted(gone)))
 
 
-def _counts(side: Side, language: str) -> Iterator[str]:
+def _counts(side: Side) -> Iterator[str]:
     """Yield a line for each kind of row that is not simply counted."""
     main = deciding_scores(side, [(suite, metrics[0]) for suite, metrics in side.score.items()])
     templates = side.items.filter(pl.col("template") != "").group_by("suite", "template").len()
@@ -85,4 +85,4 @@ def _counts(side: Side, language: str) -> Iterator[str]:
     total = side.scores["item_id"].n_unique()
     for name, n in counts.items():
         if n:
-            yield phrase(f"compare.{name}", language, name=side.name, n=n, total=total)
+            yield say(f"compare.{name}", name=side.name, n=n, total=total)

@@ -1,4 +1,4 @@
-"""The input of reports: the tables of one run, read once, and the facts about the run itself."""
+"""The input of reports: a run's results and verdict, its tables, read once, and the facts about the run itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,10 @@ import polars as pl
 
 from data.batches import Ref, Tables
 from data.tables import ITEMS, SCORES, SUMMARY, VERDICTS
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
 from tasks.plan import Plan
+from tasks.report.titles import SuiteTitles
 from tasks.store.samples import answers_of
 from tasks.store.tables import Store
 from tasks.twins.renew import named
@@ -19,9 +22,8 @@ from tasks.twins.renew import named
 class ReportData:
     """One run, as the writers of reports see it.
 
-    `replies` has a row for each item, model and repeat: the items' columns, the request, the response. `results` is
-    the document of `metrics.analysis.document`. `twins` are the replies to renewed
-    items in the form of `replies`, each with its `kind` and its `original`.
+    `replies` has a row for each item, model and repeat: the items' columns, the request, the response. `twins` are
+    the replies to renewed items in the form of `replies`, each with its `kind` and its `original`.
     """
 
     plan: Plan
@@ -32,7 +34,8 @@ class ReportData:
     scores: pl.DataFrame
     summary: pl.DataFrame
     manifest: Mapping[str, Any]
-    results: Mapping[str, Any]
+    results: Results
+    verdict: RunVerdict
     twins: pl.DataFrame = field(default_factory=pl.DataFrame)
     twin_scores: pl.DataFrame = field(default_factory=pl.DataFrame)
 
@@ -40,6 +43,11 @@ class ReportData:
     def language(self) -> str:
         """The reports' language."""
         return self.plan.report.language
+
+    @property
+    def titles(self) -> SuiteTitles:
+        """The titles of the run's suites."""
+        return SuiteTitles.of(self.plan.declared)
 
     @property
     def run(self) -> str:
@@ -64,7 +72,8 @@ def gather(
     *,
     plan: Plan,
     manifest: Mapping[str, Any],
-    results: Mapping[str, Any],
+    results: Results,
+    verdict: RunVerdict,
 ) -> ReportData:
     """Read a run's tables."""
     items, renewed = (
@@ -82,6 +91,7 @@ def gather(
         summary=SUMMARY.check(store.read(summary)),
         manifest=manifest,
         results=results,
+        verdict=verdict,
         twins=answers.join(renewed.join(named(renewed), on="item_id"), on="item_id", maintain_order="left"),
         twin_scores=store.read_all(tables.twin_scores, SCORES),
     )

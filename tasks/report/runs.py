@@ -6,9 +6,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from data.exits import OUTCOMES
-from prompts.phrases import phrase, section
+from metrics.stats.intervals import Interval, MeanEstimate
+from prompts.phrases import section
+from tasks.report.language import current, say
 from tasks.report.pages import still
-from tasks.report.text import estimated, speaking
+from tasks.report.text import estimated
 from tasks.report.words import money
 from tasks.store.history import HistoryEntry
 
@@ -24,10 +26,10 @@ def outcome_of(run: HistoryEntry) -> str:
     return run.verdict or run.status
 
 
-def _outcome_name(outcome: str, language: str) -> str:
+def _outcome_name(outcome: str) -> str:
     if outcome in OUTCOMES:
-        return phrase(f"common.{outcome}", language)
-    return section("view", language).get(f"status_{outcome}", outcome)
+        return say(f"common.{outcome}")
+    return section("view", current()).get(f"status_{outcome}", outcome)
 
 
 def select(runs: Sequence[HistoryEntry], words: str) -> list[HistoryEntry]:
@@ -68,12 +70,10 @@ def sort(runs: Sequence[HistoryEntry], name: str) -> list[HistoryEntry]:
     return sorted(with_value, key=value_of, reverse=not name.startswith("-")) + without_value
 
 
-@speaking(lambda *arguments: arguments[3])  # its language
 def index(
     entries: Sequence[HistoryEntry],
     query: Mapping[str, str],
     address: Callable[[str], str],
-    language: str,
     path: Callable[[str], str],
 ) -> str:
     """Return the page of the runs that a `query` (`words`, `sort` and `page`) asks for.
@@ -86,7 +86,7 @@ def index(
     page = max(int(number), 1) if PAGE_NUMBER.fullmatch(number) else 1
     runs = sort(select(entries, words), order)
     start = (page - 1) * EACH
-    rows = [_row(run, address(run.name), path(run.name), language) for run in runs[start : start + EACH]]
+    rows = [_row(run, address(run.name), path(run.name)) for run in runs[start : start + EACH]]
 
     def link(**changes: object) -> str:
         values = {"words": words, "sort": order, "page": "", **changes}
@@ -108,7 +108,6 @@ def index(
         form=True,
         script="runs.js",
         section="view",
-        language=language,
         words=words,
         order=order,
         sorts=sorts,
@@ -122,25 +121,26 @@ def index(
     )
 
 
-def _row(run: HistoryEntry, address: str, path: str, language: str) -> dict[str, Any]:
+def _row(run: HistoryEntry, address: str, path: str) -> dict[str, Any]:
     return {
         "run": run,
         "address": address,
         "path": path,
-        "cost": money(*run.cost, language) if run.cost else "–",
+        "cost": money(*run.cost) if run.cost else "–",
         "verdict": outcome_of(run),
-        "said": _outcome_name(outcome_of(run), language),
-        "scores": [*_scores(run, language)],
+        "said": _outcome_name(outcome_of(run)),
+        "scores": [*_scores(run)],
     }
 
 
-def _scores(run: HistoryEntry, language: str) -> Iterator[tuple[str, str, str, str]]:
+def _scores(run: HistoryEntry) -> Iterator[tuple[str, str, str, str]]:
     """Yield for each target its name, score with interval, verdict, and the verdict in words."""
     for name, target in run.targets.items():
-        verdict = target.verdict and _outcome_name(target.verdict, language)
-        yield name, estimated(target.score, target.low, target.high), target.verdict, verdict
+        verdict = target.verdict and _outcome_name(target.verdict)
+        score = MeanEstimate(target.score, Interval(target.low, target.high))
+        yield name, estimated(score), target.verdict, verdict
 
 
-def message(text: str, language: str) -> str:
+def message(text: str) -> str:
     """Return a page with one message, such as an error, and a link back."""
-    return still("message.html.j2", STYLES, section="view", language=language, text=text)
+    return still("message.html.j2", STYLES, section="view", text=text)

@@ -1,6 +1,7 @@
 """The samples of the HTML report: every reply with its scores, how it ended, and the judges' findings."""
 
 import json
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -8,10 +9,10 @@ import polars as pl
 
 from data.errors import InputError
 from data.questions import shown_answer, shown_question
+from data.suites import Suite
 from prompts import fill
-from prompts.phrases import translated
+from tasks.report.language import say_reason
 from tasks.report.report_data import ReportData
-from tasks.report.titles import counted
 
 KEY = ["item_id", "model", "repeat"]
 _WORST = ("model_error", "judge_failed", "truncated", "no_answer", "scored", "not_applicable")
@@ -41,15 +42,14 @@ class Frames:
     judged: pl.DataFrame
 
 
-def primary(data: ReportData) -> pl.DataFrame:
+def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
     """Return each sample's `value`, `status`, `reason` and `outcome` by its suite's scoring metrics.
 
     For several metrics the value is their mean and the status the worst one; not applicable ones are left out.
     """
-    suites = data.items["suite"].unique().to_list()
-    pairs = [(s, m) for s in suites for m in counted(data, s)]
+    pairs = [(suite.name, metric) for suite in suites for metric in suite.scored_by]
     main = pl.DataFrame(pairs, schema={"suite": pl.String, "metric": pl.String}, orient="row")
-    own = data.scores.join(data.items.select("item_id", "suite"), on="item_id", how="left")
+    own = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
     own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
         value=pl.when(pl.col("status").is_in(["no_answer", "truncated"]))
@@ -57,7 +57,7 @@ def primary(data: ReportData) -> pl.DataFrame:
         .otherwise("value"),
     )
     applied = pl.col("value").filter(pl.col("status") != "not_applicable")
-    grouped = _in_words(own, data).sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
+    grouped = _in_words(own).sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
     return grouped.agg(
         status=pl.col("status").first(),
         reason=pl.col("reason").filter(pl.col("reason") != "").first(),
@@ -65,16 +65,16 @@ def primary(data: ReportData) -> pl.DataFrame:
     ).with_columns(outcome=OUTCOME)
 
 
-def _in_words(scores: pl.DataFrame, data: ReportData) -> pl.DataFrame:
-    language = data.language
-    known = {one: translated(one, language) for one in scores["reason"].unique().drop_nulls()}
-    return scores.with_columns(pl.col("reason").replace(known)) if known and language != "en" else scores
+def _in_words(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return scores with their reasons in the current language."""
+    reasons = {reason: say_reason(reason) for reason in scores["reason"].unique().drop_nulls()}
+    return scores.with_columns(pl.col("reason").replace(reasons)) if reasons else scores
 
 
-def _askings(data: ReportData) -> pl.DataFrame:
+def _askings(judged: pl.DataFrame) -> pl.DataFrame:
     """Return judges' replies with the model and repeat that they are about."""
-    judged = data.judged.rename({"model": "judge"}).drop("repeat")
-    return judged.rename({"subject": "model", "subject_repeat": "repeat"}).drop_nulls(["model", "repeat"])
+    renamed = judged.rename({"model": "judge"}).drop("repeat")
+    return renamed.rename({"subject": "model", "subject_repeat": "repeat"}).drop_nulls(["model", "repeat"])
 
 
 def frames(data: ReportData) -> Frames:
@@ -86,20 +86,20 @@ def frames(data: ReportData) -> Frames:
     keys = pl.concat([asked.select(KEY), data.scores.select(KEY)]).unique(maintain_order=True)
     rows = (
         keys.join(asked, on=KEY, how="left", maintain_order="left")
-        .join(primary(data), on=KEY, how="left", maintain_order="left")
+        .join(primary(data.scores, data.items, data.plan.declared), on=KEY, how="left", maintain_order="left")
         .with_columns(pl.col("outcome").fill_null("unscored"))
     )
-    scores = _in_words(data.scores, data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
-    judged = _askings(data).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
+    scores = _in_words(data.scores).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row", "metric")
+    judged = _askings(data.judged).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
-    return Frames(rows, _readable(items, data), scores, judged)
+    return Frames(rows, _readable(items, data.plan.declared), scores, judged)
 
 
-def _readable(items: pl.DataFrame, data: ReportData) -> pl.DataFrame:
+def _readable(items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
     """Return items with human-readable texts: question, prompts, and the expected answer."""
     others = {
         f"prompt [{name}]": (suite.name, text)
-        for suite in data.plan.declared
+        for suite in suites
         for name, text in suite.asked_by.items()
         if name and text != suite.first_prompt
     }

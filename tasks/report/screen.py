@@ -9,29 +9,33 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from data.characters import visible
+from data.exits import GateOutcome
 from data.suites import Suite, prompted
-from prompts.phrases import phrase
+from metrics.analysis.headlines import Headline, ModelResult
+from metrics.analysis.results import Results
+from metrics.analysis.spending import Spending
+from metrics.analysis.summary import Total
+from metrics.analysis.verdict import RunVerdict
 from tasks.plan import Plan, expected_lines
 from tasks.report import twins
 from tasks.report.conclusion import conclusion, differences
+from tasks.report.language import say
 from tasks.report.passports import panel
-from tasks.report.regressions import baseline_of
 from tasks.report.regressions import headline as against
 from tasks.report.tables import Column, Table
-from tasks.report.text import NAME, duration, listed, plain, shortened, speaking, total_percent, whole_percent
-from tasks.report.titles import title_of
+from tasks.report.text import NAME, duration, listed, plain, shortened, total_percent, whole_percent
+from tasks.report.titles import family_title
 from tasks.report.verdict_table import model_rows, model_values
 from tasks.report.warnings import notes
-from tasks.report.words import asked, best_first, cost_lines, has_overall, measure, shared
+from tasks.report.words import asked, best_first, cost_lines, headlines_of, measure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Results = Mapping[str, Any]
-MARKS = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": ""}
+MARKS: Mapping[GateOutcome, str] = {"pass": "✓", "fail": "✗", "undecided": "?", "error": "!", "none": ""}
 MODELS = 6
 """Maximum rows of the table; with more models, the best and the worst are shown."""
 WORST = 2
@@ -72,7 +76,6 @@ class Screen:
     warnings: Sequence[str]
     calls: str
     links: Sequence[str]
-    language: str
 
     def table(self, width: int | None = None) -> Table:
         """Return the table, limited to `width` characters: names and intervals shrink first, then columns."""
@@ -89,7 +92,7 @@ class Screen:
 
     def _table(self, names: int, heads: int, shown: int, *, around: bool) -> Table:
         there = [*self.columns[:shown], *(["…"] if shown < len(self.columns) else [])]
-        head = [Column(phrase("common.model", self.language), unbroken=True)]
+        head = [Column(say("common.model"), unbroken=True)]
         head += [Column(shortened(name, heads), numeric=True, unbroken=True) for name in there]
         more, models = [""] * (len(there) - shown), [name for name, _ in self.rows]
         rows = [
@@ -97,7 +100,7 @@ class Screen:
             for name, cells in self.rows
         ]
         if self.folded:
-            between = phrase("screen.folded", self.language, n=self.folded)
+            between = say("screen.folded", n=self.folded)
             rows.insert(len(rows) - WORST, [between, *([""] * len(there))])
         return Table(head, rows)
 
@@ -128,9 +131,9 @@ class Screen:
 
     def _warned(self) -> Iterator[str]:
         for line in self.warnings[:WARNINGS]:
-            yield f"{shared('warning', self.language)}: {line}"
+            yield f"{say('common.warning')}: {line}"
         if (more := len(self.warnings) - WARNINGS) > 0:
-            yield phrase("screen.more_warnings", self.language, n=more)
+            yield say("screen.more_warnings", n=more)
 
     def markdown(self) -> list[str]:
         """Return the lines in Markdown, without links: a merge request is read elsewhere."""
@@ -152,117 +155,127 @@ def _wrapped(lines: Iterable[str], width: int, most: int) -> list[str]:
     ]
 
 
-@speaking(lambda _, plan, *__, **___: plan.report.language)
 def screen(
     results: Results,
+    verdict: RunVerdict,
     plan: Plan,
     requests: Mapping[str, int],
+    *,
     wall_s: float | None = None,
     files: Sequence[str | Path] = (),
 ) -> Screen:
-    """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name."""
-    language = plan.report.language
-    models = best_first(results)
+    """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name.
+
+    It is in the current language, in which it is also to be rendered.
+    """
+    models = best_first(verdict.models)
+    headlines = headlines_of(models)
     only = plan.suites[0].suite
     if len(plan.suites) == 1 and only.strata and not only.of_k:  # a TOTAL is of means
-        columns, cells = _families(results, only, language)
+        columns, cells = _families(results, verdict.models, only)
     else:
-        columns, cells = _suites(models, language)
-    for row in model_rows(results, language):
-        for title, text in model_values(row, language).items():
+        columns, cells = _scores(models)
+    for row in model_rows(verdict.models, results.spending):
+        for title, text in model_values(row).items():
             columns += [title] if title not in columns else []
-            cells[row.model["model"], title] = ShareCell(text)
-    named = [model["model"] for model in models]
-    if fold := max(0, len(named) - MODELS):
-        named = [*named[: MODELS - WORST - 1], *named[-WORST:]]
+            cells[row.model.model, title] = ShareCell(text)
+    names = shown = [model.model for model in models]
+    if fold := max(0, len(names) - MODELS):
+        shown = [*names[: MODELS - WORST - 1], *names[-WORST:]]
+    links = zip(("screen.report", "screen.results"), files, strict=False)
     return Screen(
-        verdict=str(conclusion(results, language)),
+        verdict=str(conclusion(verdict, results.baseline)),
         columns=columns,
-        rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in named],
+        rows=[(name, [cells.get((name, column), ShareCell("")) for column in columns]) for name in shown],
         folded=fold + 1 if fold else 0,
         differences=[
-            *differences(results, language, prompted(plan.declared, plan.configured)),
-            *against(baseline_of(results), language),
+            *differences(verdict.models, results.compared, prompted(plan.declared, plan.configured)),
+            *against(results.baseline),
         ],
         notes=[
-            *_beside(models, language),
-            *twins.lines(results, language),
-            *panel(results, language),
+            *_stopped(headlines, names),
+            *_beside(headlines, names),
+            *twins.lines(results.twins.results),
+            *panel(headlines_of(verdict.models), results.judged),
             *expected_lines(plan),
         ],
-        warnings=[one.text for one in notes(results, plan) if one.kind == "warn" and not one.judge],
-        calls=calls(results, requests, wall_s, language),
-        links=[
-            phrase(f"screen.{name}", language, link=Path(path).resolve().as_uri())
-            for name, path in zip(("report", "results"), files, strict=False)
-        ],
-        language=language,
+        warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
+        calls=calls(results.spending, requests, wall_s),
+        links=[say(name, link=Path(path).resolve().as_uri()) for name, path in links],
     )
 
 
-def _families(results: Results, suite: Suite, language: str) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
+_Cells = dict[tuple[str, str], ShareCell]
+"""Cells by model and column."""
+
+
+def _families(results: Results, models: Iterable[ModelResult], suite: Suite) -> tuple[list[str], _Cells]:
     """Return the seed's table: a share for each family, and TOTAL."""
     found = {
-        (one["model"], title_of(one["family"], language)): ShareCell(whole_percent(one["mean"]))
-        for one in results["cells"]
-        if (one["suite"], one["metric"], one["level"], one["language"]) == (suite.name, suite.scored_by[0], "", "")
-        and one["family"]
+        (cell.model, family_title(cell.family)): ShareCell(whole_percent(cell.value.mean))
+        for cell in results.cells
+        if (cell.suite, cell.metric, cell.level, cell.language) == (suite.name, suite.scored_by[0], "", "")
+        and cell.family
     }
-    columns, total = dict.fromkeys(title for _, title in found), shared("total", language)
-    for model in results["final"]["models"]:
-        (part,) = model["suites"]
-        score = total_percent(results["totals"].get(model["model"], {}).get("percent")).removesuffix("%")
-        found[model["model"], total] = ShareCell(score, mark=MARKS[part["outcome"]])
+    columns, total = dict.fromkeys(title for _, title in found), say("common.total")
+    for model in models:
+        (headline,) = model.headlines
+        share = results.totals.get(model.model, Total(None)).percent
+        score = total_percent(share).removesuffix("%")
+        found[model.model, total] = ShareCell(score, mark=MARKS[headline.decided.outcome])
     return [*columns, total], found
 
 
-def _suites(
-    models: Sequence[Mapping[str, Any]], language: str
-) -> tuple[list[str], dict[tuple[str, str], ShareCell]]:
-    overall = shared("overall", language)
-    columns = {overall: None} if any(map(has_overall, models)) else {}
-    found = {(one["model"], overall): _cell(one, language) for one in models if has_overall(one)}
-    for model in models:
-        for part in model["suites"]:
-            title = " ".join(filter(None, (part["suite"], measure(part))))
-            columns[title] = None
-            found[model["model"], title] = _cell(part, language)
+def _scores(models: Sequence[ModelResult]) -> tuple[list[str], _Cells]:
+    """Return a column for the overall score, if any model has one, and for each suite's."""
+    overall = say("common.overall")
+    found = {(model.model, overall): _cell(model.overall) for model in models if model.has_overall}
+    columns = {overall: None} if found else {}
+    for headline in headlines_of(models):
+        title = " ".join(filter(None, (headline.suite, measure(headline))))
+        columns[title] = None
+        found[headline.model, title] = _cell(headline)
     return [*columns], found
 
 
-def _cell(part: Mapping[str, Any], language: str) -> ShareCell:
-    mark, limit = MARKS[part["outcome"]], part["threshold"]
-    if not part.get("measured", True):
-        return ShareCell(shared("unmeasured", language), mark=mark)
-    low, high = part["interval"]["low"], part["interval"]["high"]
-    around = "" if low is None else f"{whole_percent(low, limit)}–{whole_percent(high, limit)}"
-    return ShareCell(whole_percent(part["score"], limit), around, mark)
+def _cell(headline: Headline) -> ShareCell:
+    mark, threshold = MARKS[headline.decided.outcome], headline.decided.threshold
+    if not headline.missing.is_measured:
+        return ShareCell(say("common.unmeasured"), mark=mark)
+    score = headline.measured.score
+    around = ""
+    if score.interval.low is not None:
+        low, high = whole_percent(score.interval.low, threshold), whole_percent(score.interval.high, threshold)
+        around = f"{low}–{high}"
+    return ShareCell(whole_percent(score.mean, threshold), around, mark)
 
 
-def _beside(models: Sequence[Mapping[str, Any]], language: str) -> Iterator[str]:
-    """Yield how many questions decided a suite, and its headline values; their meaning is documented elsewhere."""
-    there = [model["model"] for model in models]
-    short = {name: shortened(name, among=there) for name in there}
-    every = [(short[model["model"]], part) for model in models for part in model["suites"]]
+def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[str]:
+    """Yield how many questions decided a suite that is asked until decided."""
     stopped: dict[str, list[str]] = {}
+    for headline in headlines:
+        if sequence := headline.measured.stopping:
+            counts = say("common.of", k=sequence.asked, n=sequence.most)
+            stopped.setdefault(headline.suite, []).append(f"{shortened(headline.model, among=names)} {counts}")
+    for suite, counts_of_models in stopped.items():
+        yield say("screen.stopping", suite=suite, each=listed(counts_of_models))
+
+
+def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:
+    """Yield the headline values beside the scores; their meaning is documented elsewhere."""
     means: dict[tuple[str, str], list[str]] = {}
-    for name, part in every:
-        if one := part.get("stopping"):
-            counted = shared("of", language, k=one["asked"], n=one["most"])
-            stopped.setdefault(part["suite"], []).append(f"{name} {counted}")
-        for beside, mean in part["beside"].items():
+    for headline in headlines:
+        name = "" if len(names) == 1 else f"{shortened(headline.model, among=names)} "
+        for beside, mean in headline.measured.beside.items():
             if mean is not None:
-                told = whole_percent(mean)
-                means.setdefault((part["suite"], beside), []).append(told if len(models) == 1 else f"{name} {told}")
-    for suite, each in stopped.items():
-        yield phrase("screen.stopping", language, suite=suite, each=listed(each, language))
-    for (suite, beside), each in means.items():
-        yield phrase("screen.beside", language, suite=suite, name=beside, each=listed(each, language))
+                means.setdefault((headline.suite, beside), []).append(f"{name}{whole_percent(mean)}")
+    for (suite, beside), means_of_models in means.items():
+        yield say("screen.beside", suite=suite, name=beside, each=listed(means_of_models))
 
 
-def calls(results: Results, requests: Mapping[str, int], wall_s: float | None, language: str) -> str:
+def calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:
     """Return a line with the requests, their cost, and the duration."""
-    said = [asked(requests, language), *islice(cost_lines(results, language), 1)]
+    parts = [asked(requests), *islice(cost_lines(spending), 1)]
     if wall_s is not None:
-        said.append(phrase("screen.took", language, time=duration(wall_s, language)))
-    return " ".join(said)
+        parts.append(say("screen.took", time=duration(wall_s)))
+    return " ".join(parts)

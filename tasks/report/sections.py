@@ -1,19 +1,24 @@
 """The tables besides a report's verdict, built once for both the page and the Markdown file."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import polars as pl
 
+from config.settings import Model
 from data.truncation import LIMITS
+from metrics.analysis.other_tools import StatedDifference, StatedScore
+from metrics.analysis.stopping import ConfidenceSequence
+from metrics.stats.agreement import Repeats
 from tasks.report import passports, twins
+from tasks.report.language import say
 from tasks.report.report_data import ReportData
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import estimated, grouped, percent, plain, points, written
-from tasks.report.titles import metric_title, where
-from tasks.report.words import money, say, shared, suites_in
+from tasks.report.titles import SuiteTitles, metric_title
+from tasks.report.words import headlines_of, money
 from tasks.runtime.spending import tokens_and_cost
 
 SHOWN = 50
@@ -22,93 +27,87 @@ _TOKENS = ("tokens_in", "tokens_cached", "tokens_out", "tokens_thinking")
 
 
 def sections(data: ReportData) -> list[Table]:
-    """Return the tables that apply to a run: judges, early stopping, other tools' scores, repeats."""
-    language = data.language
-    found = [
-        passports.corrected(data.results, language),
-        *passports.passport_tables(data.results, language),
-        *twins.tables(data.results, language),
-        twins.changed(data),
-        _stopping(data.results, language),
-        *_stated(data),
-        _repeats(data, language),
+    """Return the tables that apply to a run: judges, twins, early stopping, other tools' scores, repeats."""
+    results = data.results
+    followed = [headline.measured.stopping for headline in headlines_of(data.verdict.models)]
+    listed = [
+        passports.corrected_table(results.judged.corrected),
+        *passports.passport_tables(results.judged.passports),
+        *twins.tables(results.twins),
+        twins.changed(data.plan.declared, (data.replies, data.scores), (data.twins, data.twin_scores)),
+        _stopping([*filter(None, followed), *results.compared.races]),
+        *_stated(results.stated, dict(data.items.select("item_id", "prompt").iter_rows())),
+        _repeats(results.repeats, data.titles),
     ]
-    return [one for one in found if one is not None and one.rows]
+    return [table for table in listed if table is not None and table.rows]
 
 
-def _repeats(data: ReportData, language: str) -> Table:
-    def write(found: Mapping[str, Any]) -> str:
-        return estimated(found["mean"], found["interval"]["low"], found["interval"]["high"])
-
+def _repeats(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
+    column, own = column_maker("common"), column_maker("page")
     return Table.of(
-        data.results.get("repeats", ()),
-        Column(say("model", language), itemgetter("model")),
-        Column(say("category", language), lambda one: where(data, one["suite"], one["metric"])),
-        Column("n", lambda one: str(one["n_items"]), numeric=True),
-        Column("k", lambda one: str(one["k"]), numeric=True),
-        Column("pass@k", lambda one: write(one["pass_at"]), numeric=True),
-        Column("pass^k", lambda one: write(one["pass_all"]), numeric=True),
-        Column(say("agreement", language), lambda one: write(one["agreement"]), numeric=True),
-        title=say("repeats", language),
+        repeats,
+        column("model", attrgetter("model")),
+        column("category", lambda row: titles.score(row.suite, row.metric)),
+        Column("n", lambda row: str(row.n_items), numeric=True),
+        Column("k", lambda row: str(row.k), numeric=True),
+        Column("pass@k", lambda row: estimated(row.pass_at), numeric=True),
+        Column("pass^k", lambda row: estimated(row.pass_all), numeric=True),
+        own("agreement", lambda row: estimated(row.agreement), numeric=True),
+        title=say("page.repeats"),
         name="repeats",
     )
 
 
-def _stopping(results: Mapping[str, Any], language: str) -> Table:
+def _stopping(sequences: Sequence[ConfidenceSequence]) -> Table:
     """Return how long each model was asked until its verdict was reached; no row without early stopping."""
-    models = [suite["stopping"] for _, suite in suites_in(results["final"]) if suite.get("stopping")]
-    column = column_maker("common", language)
+    column = column_maker("common")
 
-    def row(one: Mapping[str, Any]) -> dict[str, Any]:
-        pair = [one["model"], one["against"]] if one["against"] else [one["model"]]
-        write, last = points if one["against"] else percent, one["looks"][-1]
-        return {**one, "who": " – ".join(pair), **{name: write(last[name]) for name in ("mean", "low", "high")}}
+    def last(sequence: ConfidenceSequence, name: str) -> str:
+        value = getattr(sequence.looks[-1], name)
+        return points(value) if sequence.against else percent(value)
 
     return Table.of(
-        [row(one) for one in [*models, *results.get("races", ())] if one["looks"]],
-        column("model", itemgetter("who")),
-        column("suite", itemgetter("suite")),
-        column("questions", lambda one: shared("of", language, k=one["asked"], n=one["most"]), numeric=True),
-        column("decided_after", lambda one: str(one["decided"] or "–"), numeric=True),
-        column("score", itemgetter("mean"), numeric=True),
-        column("sequence", lambda one: f"{one['low']} – {one['high']}", numeric=True),
-        title=shared("stopping", language),
-        caption=shared("stopping_note", language),
+        [sequence for sequence in sequences if sequence.looks],
+        column("model", lambda one: f"{one.model} – {one.against}" if one.against else one.model),
+        column("suite", attrgetter("suite")),
+        column("questions", lambda one: say("common.of", k=one.asked, n=one.most), numeric=True),
+        column("decided_after", lambda one: str(one.decided or "–"), numeric=True),
+        column("score", lambda one: last(one, "mean"), numeric=True),
+        column("sequence", lambda one: f"{last(one, 'low')} – {last(one, 'high')}", numeric=True),
+        title=say("common.stopping"),
+        caption=say("common.stopping_note"),
         name="stopping",
     )
 
 
-def _stated(data: ReportData) -> tuple[Table, Table]:
+def _stated(stated: Sequence[StatedScore], prompts: Mapping[str, str]) -> tuple[Table, Table]:
     """Return two means of the same replies for each model and suite, and the items where they differ."""
-    language = data.language
-    prompts = dict(data.items.select("item_id", "prompt").iter_rows())
-    listed = data.results.get("stated", ())
-    more = sum(max(0, len(one["differing"]) - SHOWN) for one in listed)
-    column = column_maker("common", language)
+    hidden = sum(max(0, len(score.differing) - SHOWN) for score in stated)
+    column = column_maker("common")
 
-    def question(row: tuple[str, Mapping[str, Any]]) -> str:
-        return " ".join(str(prompts.get(str(row[1]["item_id"]), "")).split())[:120]
+    def question(row: tuple[str, StatedDifference]) -> str:
+        return " ".join(str(prompts.get(row[1].item_id, "")).split())[:120]
 
     means = Table.of(
-        listed,
-        column("model", itemgetter("model")),
-        column("suite", itemgetter("suite")),
-        column("metric", lambda one: metric_title(one["metric"], language)),
-        column("stated_score", lambda one: percent(one["stated"]), numeric=True),
-        column("our_score", lambda one: percent(one["ours"]), numeric=True),
-        column("differing", lambda one: f"{len(one['differing'])} / {one['n']}", numeric=True),
-        title=shared("stated", language),
-        caption=shared("stated_note", language),
+        stated,
+        column("model", attrgetter("model")),
+        column("suite", attrgetter("suite")),
+        column("metric", lambda score: metric_title(score.metric)),
+        column("stated_score", lambda score: percent(score.stated), numeric=True),
+        column("our_score", lambda score: percent(score.ours), numeric=True),
+        column("differing", lambda score: f"{len(score.differing)} / {score.n}", numeric=True),
+        title=say("common.stated"),
+        caption=say("common.stated_note"),
         name="stated",
     )
     items = Table.of(
-        ((one["model"], item) for one in listed for item in one["differing"][:SHOWN]),
+        [(score.model, item) for score in stated for item in score.differing[:SHOWN]],
         column("model", itemgetter(0)),
         column("question", question),
-        column("stated_score", lambda row: written(f"{row[1]['stated']:g}"), numeric=True),
-        column("our_score", lambda row: written(f"{row[1]['ours']:g}"), numeric=True),
-        title=shared("differing", language),
-        caption=shared("more_rows", language, n=more) if more else "",
+        column("stated_score", lambda row: written(f"{row[1].stated:g}"), numeric=True),
+        column("our_score", lambda row: written(f"{row[1].ours:g}"), numeric=True),
+        title=say("common.differing"),
+        caption=say("common.more_rows", n=hidden) if hidden else "",
         name="differing",
     )
     return means, items
@@ -118,75 +117,72 @@ def replies(data: ReportData) -> list[dict[str, Any]]:
     """Return a row for each model and judge: replies, errors, latency, tokens and, if priced, cost."""
     # With several prompts, replies name the model with its prompt.
     models = {target.name: target.model.name for suite in data.plan.suites for target in suite.targets}
-    every = [("model", data.replies, one) for one in data.plan.models]
-    every += [("judge", data.judged, one) for one in data.plan.judges]
-    rows = []
-    for role, replies, one in every:
-        named = replies.filter(pl.col("model").replace(models) == one.name)
-        if named.height:
-            own = named.unique("request_id", maintain_order=True)
-            rows.append({**asdict(tokens_and_cost(role, own, one)), **_used(own)})
-    return rows
+    rows = [_used("model", model, data.replies, models) for model in data.plan.models]
+    rows += [_used("judge", judge, data.judged, models) for judge in data.plan.judges]
+    return [row for row in rows if row]
 
 
-def _used(replies: pl.DataFrame) -> dict[str, Any]:
-    """Sum up distinct requests; a cached reply keeps the latency and tokens of its original call."""
-    latency = replies["latency_s"].drop_nulls()
+def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, str]) -> dict[str, Any]:
+    """Sum up a model's distinct requests; a cached reply keeps the latency and tokens of its original call."""
+    own = replies.filter(pl.col("model").replace(models) == model.name).unique("request_id", maintain_order=True)
+    if own.is_empty():
+        return {}
+    latency = own["latency_s"].drop_nulls()
     seconds = float(latency.sum())
     return {
-        "n": replies.height,
-        "cached": int(replies["cached"].fill_null(value=False).sum()),
+        **asdict(tokens_and_cost(role, own, model)),
+        "n": own.height,
+        "cached": int(own["cached"].fill_null(value=False).sum()),
         # What waits in a batch has not failed.
-        "failed": replies.drop_nulls("error").filter(pl.col("error_kind").ne_missing("submitted")).height,
-        "cut": int(replies["finish_reason"].is_in(LIMITS).sum()),
+        "failed": own.drop_nulls("error").filter(pl.col("error_kind").ne_missing("submitted")).height,
+        "cut": int(own["finish_reason"].is_in(LIMITS).sum()),
         "p50": latency.quantile(0.5, "linear"),
         "p95": latency.quantile(0.95, "linear"),
         "max": latency.max(),
-        "speed": int(replies["tokens_out"].sum()) / seconds if seconds else None,
+        "speed": int(own["tokens_out"].sum()) / seconds if seconds else None,
     }
 
 
 def usage(data: ReportData) -> Table:
     """Return the usage of each model and judge: replies, latency, tokens and cost."""
-    language, currency = data.language, data.plan.currency
-    latency = say("latency", language)
+    latency, currency = say("page.latency"), data.plan.currency
 
     def number(head: str, name: str, places: int = 0) -> Column:
-        return Column(head, lambda one: grouped(one[name], places), numeric=True)
+        return Column(head, lambda row: grouped(row[name], places), numeric=True)
 
     def cost(head: str, name: str) -> Column:
-        return Column(head, lambda one: money(one[name], currency, language), numeric=True)
+        return Column(head, lambda row: money(row[name], currency), numeric=True)
 
     return Table.of(
         replies(data),
-        Column(say("asked_of", language), itemgetter("model")),
-        Column(say("role", language), lambda one: say(f"role_{one['role']}", language)),
-        number(say("replies", language), "n"),
-        number(say("from_cache", language), "cached"),
-        number(say("errors_n", language), "failed"),
-        number(say("cut_off", language), "cut"),
+        Column(say("page.asked_of"), itemgetter("model")),
+        Column(say("page.role"), lambda row: say(f"page.role_{row['role']}")),
+        number(say("page.replies"), "n"),
+        number(say("page.from_cache"), "cached"),
+        number(say("page.errors_n"), "failed"),
+        number(say("page.cut_off"), "cut"),
         number(f"{latency} p50", "p50", 2),
         number(f"{latency} p95", "p95", 2),
-        number(say("latency_max", language), "max", 2),
-        *(number(say(name, language), name) for name in _TOKENS),
-        number(say("speed", language), "speed", 1),
-        cost(say("cost_now", language), "cost_now"),
-        cost(say("cost_all", language), "cost"),
-        title=say("operations", language),
+        number(say("page.latency_max"), "max", 2),
+        *(number(say(f"page.{name}"), name) for name in _TOKENS),
+        number(say("page.speed"), "speed", 1),
+        cost(say("common.cost_now"), "cost_now"),
+        cost(say("common.cost_all"), "cost"),
+        title=say("page.operations"),
         name="operations",
     )
 
 
-def rules(data: ReportData) -> dict[str, str]:
+def rules(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Return the version and source of each unit that made or scored the run's items, by name."""
-    units, verifiers, sources = (data.manifest.get(name) or {} for name in ("units", "verifiers", "sources"))
+    units, verifiers, sources = (manifest.get(name) or {} for name in ("units", "verifiers", "sources"))
     versions = {**units, **verifiers}
-    return {name: " · ".join(filter(None, (str(one), sources.get(name)))) for name, one in versions.items()}
+    return {name: " · ".join(filter(None, (str(version), sources.get(name)))) for name, version in versions.items()}
 
 
-def markdown(made: Iterable[Table]) -> Iterator[str]:
+def markdown(tables: Iterable[Table]) -> Iterator[str]:
     """Yield the lines of tables with their headings and notes, which are ours and may be Markdown."""
-    for one in made:
-        yield from (f"## {plain(one.title)}", "", *one.markdown(), "")
-        if one.caption:
-            yield from (one.caption, "")
+    for table in tables:
+        yield from (f"## {plain(table.title)}", "", *table.markdown(), "")
+        if table.caption:
+            yield from (table.caption, "")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from data.characters import visible
-from prompts.phrases import phrase
+from tasks.report.language import say
 from tasks.report.text import plain
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class Column:
     strong: bool = False
 
 
-def column_maker(section: str, language: str, prefix: str = "") -> Callable[..., Column]:
+def column_maker(section: str, prefix: str = "") -> Callable[..., Column]:
     """Return a factory of `Column` whose titles are this section's phrases."""
 
     def column(name: str, cell: Callable[[Any], str] = str, **shown: bool) -> Column:
-        return Column(phrase(f"{section}.{prefix}{name}", language), cell, **shown)
+        return Column(say(f"{section}.{prefix}{name}"), cell, **shown)
 
     return column
 
@@ -59,8 +59,8 @@ class Table:
         """Return a table with a row for each element of `found`, whose cells the columns compute."""
         return cls(heads, [[one.cell(row) for one in heads] for row in found], title, caption, name=name)
 
-    def terminal(self, most: int = MOST, language: str = "en") -> "RichTable":
-        """Return the table for a terminal, its first `most` rows; the note on omitted rows is in `language`."""
+    def terminal(self, most: int = MOST) -> "RichTable":
+        """Return the table for a terminal, its first `most` rows and a note on those omitted."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
         from rich.text import Text
@@ -88,7 +88,7 @@ class Table:
                 last.stylize(self.tones[number])
             shown.add_row(*cells, last)
         if (more := len(self.rows) - most) > 0:
-            shown.add_row(Text(phrase("common.more_rows", language, n=more)))
+            shown.add_row(Text(say("common.more_rows", n=more)))
         return shown
 
     def markdown(self) -> list[str]:

@@ -1,24 +1,18 @@
 """Formatting of texts and numbers; text from models and data sets is made safe for its output format."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from functools import wraps
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from data.characters import visible
 from metrics.analysis import summary
 from metrics.analysis.summary import rounded
 from metrics.stats.power import ALPHA
-from prompts.phrases import phrase
+from tasks.report.language import decimal_point, say
 
 if TYPE_CHECKING:
-    from metrics.stats.intervals import Share
+    from metrics.stats.intervals import Interval, MeanEstimate, Share
 
-P = ParamSpec("P")
-T = TypeVar("T")
-_POINT: ContextVar[str] = ContextVar("point", default=".")
 _SMALLEST_P = 0.001
 _NAMED = 4
 _MINUTE, _HOUR = 60, 3600
@@ -47,33 +41,9 @@ def fenced(text: str) -> list[str]:
     return [fence, *visible(text).split("\n"), fence]
 
 
-@contextmanager
-def numbers_in(language: str) -> Iterator[None]:
-    """Format numbers in a language inside this context."""
-    token = _POINT.set(phrase("common.point", language))
-    try:
-        yield
-    finally:
-        _POINT.reset(token)
-
-
-def speaking(language: Callable[..., str]) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Decorate a function to format numbers in a language; `language` derives it from the arguments."""
-
-    def around(write: Callable[P, T]) -> Callable[P, T]:
-        @wraps(write)
-        def spoken(*args: P.args, **kwargs: P.kwargs) -> T:
-            with numbers_in(language(*args, **kwargs)):
-                return write(*args, **kwargs)
-
-        return spoken
-
-    return around
-
-
 def written(digits: str) -> str:
     """Return a number's digits with the decimal point of the current language."""
-    return digits.replace(".", _POINT.get())
+    return digits.replace(".", decimal_point())
 
 
 def percent(share: float | None, threshold: float | None = None) -> str:
@@ -91,20 +61,22 @@ def total_percent(percentage: float | None) -> str:
     return "–" if percentage is None else written(f"{rounded(percentage, 1):.1f}%")
 
 
-def estimated(value: float | None, low: float | None, high: float | None, threshold: float | None = None) -> str:
+def estimated(estimate: "MeanEstimate", threshold: float | None = None) -> str:
     """Format a share in [0, 1] with its interval, if it has one."""
-    return percent(value, threshold) + ("" if low is None or high is None else f" ({around(low, high, threshold)})")
+    interval = "" if estimate.interval.low is None else f" ({around(estimate.interval, threshold)})"
+    return f"{percent(estimate.mean, threshold)}{interval}"
 
 
-def around(low: float | None, high: float | None, threshold: float | None = None) -> str:
+def around(interval: "Interval", threshold: float | None = None) -> str:
     """Format an interval of a share; – if there is none."""
-    return "–" if low is None or high is None else f"{percent(low, threshold)} – {percent(high, threshold)}"
+    if interval.low is None or interval.high is None:
+        return "–"
+    return f"{percent(interval.low, threshold)} – {percent(interval.high, threshold)}"
 
 
 def share(found: "Share") -> str:
     """Format k of n with its interval, without words: `9/10 = 90% (59.6% – 98.2%)`."""
-    counted = estimated(found.share, found.interval.low, found.interval.high)
-    return f"{found.k}/{found.n} = {counted}" if found.n else "–"
+    return f"{found.k}/{found.n} = {percent(found.share)} ({around(found.interval)})" if found.n else "–"
 
 
 def points(share: float | None) -> str:
@@ -128,15 +100,15 @@ def grouped(number: float | None, places: int = 0) -> str:
     return "–" if number is None else written(f"{number:,.{places}f}".replace(",", "\u202f"))
 
 
-def duration(seconds: float | None, language: str) -> str:
+def duration(seconds: float | None) -> str:
     """Format a time in seconds, minutes or hours; None: unknown."""
     if seconds is None:
         return "?"
     if seconds < _MINUTE:
-        return phrase("common.seconds", language, n=f"{max(seconds, 1) if seconds else 0:.0f}")
+        return say("common.seconds", n=f"{max(seconds, 1) if seconds else 0:.0f}")
     if seconds < _HOUR:
-        return phrase("common.minutes", language, n=f"{seconds / _MINUTE:.0f}")
-    return phrase("common.hours", language, n=written(f"{seconds / _HOUR:.1f}"))
+        return say("common.minutes", n=f"{seconds / _MINUTE:.0f}")
+    return say("common.hours", n=written(f"{seconds / _HOUR:.1f}"))
 
 
 def shortened(name: str, most: int = NAME, among: Iterable[str] = ()) -> str:
@@ -159,9 +131,9 @@ def clipped(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def listed(names: Sequence[str], language: str) -> str:
+def listed(names: Sequence[str]) -> str:
     """Join names in words, `a, b and c`; for many the first ones and the number of others."""
     if len(names) > _NAMED:
-        names = [*names[: _NAMED - 1], phrase("common.others", language, n=len(names) - _NAMED + 1)]
+        names = [*names[: _NAMED - 1], say("common.others", n=len(names) - _NAMED + 1)]
     first, last = ", ".join(names[:-1]), names[-1]
-    return phrase("common.and", language, names=first, last=last) if first else last
+    return say("common.and", names=first, last=last) if first else last

@@ -5,88 +5,83 @@ UI, on the page; in the Markdown report, CSV and JUnit in the row or case of the
 `suite_columns` appears where each suite has a row: in the Markdown report and CSV.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from metrics.analysis.headlines import Headline, ModelResult
+from metrics.analysis.spending import Spending, Spent
+from tasks.report.language import say
 from tasks.report.tables import Column, Table, column_maker
 from tasks.report.text import around, percent, written
-from tasks.report.words import parts, scored, shared, spending_of, why
-
-Results = Mapping[str, Any]
+from tasks.report.words import score_name, scored, why
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictRow:
-    """A suite of a model, or its overall score, as in `results.json` (docs/results.md)."""
+    """A score of a model, in a suite or overall, and the model's usage over all its prompts; None if not known."""
 
-    results: Results
-    model: Mapping[str, Any]
-    part: Mapping[str, Any]
-
-    @property
-    def spent(self) -> Mapping[str, Any]:
-        """The model's usage over all its prompts (its entry in `run.spending.models`); {} if none.
-
-        `model["model"]` is the target's name, the model's with its prompt if there are several.
-        """
-        models, name = spending_of(self.results).get("models", ()), self.model["model"]
-        own = (one for one in models if f"{name} [".startswith(f"{one['model']} ["))
-        return max((one for one in own if one["role"] == "model"), key=lambda one: len(one["model"]), default={})
+    model: ModelResult
+    score: Headline
+    spent: Spent | None
 
 
-def model_columns(language: str) -> list[Column]:
-    """Return the columns of a model as a whole, of a `VerdictRow` whose `part` has its score.
+def model_columns() -> list[Column]:
+    """Return the columns of a model as a whole, of a `VerdictRow` whose `score` is the model's.
 
     To add one, add a line here and its title as a phrase in each `prompts/<language>/phrases.yaml`. Counts of
-    answers are in the model's suites (`row.model["suites"]`: `n_asked`, `n_scored`, `n_right`); `row.spent` has
-    `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model if a row is of one:
-    `money` of `tasks/report/words.py` formats them. A value missing in the results (docs/results.md) is first added
+    answers are in the model's headlines (`row.model.headlines`: `measured.n_asked`, `n_scored`, `n_right`);
+    `row.spent` has `cost`, of all calls, and `cost_now`, of those made in this run, by all prompts of the model if
+    a row is of one: `money` of `tasks/report/words.py` formats them. A value missing in the results is first added
     as a field of a headline's part (`metrics/analysis/headlines.py`), counted in `metrics/analysis/scores.py`.
     """
-    return [Column(shared("model", language), lambda row: row.model["model"], unbroken=True)]
+    return [Column(say("common.model"), lambda row: row.model.model, unbroken=True)]
 
 
-def suite_columns(language: str) -> list[Column]:
+def suite_columns() -> list[Column]:
     """Return the columns of each of a model's suites, and of its overall score."""
-    column = column_maker("common", language)
+    column = column_maker("common")
 
     def interval(row: VerdictRow) -> str:
-        return around(row.part["interval"]["low"], row.part["interval"]["high"], row.part["threshold"])
+        return around(row.score.measured.score.interval, row.score.decided.threshold)
 
     def weight(row: VerdictRow) -> str:
-        return "–" if row.part.get("weight") is None else written(f"{row.part['weight']:g}")
+        return written(f"{row.score.weight:g}") if row.score.suite else "–"
 
     return [
-        column("suite", lambda row: row.part["suite"]),
-        column("score", lambda row: scored(row.part, language), numeric=True),
+        column("suite", lambda row: score_name(row.score)),
+        column("score", lambda row: scored(row.score), numeric=True),
         column("interval", interval, numeric=True),
-        column("threshold_head", lambda row: percent(row.part["threshold"]), numeric=True),
+        column("threshold_head", lambda row: percent(row.score.decided.threshold), numeric=True),
         column("weight", weight, numeric=True),
-        column("outcome", lambda row: shared(row.part["outcome"], language), strong=True),
-        column("why", lambda row: why(row.part, language)),
+        column("outcome", lambda row: say(f"common.{row.score.decided.outcome}"), strong=True),
+        column("why", lambda row: why(row.score)),
     ]
 
 
-def verdict_table(results: Results, language: str, *, title: str = "") -> Table:
+def verdict_table(models: Sequence[ModelResult], spending: Spending | None, *, title: str = "") -> Table:
     """Return the table with a row for each suite of a model, and for its overall score."""
-    name, *more = model_columns(language)
-    heads = [name, *suite_columns(language)]
+    name, *of_model = model_columns()
+    columns = [name, *suite_columns()]
     rows = []
-    for own in model_rows(results, language):
-        for part in parts(own.model, language):
-            cells = [one.cell(VerdictRow(results, own.model, part)) for one in heads]
-            rows.append([*cells, *(one.cell(own) if part == own.part else "" for one in more)])
-    return Table([*heads, *more], rows, title)
+    for row in model_rows(models, spending):
+        for score in row.model.scores:
+            cells = [column.cell(VerdictRow(row.model, score, row.spent)) for column in columns]
+            rows.append([*cells, *(column.cell(row) if score is row.score else "" for column in of_model)])
+    return Table([*columns, *of_model], rows, title)
 
 
-def model_rows(results: Results, language: str) -> Iterator[VerdictRow]:
-    """Yield for each model the row of its score: the overall one, or that of its only suite with a weight."""
-    for model in results["final"]["models"]:
-        weighing = [one for one in model["suites"] if one["weight"]]
-        yield VerdictRow(results, model, weighing[0] if len(weighing) == 1 else parts(model, language)[-1])
+def model_rows(models: Sequence[ModelResult], spending: Spending | None) -> list[VerdictRow]:
+    """Return for each model the row of its score: the overall one, or that of its only suite with a weight."""
+    return [VerdictRow(model, model.score, _spent(model.model, spending)) for model in models]
 
 
-def model_values(row: VerdictRow, language: str) -> dict[str, str]:
+def _spent(target: str, spending: Spending | None) -> Spent | None:
+    """Return the usage of a target's model; a target of several prompts is named `model [prompt]`."""
+    models = [one for one in spending.models if one.role == "model"] if spending else []
+    own = [one for one in models if f"{target} [".startswith(f"{one.model} [")]
+    return max(own, key=lambda one: len(one.model), default=None)
+
+
+def model_values(row: VerdictRow) -> dict[str, str]:
     """Return the cells of a model's own columns, without its name, by column."""
-    return {one.name: one.cell(row) for one in model_columns(language)[1:]}
+    return {column.name: column.cell(row) for column in model_columns()[1:]}

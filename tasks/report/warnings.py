@@ -5,24 +5,28 @@ say, notes that are no warnings, and those that need a run's tables.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
 from data.commands import typed
 from data.records import HIDDEN_KEYS
+from metrics.analysis.baseline import BaselineComparison
+from metrics.analysis.headlines import Headline
+from metrics.analysis.results import Results
+from metrics.analysis.spending import Spending
 from metrics.analysis.summary import OF_SUITES, cells
-from prompts.phrases import phrase, translated
+from metrics.analysis.verdict import RunVerdict
 from tasks.plan import Plan, expected_lines
 from tasks.report import passports
-from tasks.report.regressions import apart, baseline_of, moved_lines
+from tasks.report.language import say, say_reason
+from tasks.report.regressions import apart, moved_lines
 from tasks.report.report_data import ReportData
 from tasks.report.titles import metric_title
-from tasks.report.words import say, spending_of, suites_in
+from tasks.report.words import headlines_of
 
-Results = Mapping[str, Any]
 FEW = 10
 """Number of scored answers below which a suite's score says little."""
 _TOKENS = 5
@@ -38,76 +42,93 @@ class Note:
     judge: bool = False
 
 
-def notes(results: Results, plan: Plan, data: ReportData | None = None) -> list[Note]:
+def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | None = None) -> list[Note]:
     """Return the run's notes, most important first, without duplicates; with `data`, those from its tables too."""
-    language = plan.report.language
+    headlines = headlines_of(verdict.models)
     found = [
-        *_odd(results, plan),
-        *(Note(said, judge=True) for _, _, said in passports.warnings(results, language)),
-        *(_of_tables(data, language) if data else ()),
-        *_prices(results, language),
+        *_against(results.baseline),
+        *_of_run(results, verdict),
+        *_truncated(headlines, plan, str(results.run.get("run", ""))),
+        *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
+        *(_of_replies(data.replies) if data else ()),
+        *(_of_judges(data.summary) if data else ()),
+        *_prices(results.spending),
+        *_few(headlines),
+        *(Note(line, "info") for line in expected_lines(plan)),
     ]
-    few: dict[str, list[str]] = {}
-    for model, suite in suites_in(results["final"]):
-        if 0 < suite["n_scored"] < FEW:
-            few.setdefault(suite["suite"], []).append(f"{model} {suite['n_scored']}")
-    found += [
-        Note(say("note_few", language, name=name, models=", ".join(told)), "info") for name, told in few.items()
-    ]
-    found += [Note(line, "info") for line in expected_lines(plan)]
-    return list({one.text: one for one in found}.values())
+    return list({note.text: note for note in found}.values())
 
 
-def _odd(results: Results, plan: Plan) -> Iterator[Note]:
-    """Yield changes from the baseline, that nothing decides the run, repeated questions, truncated replies."""
-    language = plan.report.language
-    if comparison := baseline_of(results):
-        yield from map(Note, apart(comparison, language))
-        for change in comparison.headlines:
-            yield from map(Note, moved_lines(change.moved, language))
-    final = results["final"]
-    if final["gate"] != "off" and not final["changes"] and {one["verdict"] for one in final["models"]} == {"none"}:
-        yield Note(phrase("common.nothing_decides", language))
-    for one in results.get("doubled", ()):
-        counts = {"k": one["n_repeating"], "n": one["n_rows"]}
-        yield Note(phrase("common.doubled", language, suite=one["suite"], **counts))
-    if few := results.get("few_templates"):
-        yield Note(phrase("common.few_templates", language, suite=", ".join(few)))
-    asked = {target.name: target.model for suite in plan.suites for target in suite.targets}
+def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
+    """Yield changes from the baseline."""
+    if baseline:
+        yield from map(Note, apart(baseline))
+        for change in baseline.headlines:
+            yield from map(Note, moved_lines(change.moved))
+
+
+def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
+    """Yield that nothing decides the run, and what its data repeat."""
+    if verdict.gate != "off" and not verdict.changes and {model.verdict for model in verdict.models} == {"none"}:
+        yield Note(say("common.nothing_decides"))
+    for suite in results.doubled:
+        yield Note(say("common.doubled", suite=suite.suite, k=suite.n_repeating, n=suite.n_rows))
+    if results.few_templates:
+        yield Note(say("common.few_templates", suite=", ".join(results.few_templates)))
+
+
+def _truncated(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
+    """Yield how many replies were truncated, and how to ask them again."""
+    models = {target.name: target.model for suite in plan.suites for target in suite.targets}
     cut = Counter[str]()
-    for name, suite in suites_in(final):
-        if name in asked and asked[name].provider != "replay":  # recorded replies stay as they were cut
-            cut[asked[name].name] += suite.get("n_truncated", 0)
+    for headline in headlines:
+        model = models.get(headline.model)
+        if model and model.provider != "replay":  # recorded replies stay as they were cut
+            cut[model.name] += headline.missing.n_truncated
     if cut.total():
         limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
-        again = typed(f"run --run {results['run']['run']} --only-truncated {' '.join(limits)}")
-        yield Note(phrase("screen.cut", language, n=cut.total(), command=again))
+        command = typed(f"run --run {run} --only-truncated {' '.join(limits)}")
+        yield Note(say("screen.cut", n=cut.total(), command=command))
 
 
-def _of_tables(data: ReportData, language: str) -> Iterator[Note]:
-    """Yield for each model the number of failed calls and of cleaned replies, and the failures of judges."""
-    for (model,), own in data.replies.group_by("model", maintain_order=True):
+def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
+    """Yield for each model the number of failed calls and of cleaned replies."""
+    for (model,), own in replies.group_by("model", maintain_order=True):
         counts = {"model": model, "n": own.height}
         # Requests waiting in a batch have not failed: the verdict says how many wait.
         failed = own.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
         if failed.height:
-            told = (translated(str(k), language) for k in failed["error_kind"].drop_nulls().unique().sort())
-            yield Note(say("note_errors", language, **counts, k=failed.height, kinds=", ".join(told) or "–"))
+            kinds = map(say_reason, failed["error_kind"].drop_nulls().unique().sort())
+            yield Note(say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"))
         if leaked := own["stop_tokens"].drop_nulls().to_list():
-            tokens = ", ".join([*dict.fromkeys(token for one in leaked for token in one.split())][:_TOKENS])
-            yield Note(say("note_stop_tokens", language, **counts, k=len(leaked), tokens=tokens), "info")
+            tokens = dict.fromkeys(token for text in leaked for token in text.split())
+            named = ", ".join([*tokens][:_TOKENS])
+            yield Note(say("page.note_stop_tokens", **counts, k=len(leaked), tokens=named), "info")
         if n := own.filter(pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)).height:
-            yield Note(say("note_keys", language, **counts, k=n))
-    plain = ~pl.col("metric").str.contains(".", literal=True)
-    for cell in cells(data.summary.filter(OF_SUITES & plain & (pl.col("n_judge_failed") > 0))):
+            yield Note(say("page.note_keys", **counts, k=n))
+
+
+def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
+    """Yield the failures of judges."""
+    whole_metrics = ~pl.col("metric").str.contains(".", literal=True)
+    for cell in cells(summary.filter(OF_SUITES & whole_metrics & (pl.col("n_judge_failed") > 0))):
         counts = {"k": cell.counts.n_judge_failed, "n": cell.counts.n_asked}
-        metric = metric_title(cell.metric, language)
-        yield Note(say("note_judges", language, model=cell.model, metric=metric, **counts), judge=True)
+        text = say("page.note_judges", model=cell.model, metric=metric_title(cell.metric), **counts)
+        yield Note(text, judge=True)
 
 
-def _prices(results: Results, language: str) -> Iterator[Note]:
-    spent = spending_of(results)
-    if spent.get("unpriced") and spent.get("cost") is not None:
-        yield Note(phrase("common.unpriced", language, names=", ".join(spent["unpriced"])))
-    if spent.get("stale_days"):
-        yield Note(phrase("common.prices_stale", language, days=spent["stale_days"]))
+def _prices(spending: Spending | None) -> Iterator[Note]:
+    if spending and spending.unpriced and spending.cost is not None:
+        yield Note(say("common.unpriced", names=", ".join(spending.unpriced)))
+    if spending and spending.stale_days:
+        yield Note(say("common.prices_stale", days=spending.stale_days))
+
+
+def _few(headlines: Iterable[Headline]) -> Iterator[Note]:
+    """Yield the suites of which few answers are scored."""
+    few: dict[str, list[str]] = {}
+    for headline in headlines:
+        if 0 < headline.measured.n_scored < FEW:
+            few.setdefault(headline.suite, []).append(f"{headline.model} {headline.measured.n_scored}")
+    for suite, models in few.items():
+        yield Note(say("page.note_few", name=suite, models=", ".join(models)), "info")

@@ -1,150 +1,140 @@
-"""Words of reports: phrases, why a suite or a model has its outcome, what calls cost."""
+"""What reports say of a headline and of a pair of models: the score, why it has its outcome, what calls cost."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from metrics.analysis.failures import FailureCount, lost
-from prompts import phrases
-from prompts.phrases import phrase, translated
+from metrics.analysis.failures import lost
+from metrics.analysis.headlines import Headline, ModelResult
+from tasks.report.language import say, say_reason
 from tasks.report.text import grouped, listed, percent
 
-
-def say(name: str, language: str, /, **values: object) -> str:
-    """Return a phrase of the HTML report, or one that all reports share."""
-    section = "page" if f"page.{name}" in phrases.catalogue(phrases.ENGLISH).phrases else "common"
-    return phrase(f"{section}.{name}", language, **values)
+if TYPE_CHECKING:
+    from metrics.analysis.pairs import Comparison
+    from metrics.analysis.spending import Spending
 
 
-def shared(name: str, language: str, /, **values: object) -> str:
-    """Return a phrase that all reports share."""
-    return phrase(f"common.{name}", language, **values)
+def best_first(models: Iterable[ModelResult]) -> list[ModelResult]:
+    """Return models, the best score first; those without a score last."""
+    return sorted(models, key=_rank)
 
 
-def best_first(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the models of a run with their verdicts, the best score first."""
-    return sorted(results["final"]["models"], key=lambda one: 1.0 if one["score"] is None else -one["score"])
+def _rank(model: ModelResult) -> float:
+    score = model.overall.measured.score.mean
+    return 1.0 if score is None else -score
 
 
-def suites_in(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return each suite of each model, with the model's name; `found` is a run's verdict, or its baseline's."""
-    return [(model["model"], suite) for model in found["models"] for suite in model["suites"]]
+def headlines_of(models: Iterable[ModelResult]) -> list[Headline]:
+    """Return the headlines of all models."""
+    return [headline for model in models for headline in model.headlines]
 
 
-def spending_of(results: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a run used and spent; {} if that is not known."""
-    return results["run"].get("spending") or {}
+def score_name(headline: Headline) -> str:
+    """Return the name of a headline's suite, or of the overall score."""
+    return headline.suite or say("common.overall")
 
 
-def unmeasured(results: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return the (model, suite) pairs whose judges are not reliable."""
-    return {(model, one["suite"]) for model, one in suites_in(results["final"]) if not one["measured"]}
-
-
-def bound(part: Mapping[str, Any], language: str) -> str:
+def bounds(headline: Headline) -> str:
     """Return the bounds of a score given missing or truncated replies; '' if there are none."""
-    lower, upper, limit = part.get("lower"), part.get("upper"), part.get("threshold")
+    lower, upper, threshold = headline.missing.lower.mean, headline.missing.upper.mean, headline.decided.threshold
     if lower is not None:
-        high = part["score"] if upper is None else upper
-        return phrase("common.bounds", language, lower=percent(lower, limit), upper=percent(high, limit))
-    return "" if upper is None else phrase("common.bound", language, upper=percent(upper, limit))
+        high = percent(headline.at("upper").mean, threshold)
+        return say("common.bounds", lower=percent(lower, threshold), upper=high)
+    return "" if upper is None else say("common.bound", upper=percent(upper, threshold))
 
 
-def has_overall(model: Mapping[str, Any]) -> bool:
-    """Return whether a model has an overall score: several of its suites have a weight."""
-    return sum(bool(suite["weight"]) for suite in model["suites"]) > 1
-
-
-def parts(model: Mapping[str, Any], language: str) -> list[Mapping[str, Any]]:
-    """Return a model's suites, and its overall score if it has one, as another suite."""
-    whole = [{**model, "suite": shared("overall", language)}] if has_overall(model) else []
-    return [*model["suites"], *whole]
-
-
-def asked(requests: Mapping[str, int], language: str) -> str:
+def asked(requests: Mapping[str, int]) -> str:
     """Return the outcomes of a run's requests, and how many replies were given without a call."""
     n, given = requests["asked"], requests.get("given", 0)
-    said = [phrase("common.given" if n else "common.only_given", language, n=given)] if given else []
+    parts = [say("common.given" if n else "common.only_given", n=given)] if given else []
     if n and requests["cached"] == n:
-        said.append(phrase("common.no_call", language, n=n))
+        parts.append(say("common.no_call", n=n))
     elif n or not given:
-        said.append(phrase("common.calls", language, **requests))
-    return " ".join(said)
+        parts.append(say("common.calls", **requests))
+    return " ".join(parts)
 
 
-def measure(part: Mapping[str, Any]) -> str:
+def measure(headline: Headline) -> str:
     """Return the measure a suite is gated on if it is not a mean: pass@3, pass^3; '' otherwise."""
-    sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(part.get("gate_on", "mean"))
-    return f"pass{sign}{part['k']}" if sign else ""
+    sign = {"pass_at_k": "@", "pass_all_k": "^"}.get(headline.measured.gate_on)
+    return f"pass{sign}{headline.measured.k}" if sign else ""
 
 
-def scored(part: Mapping[str, Any], language: str) -> str:
-    """Format a suite's or a model's score, with its measure if it is not a mean, and its bounds.
+def scored(headline: Headline) -> str:
+    """Format a score, with its measure if it is not a mean, and its bounds.
 
     If none of its judges counts, it says so.
     """
-    if not part.get("measured", True):
-        return phrase("common.unmeasured", language)
-    score = percent(part["score"], part.get("threshold"))
-    if part.get("as_judged") is not None:
-        raw = percent(part["as_judged"])
-        return phrase("common.labelled", language, score=score, n=part["n_labels"], judged=raw)
-    named = measure(part)
-    mean = shared("mean_beside", language, mean=percent(part["mean"])) if named else ""
-    return " ".join(filter(None, (named, score, mean, bound(part, language))))
+    if not headline.missing.is_measured:
+        return say("common.unmeasured")
+    if headline.measured.as_judged is not None:
+        return labelled(headline)
+    name = measure(headline)
+    mean = say("common.mean_beside", mean=percent(headline.measured.mean.mean)) if name else ""
+    score = percent(headline.measured.score.mean, headline.decided.threshold)
+    return " ".join(filter(None, (name, score, mean, bounds(headline))))
 
 
-def why(part: Mapping[str, Any], language: str) -> str:
-    """Return why a suite or a model has its outcome: the reason, or how many answers would decide it.
+def labelled(headline: Headline) -> str:
+    """Format a score that human labels correct, beside that of the judges."""
+    measured = headline.measured
+    score = percent(measured.score.mean, headline.decided.threshold)
+    return say("common.labelled", score=score, n=measured.n_labels, judged=percent(measured.as_judged))
+
+
+def why(headline: Headline) -> str:
+    """Return why a headline has its outcome: the reason, or how many answers would decide it.
 
     Failures are given with their commonest cause, whatever the outcome.
     """
-    said = translated(part["reason"], language)
-    if not said and part["outcome"] == "undecided" and part["n_deciding"]:
-        said = phrase(f"common.deciding{'_questions' if measure(part) else ''}", language, n=part["n_deciding"])
-    elif not said and part["outcome"] == "undecided" and part["interval"]["low"] is not None:
-        said = phrase("common.too_close", language)
-    failed = lost(FailureCount(**one) for one in part.get("failures", ()))
-    return said if failed in part["reason"] else "; ".join(filter(None, (said, translated(failed, language))))
+    decided = headline.decided
+    reason = say_reason(decided.reason)
+    if not reason and decided.outcome == "undecided":
+        if decided.n_deciding:
+            phrase = "common.deciding_questions" if measure(headline) else "common.deciding"
+            reason = say(phrase, n=decided.n_deciding)
+        elif headline.measured.score.interval.low is not None:
+            reason = say("common.too_close")
+    failed = lost(headline.missing.failures)
+    return reason if failed in decided.reason else "; ".join(filter(None, (reason, say_reason(failed))))
 
 
-def lacking(lost: int, cut: int, language: str) -> str:
+def lacking(n_lost: int, n_cut: int) -> str:
     """Return what a result depends on: the numbers of replies without a score, and of truncated ones."""
-    counts = {"lost": lost, "cut": cut}
-    return listed([shared(name, language, n=n) for name, n in counts.items() if n], language)
+    counts = {"common.lost": n_lost, "common.cut": n_cut}
+    return listed([say(name, n=n) for name, n in counts.items() if n])
 
 
-def remarks(pair: Mapping[str, Any], language: str) -> list[str]:
+def remarks(pair: "Comparison") -> list[str]:
     """Return the qualifications of a comparison: its conditions, and what so few questions cannot show."""
-    said = []
-    if pair["hangs"]:
-        said.append(phrase("compare.hangs", language, what=lacking(pair["n_lost"], pair["n_cut"], language)))
-    elif not pair["reachable"]:
-        said.append(phrase("compare.too_few", language))
-    if pair["interval"]["fixed_templates"]:
-        said.append(phrase("compare.fixed_templates", language))
-    if pair["n_alike"]:
-        said.append(phrase("compare.alike", language, n=pair["n_alike"]))
-    return said
+    found = []
+    if pair.missing.hangs:
+        found.append(say("compare.hangs", what=lacking(pair.missing.n_lost, pair.missing.n_cut)))
+    elif not pair.test.reachable:
+        found.append(say("compare.too_few"))
+    if pair.test.interval.fixed_templates:
+        found.append(say("compare.fixed_templates"))
+    if pair.missing.n_alike:
+        found.append(say("compare.alike", n=pair.missing.n_alike))
+    return found
 
 
-def money(value: float | None, currency: str, language: str) -> str:
+def money(value: float | None, currency: str) -> str:
     """Format a sum of money with enough significant decimals; without a price it says so."""
     if value is None:
-        return shared("no_price", language)
+        return say("common.no_price")
     exponent = math.floor(math.log10(value)) if value > 0 else 0
     amount = grouped(value, 2 if exponent >= 0 else max(4, 1 - exponent))  # a small cost must not look free
     return f"{amount} {currency}" if currency else amount
 
 
-def cost_lines(results: Mapping[str, Any], language: str) -> Iterator[str]:
+def cost_lines(spending: "Spending | None") -> Iterator[str]:
     """Yield a run's cost and the prices used; nothing if nothing is priced."""
-    found = spending_of(results)
-    if found.get("cost") is None:
+    if spending is None or spending.cost is None:
         return
-    now, whole = (money(found[name], found["currency"], language) for name in ("cost_now", "cost"))
-    yield shared("cost_line", language, now=now, all=whole)
-    if found["prices"]:
-        yield shared("prices_of", language, file=found["prices"], date=found["date"])
+    now, whole = money(spending.cost_now, spending.currency), money(spending.cost, spending.currency)
+    yield say("common.cost_line", now=now, all=whole)
+    if spending.prices:
+        yield say("common.prices_of", file=spending.prices, date=spending.date)
     else:
-        yield shared("prices_own", language)
+        yield say("common.prices_own")

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from data.batches import Ref, Tables
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
 from tasks.plan import Plan
 from tasks.report import exports, html, junit, markdown, merge_request, raw
+from tasks.report.contents import contents_of
 from tasks.report.report_data import gather
 from tasks.runtime.storage import open_store
 from tasks.stage import stage
-from tasks.store.tables import write_json
 
 
 @stage(version=1, part="report", takes="report", cached=False)
@@ -21,17 +23,18 @@ def report(
     *,
     folder: str,
     manifest: Mapping[str, Any],
-    results: Mapping[str, Any],
+    results: Results,
+    verdict: RunVerdict,
 ) -> list[str]:
     """Write every report of a run; return the paths, the main one first."""
-    data = gather(open_store(plan.store), tables, summary, plan=plan, manifest=manifest, results=results)
+    store = open_store(plan.store)
+    data = gather(store, tables, summary, plan=plan, manifest=manifest, results=results, verdict=verdict)
     there, wanted = Path(folder), plan.report
-    pages = [html.write(data, there)] if wanted.html else []
+    page = there / "reports" / f"report_{data.stamp}.html"
+    pages = [html.write(contents_of(data), page)] if wanted.html else []
     written = [*pages, markdown.write(data, there), *raw.write(data, there)]
     if wanted.junit:
         junit.write(data, Path(wanted.junit))
     if wanted.markdown:
         merge_request.write(data, Path(wanted.markdown))
-    if wanted.results:
-        write_json(Path(wanted.results), results)
     return [*map(str, written), *map(str, (*exports.write_records(data, there), *exports.write(data, there)))]

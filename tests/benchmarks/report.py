@@ -23,9 +23,8 @@ import polars as pl
 
 from config.settings import Model, Settings
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from tasks.report import html
 from tasks.report.report_data import ReportData
-from tests.tasks.report.runs import complete
+from tests.tasks.report.runs import complete, write_page
 
 MODELS = ("acme/large:70b", "acme/small:8b", "other-model", "fourth")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -166,7 +165,7 @@ def main() -> None:
         file.unlink()
         before = resident()
         start, cpu = time.perf_counter(), time.process_time()
-        path = html.write(data, Path(folder))
+        path = write_page(data, Path(folder))
         wall, cpu = time.perf_counter() - start, time.process_time() - cpu
         print(f"{samples} samples in {wall:.1f} s ({cpu:.1f} s of CPU), {path.stat().st_size / 1e6:.1f} MB")
         print(f"  memory at most {resident():.0f} MiB, of which the run itself {before:.0f}")

@@ -103,7 +103,7 @@ def test_figures_of_a_set_stand_apart_from_the_exams_own_and_name_their_domain()
     found = earned([*drawn, *read_set("begin")], lambda i, ask: (honest if i.family in SETS else perfect)(i, ask))
     assert [(one.domain, one.right.n) for one in found] == [("", 6), ("begin", 2)]
     assert read_passport(found[1].as_dict()) == found[1]
-    *_, table = tables_of(found[1].judge, found, "en")
+    *_, table = tables_of(found[1].judge, found)
     (row,) = table.rows
     assert len(row) == len(table.columns)
     assert row[0] == f"begin: {SETS['begin'].domain}"

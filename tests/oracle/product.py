@@ -16,7 +16,6 @@ from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from data.units import identity_of
 from flows.runs import provenance
 from metrics.analysis.document import document as document_of
-from metrics.analysis.document import read
 from tasks.aggregate import aggregate
 from tasks.findings import find_suite
 from tasks.gate import gate
@@ -133,23 +132,22 @@ def drive(run: Run, folder: Path) -> Output:
     summary = aggregate.function(given.store, tables.items, tables.scores, ())
     facts = {"run": "20261105_140233", "started": "2026-11-05T14:02:33+00:00"}
     found = results.function(plan, tables, summary, findings, run=facts, provenance=provenance(plan, identities))
-    document = document_of(found, gate.function(found, plan.policy))
     n = sum(result.total for result in tables.asked)
     manifest = {
         "schema": 1, **facts, "versions": {}, "sandbox": {}, "wall_s": 1.0, "tables": {},
         "requests": {"asked": n, "cached": 0, "answered": n, "failed": 0},
     }  # fmt: skip
-    data = gather(store, tables, summary, plan=plan, manifest=manifest, results=document)
+    data = gather(store, tables, summary, plan=plan, manifest=manifest, results=found,
+                  verdict=gate.function(found, plan.policy))  # fmt: skip
     return written(data, folder)
 
 
 def written(data: ReportData, folder: Path) -> Output:
     """Write a run's files and read them back."""
-    _, verdict = read(data.results)
     exports.write(data, folder)
     text = markdown.write(data, folder).read_text(encoding="utf-8")
-    document = json.loads(json.dumps(data.results))
-    return output_of(folder, document, int(verdict.exit_code), junit.compose(data), text)
+    document = json.loads(json.dumps(document_of(data.results, data.verdict)))
+    return output_of(folder, document, int(data.verdict.exit_code), junit.compose(data), text)
 
 
 def output_of(folder: Path, document: Mapping[str, Any], exit_code: int, cases: ET.Element, text: str) -> Output:

@@ -19,7 +19,8 @@ from data.suites import Suite
 from flows.cli.estimate import parts
 from prompts import languages as languages_of
 from prompts import phrases, render
-from tasks.report import html, markdown
+from tasks.report import markdown
+from tasks.report.language import speaking
 from tasks.report.screen import screen
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
@@ -27,7 +28,7 @@ from tests.helpers.judges import judged_by
 from tests.helpers.runs import at
 from tests.helpers.suites import shipped
 from tests.servers.running import serve_openai
-from tests.tasks.report.runs import build
+from tests.tasks.report.runs import build, page_of
 
 SHIPPED = ("en", "ru")
 SUITES = [shipped(path.stem) for path in sorted((TOP / "config" / "suites").glob("*.yaml"))]
@@ -133,13 +134,15 @@ def test_another_language_is_a_folder_with_a_catalogue_and_prompts(tmp_path: Pat
     data = build(2, report=Report(language="xx"))
     written = {
         "markdown": markdown.compose(data),
-        "page": CONFIGURATION.sub("", html.compose(data)),
-        "screen": "\n".join(screen(data.results, data.plan, data.manifest["requests"], 7.0).markdown()),
+        "page": CONFIGURATION.sub("", page_of(data)),
     }
+    with speaking("xx"):
+        shown_screen = screen(data.results, data.verdict, data.plan, data.manifest["requests"], wall_s=7.0)
+        written["screen"] = "\n".join(shown_screen.markdown())
     said = [text for text in phrases.catalogue("en").phrases.values() if " " in text and "{" not in text]
     said += [text["en"] for text in texts(SUITES).values() if " " in text["en"] and text["en"] != PRODUCT]
     said += [one for one in data.scores["reason"].unique() if one and " " in one]
-    shown = html.compose(build(2))
+    shown = page_of(build(2))
     assert sum(text in shown for text in said) > 100, "English phrases that a page in English has"
     script = shown[shown.index("<script>") :]
     for name, text in written.items():
@@ -163,7 +166,8 @@ def test_a_dry_run_speaks_another_language_too(tmp_path: Path) -> None:
         ]
         found = estimate(read(None, words))
     shown = StringIO()
-    Console(file=shown, width=400).print(*parts(found))
+    with speaking("xx"):
+        Console(file=shown, width=400).print(*parts(found))
     text = re.sub(r"\[[^\n]*?\]", "", shown.getvalue().replace(f"{tmp_path}/store", ""))
     named = {"acme", "tiny", "b", "basic_control", "en", "exam",
              "factual_correctness", "judge", "rag", "response_groundedness", "ru", "USD", "zh"}  # fmt: skip
@@ -215,7 +219,7 @@ def test_the_catalogue_of_the_documents_is_one(tmp_path: Path) -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     write(tmp_path, yaml.safe_load(block), "de")
     plugins.use([tmp_path])
-    shown = html.compose(build(2, report=Report(language="de")))
+    shown = page_of(build(2, report=Report(language="de")))
     for said in ("<h1>Auswertung</h1>", ">Urteil<", "Rechnen", "L1 Endergebnis"):
         assert said in shown, said
     assert phrases.translated("wrong sign", "de") == "falsches Vorzeichen"

@@ -1,7 +1,6 @@
 """What a run costs is said per model and as a whole, with the table's date; who has no price has none."""
 
 import datetime as dt
-from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,8 @@ from config.prices import Prices
 from config.settings import Model, Settings
 from data.batches import QueryResult
 from data.tables import REQUESTS, RESPONSES
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
 from tasks.plan import Plan, resolve
 from tasks.report import words as report
 from tasks.report.warnings import notes
@@ -58,15 +59,13 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
     assert (first.calls, first.fresh, first.tokens_cached, first.tokens_thinking) == (2, 1, 200_000, 100_000)
     assert second.cost is None, "no price is no 0"
     assert (found.cost, found.unpriced) == (first.cost, ["free"])
-    told = asdict(found)
-    assert (told["prices"], told["date"], told["stale_days"]) == ("prices.yaml", "2026-08-01", 113)
-    final = {"gate": "off", "models": [], "changes": []}
-    results = {"run": {"spending": told}, "final": final}
-    assert list(report.cost_lines(results, "en")) == [
+    assert (found.prices, str(found.date), found.stale_days) == ("prices.yaml", "2026-08-01", 113)
+    assert list(report.cost_lines(found)) == [
         "Cost of this run: 3.30 EUR; without the cache: 4.30 EUR.",
         "Prices: prices.yaml, of 2026-08-01.",
     ]
-    assert [one.text for one in notes(results, resolve(Settings(models=[PRICED], suites=["basic_control"])))] == [
+    priced = resolve(Settings(models=[PRICED], suites=["basic_control"]))
+    assert [note.text for note in notes(Results({}, (), spending=found), RunVerdict("off", ()), priced)] == [
         "No price, so not in the total: free.",
         "This price table is 113 days old: check that its prices are still valid.",
     ]
@@ -74,7 +73,6 @@ def test_cost_is_by_each_kind_of_token_and_apart_for_what_was_remembered(tmp_pat
 
 def test_a_run_without_prices_says_nothing_of_cost(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    found = asdict(spending_of(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW))
-    assert found["cost"] is None
-    results = {"run": {"spending": found}}
-    assert list(report.cost_lines(results, "en")) == []
+    found = spending_of(store, plan(Model(name="free", provider="openai")), calls(store), (), NOW)
+    assert found.cost is None
+    assert list(report.cost_lines(found)) == []

@@ -59,7 +59,7 @@ def compare(
     from flows.environment import keep_private
     from tasks.compare.runs import compare_runs
     from tasks.report import comparison
-    from tasks.report.text import numbers_in
+    from tasks.report.language import speaking
     from tasks.store.tables import write_atomically
 
     keep_private()
@@ -72,7 +72,7 @@ def compare(
         language=language,
         form=form.form(verify),
     )
-    with numbers_in(found.language):
+    with speaking(found.language):
         show(*_compared(found, max(0, most)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip
@@ -83,13 +83,13 @@ def compare(
 
 def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
-    from prompts.phrases import phrase
     from tasks.report import comparison
+    from tasks.report.language import say
     from tasks.report.remarks import notes
 
     yield from (prose(line, "bold") for line in comparison.answers(found, 3))
     if found.pairs:
-        yield comparison.table(found).terminal(language=found.language)
+        yield comparison.table(found).terminal()
     yield from map(prose, comparison.groups(found))
     listed = [(pair, frame) for pair, frame in zip(found.pairs, found.changed, strict=True) if found.listed(pair)]
     # Alternate between pairs, and between losses and gains, the greatest first.
@@ -99,38 +99,38 @@ def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
         sides = (head.iter_rows(named=True) for head in heads)
         queues.append([(pair, row) for row in chain.from_iterable(zip_longest(*sides)) if row])
     for pair, row in islice((one for turn in zip_longest(*queues) for one in turn if one), most):
-        yield _change(pair, row, found.language)
+        yield _change(pair, row)
     total = sum(frame.height for _, frame in listed)
     if total > most:
-        yield prose(phrase("compare.not_shown", found.language, k=total - most, n=total))
+        yield prose(say("compare.not_shown", k=total - most, n=total))
     elif found.pairs and not total:
-        yield prose(phrase("compare.nothing_changed", found.language))
+        yield prose(say("compare.nothing_changed"))
     remarks = (comparison.asked(found), comparison.verified(found, most), notes(found), comparison.bounds(found))
     yield from map(prose, chain(*remarks))
     differing = comparison.configurations(found)
     if differing.rows:
-        yield differing.terminal(12, found.language)
+        yield differing.terminal(12)
 
 
-def _change(pair: "Comparison", row: Mapping[str, Any], language: str) -> "RenderableType":
+def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
     """Return a changed item: both replies side by side."""
     from rich.box import ROUNDED
     from rich.table import Table as Sides
 
-    from prompts.phrases import phrase
     from tasks.compare.runs import shorten
     from tasks.report.comparison import change_of, clip, headline, outcome, place_of
+    from tasks.report.language import say
 
-    asked = shorten(row["prompt"] or place_of(row, language))
-    said = f"{change_of(row, language)}: {headline(pair, language)}: {asked}"
+    asked = shorten(row["prompt"] or place_of(row))
+    said = f"{change_of(row)}: {headline(pair)}: {asked}"
     table = Sides(title=prose(said, "bold"), title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):
-        table.add_column(prose(f"{label}: {outcome(row, side, language)}"), ratio=1, overflow="fold")
+        table.add_column(prose(f"{label}: {outcome(row, side)}"), ratio=1, overflow="fold")
     texts = (str(row[f"{side}_text"] or "") for side in ("before", "after"))
-    table.add_row(*(prose(clip(text, 300, language)) for text in texts))
+    table.add_row(*(prose(clip(text, 300)) for text in texts))
     if row["answer"]:
-        answer = clip(str(row["answer"]), 200, language)
-        table.caption = prose(phrase("compare.expected_is", language, answer=answer))
+        answer = clip(str(row["answer"]), 200)
+        table.caption = prose(say("compare.expected_is", answer=answer))
         table.caption_justify = "left"
     return table
 
@@ -164,10 +164,10 @@ def gate(
     """
     from data.suites import MAX_DROP
     from flows.environment import keep_private
-    from prompts.phrases import ENGLISH, phrase
     from tasks.compare.gating import gate as gated
     from tasks.plan import BaselineRule
     from tasks.report import regressions
+    from tasks.report.language import say
     from tasks.report.remarks import remarks
     from tasks.store.tables import write_atomically
 
@@ -180,8 +180,8 @@ def gate(
     )
     lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
     if comparison:
-        lines += [f"{new}, compared with {baseline}:", *regressions.details(comparison, ENGLISH)]
-    show(*lines, phrase(f"regression.exit_{int(verdict.exit_code)}", ENGLISH), *remarks(sides, ENGLISH))
+        lines += [f"{new}, compared with {baseline}:", *regressions.details(comparison)]
+    show(*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides))
     if junit:
         written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     return verdict.exit_code
@@ -189,36 +189,29 @@ def gate(
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
     """Yield for each model and suite: their names, the outcome, and its explanation."""
-    from metrics.analysis.document import record_json
-    from prompts.phrases import ENGLISH
     from tasks.report.text import estimated, percent
-    from tasks.report.words import bound, why
+    from tasks.report.words import bounds, headlines_of, why
 
-    for model in verdict.models:
-        for headline in model.headlines:
-            outcome, threshold = headline.decided.outcome, headline.decided.threshold
-            if outcome == "none":
-                continue
-            part, score = record_json(headline), headline.measured.score
-            told = estimated(score.mean, score.interval.low, score.interval.high, threshold)
-            told = " ".join(filter(None, (told, bound(part, ENGLISH))))
-            asked = "" if threshold is None else f", threshold {percent(threshold)}"
-            reason = why(part, ENGLISH)
-            said = f"{told}{asked}: {outcome}{f'; {reason}' if reason else ''}"
-            yield model.model, f"{headline.suite} {model.model}", outcome, said
+    for headline in headlines_of(verdict.models):
+        outcome, threshold = headline.decided.outcome, headline.decided.threshold
+        if outcome != "none":
+            score = " ".join(filter(None, (estimated(headline.measured.score, threshold), bounds(headline))))
+            limit = "" if threshold is None else f", threshold {percent(threshold)}"
+            reason = why(headline)
+            told = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
+            yield headline.model, f"{headline.suite} {headline.model}", outcome, told
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
-    from prompts.phrases import ENGLISH
     from tasks.report.junit import against_baseline, case_of, text_of
 
     passes = verdict.undecided == "pass"
     cases = [
-        case_of(name, model, outcome, said, counts=True, passes=passes)
-        for model, name, outcome, said in _thresholds(verdict)
+        case_of(name, model, outcome, told, counts=True, passes=passes)
+        for model, name, outcome, told in _thresholds(verdict)
     ]
     if comparison:
-        cases += against_baseline(comparison, ENGLISH, counts=True, passes=passes)
+        cases += against_baseline(comparison, counts=True, passes=passes)
     return text_of(cases, new)
 
 

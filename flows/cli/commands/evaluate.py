@@ -107,15 +107,15 @@ def exam(
     outcome, plan = evaluate(settings, again, only_failed=False)
     waiting, spoken = outcome.requests["submitted"], settings.report.language
     from tasks.judges.passports import record_passports
+    from tasks.report.language import speaking
     from tasks.report.passports import tables_of
-    from tasks.report.text import numbers_in
 
     passports = [] if waiting else record_passports(plan, outcome.folder)
     examined = dict.fromkeys(passport.judge for passport in passports)
     for name in examined:
         earned = [passport for passport in passports if passport.judge == name]
-        with numbers_in(spoken):
-            show(*(table.terminal(len(table.rows)) for table in tables_of(name, earned, spoken)))
+        with speaking(spoken):
+            show(*(table.terminal(len(table.rows)) for table in tables_of(name, earned)))
     show(*outcome.reports[:2])
     if waiting:
         say(f"{plural(waiting, 'request')} in batches: run the same command again later, or with --wait.")

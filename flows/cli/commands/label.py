@@ -11,7 +11,6 @@ from flows.cli.console import show, written
 from flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
-    from metrics.stats.intervals import MeanEstimate
     from tasks.judges.labels import Labelled
     from tasks.report.tables import Table
 
@@ -71,17 +70,15 @@ def table_of(joined: "list[Labelled]") -> "Table":
 
     If there are too few labels for an interval, no estimate from the labels alone is shown.
     """
+    from metrics.stats.intervals import MeanEstimate
     from tasks.report.tables import Column, Table
     from tasks.report.text import estimated
 
-    def figure(mean: "MeanEstimate") -> str:
-        return estimated(mean.mean or 0.0, mean.interval.low, mean.interval.high)
-
     def alone(one: "Labelled") -> str:
-        return "–" if one.found.reason else figure(one.found.labelled)
+        return "–" if one.found.reason else estimated(one.found.labelled)
 
     def estimate(one: "Labelled") -> str:
-        return one.found.reason or estimated(one.found.value, one.found.interval.low, one.found.interval.high)
+        return one.found.reason or estimated(MeanEstimate(one.found.value, one.found.interval))
 
     def relied(one: "Labelled") -> str:
         return "–" if one.found.reason else f"{one.found.weight:.2f}"
@@ -95,7 +92,7 @@ def table_of(joined: "list[Labelled]") -> "Table":
         Column("model", lambda one: one.model),
         Column("metric", lambda one: one.metric),
         Column("labels", lambda one: f"{one.found.n_labels} of {one.found.n_samples}"),
-        Column("judge", lambda one: figure(one.found.judged)),
+        Column("judge", lambda one: estimated(one.found.judged)),
         Column("labels alone", alone),
         Column("estimate", estimate),
         Column("λ, how far the judge is relied on", relied),

@@ -264,7 +264,7 @@ class _Pickler(pickle.Pickler):
         """Return the program's name for an object."""
         if isinstance(thing, Remote):
             return _number_of(thing)
-        if isinstance(thing, types.FunctionType) and isinstance(thing.__globals__, Names):
+        if isinstance(thing, types.FunctionType) and isinstance(thing.__globals__, ScriptNames):
             return thing.__name__
         return next((number for number, kind in _classes.items() if kind is thing), None)
 
@@ -334,7 +334,7 @@ def _merge(old: Any, new: Any) -> Any:
     return new
 
 
-class Names(dict[str, Any]):
+class ScriptNames(dict[str, Any]):
     """The names of a script apart from its program: the tested function, and what it does not define, are there.
 
     Built-in functions and modules of the standard library are this instance's own, whatever became of the others.

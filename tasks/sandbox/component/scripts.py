@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from tasks.sandbox.component.handles import Names
+from tasks.sandbox.component.handles import ScriptNames
 
 # What is defined below, and the tests themselves, keep these: a program may put others into `builtins`.
 __builtins__ = vars(builtins).copy()
@@ -32,7 +32,7 @@ def run_apart(entry: str, code: str, script: int, setup: str, expressions: str) 
     is the tested function, `entry`.
     """
     if script not in _scopes:
-        names = _scopes[script] = Names(entry, {"__builtins__": __builtins__, "__name__": "candidate"})
+        names = _scopes[script] = ScriptNames(entry, {"__builtins__": __builtins__, "__name__": "candidate"})
         for statement in ast.parse(code).body:
             # Classes are the program's own, so that it knows their instances.
             if not isinstance(statement, ast.ClassDef) and getattr(statement, "name", "") != entry:

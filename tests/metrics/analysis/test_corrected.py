@@ -34,11 +34,11 @@ def test_precision_is_corrected_pooled_over_claims() -> None:
     details = [claims("SUPPORTED", "NEUTRAL"), claims("SUPPORTED", "SUPPORTED", "CONTRADICTED")] * 75
     row = correct("factual_correctness", details, ENTAILS)["factual_correctness.precision"]
     assert (row.n_samples, row.n_verdicts) == (150, 375)
-    assert row.raw == pytest.approx(0.6)
-    assert row.value == pytest.approx(0.4 / 0.7)
-    assert row.interval.low is not None
-    assert row.interval.high is not None
-    assert row.interval.low < 0.5714 < row.interval.high
+    assert row.raw.mean == pytest.approx(0.6)
+    assert row.value.mean == pytest.approx(0.4 / 0.7)
+    assert row.value.interval.low is not None
+    assert row.value.interval.high is not None
+    assert row.value.interval.low < 0.5714 < row.value.interval.high
     assert row.n_exam == 200
 
 
@@ -47,13 +47,13 @@ def test_the_same_replies_have_the_same_digits_every_time() -> None:
     for seed in range(12):
         details = [{"raw": one} for one in Random(seed).choices((0, 1, 2), (5, 2, 3), k=1000)]
         found = [correct("response_groundedness", details, None)["response_groundedness"] for _ in range(5)]
-        assert {one.raw_interval for one in found} == {found[0].raw_interval}
+        assert {one.raw.interval for one in found} == {found[0].raw.interval}
 
 
 def test_f1_is_said_to_need_own_labels() -> None:
     rows = correct("factual_correctness", [claims("SUPPORTED")] * 5, ENTAILS)
-    assert (rows["factual_correctness"].value, rows["factual_correctness"].reason) == (None, NOT_A_MEAN)
-    assert rows["factual_correctness"].raw == pytest.approx(0.5)
+    assert (rows["factual_correctness"].value.mean, rows["factual_correctness"].reason) == (None, NOT_A_MEAN)
+    assert rows["factual_correctness"].raw.mean == pytest.approx(0.5)
 
 
 def test_ratings_are_corrected_by_the_whole_table() -> None:
@@ -61,14 +61,14 @@ def test_ratings_are_corrected_by_the_whole_table() -> None:
     table = [[80, 20, 0], [10, 80, 10], [0, 20, 80]]
     details = [{"raw": 2}] * 80 + [{"raw": 1}] * 40 + [{"raw": 0}] * 80
     row = correct("response_groundedness", details, passport("groundedness", table))["response_groundedness"]
-    assert row.raw == pytest.approx(0.5)
-    assert row.value == pytest.approx(0.5, abs=1e-3)
+    assert row.raw.mean == pytest.approx(0.5)
+    assert row.value.mean == pytest.approx(0.5, abs=1e-3)
     lenient = [[100, 0, 0], [40, 60, 0], [20, 20, 60]]
     details = [{"raw": 2}] * 60 + [{"raw": 1}] * 10 + [{"raw": 0}] * 30
     row = correct("response_groundedness", details, passport("groundedness", lenient))["response_groundedness"]
     # Half 2, half 0: 0.5 + 0.1, 0.1, 0.3.
-    assert row.raw == pytest.approx(0.65)
-    assert row.value == pytest.approx(0.5, abs=0.01)
+    assert row.raw.mean == pytest.approx(0.65)
+    assert row.value.mean == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_was_settled_by_rule_is_no_verdict() -> None:
@@ -78,13 +78,13 @@ def test_what_was_settled_by_rule_is_no_verdict() -> None:
 
 def test_without_a_passport_the_raw_mean_stands_alone() -> None:
     row = correct("response_groundedness", [{"raw": 2}] * 4, None)["response_groundedness"]
-    assert (row.raw, row.value, row.reason) == (1.0, None, NO_PASSPORT)
+    assert (row.raw.mean, row.value.mean, row.reason) == (1.0, None, NO_PASSPORT)
 
 
 def test_a_judge_that_cannot_measure_gives_no_number() -> None:
     weak = passport("entails", [[60, 20, 20], [25, 20, 5], [25, 5, 20]])
     row = correct("factual_correctness", [claims("SUPPORTED")] * 5, weak)["factual_correctness.precision"]
-    assert (row.value, row.reason) == (None, "this judge cannot measure this")
+    assert (row.value.mean, row.reason) == (None, "this judge cannot measure this")
 
 
 def test_a_rubric_of_another_scale_is_not_corrected() -> None:
@@ -93,7 +93,7 @@ def test_a_rubric_of_another_scale_is_not_corrected() -> None:
     )
     table = [[9 if a == b else 0 for a in range(5)] for b in range(5)]
     row = correct("rubric", [{"ratings": {"rating": {"rating": 9}}}], passport("rubric", table), own)["rubric"]
-    assert (row.value, row.reason) == (None, OTHER_SCALE)
+    assert (row.value.mean, row.reason) == (None, OTHER_SCALE)
 
 
 def test_criteria_that_are_always_rated_alike_tell_no_more_than_one() -> None:
@@ -108,8 +108,8 @@ def test_criteria_that_are_always_rated_alike_tell_no_more_than_one() -> None:
         return correct("rubric", details, passport("rubric", table), own)["rubric"]
 
     one, four = rubric("a"), rubric("abcd")
-    assert (four.value, four.raw_interval) == (pytest.approx(one.value), one.raw_interval)
-    assert four.interval.low == pytest.approx(one.interval.low, abs=0.02)
+    assert (four.value.mean, four.raw.interval) == (pytest.approx(one.value.mean), one.raw.interval)
+    assert four.value.interval.low == pytest.approx(one.value.interval.low, abs=0.02)
 
 
 def test_a_rubric_of_a_scale_within_the_exams_is_not_corrected_either() -> None:
@@ -117,7 +117,7 @@ def test_a_rubric_of_a_scale_within_the_exams_is_not_corrected_either() -> None:
     own = Suite.model_validate({"name": "own", "items": {"data": "x.jsonl"}, "metrics": metrics})
     table = [[19 if a == b else 1 for a in range(5)] for b in range(5)]
     row = correct("rubric", [{"ratings": {"rating": {"rating": 3}}}] * 30, passport("rubric", table), own)["rubric"]
-    assert (row.raw, row.value, row.reason) == (None, None, OTHER_SCALE)
+    assert (row.raw.mean, row.value.mean, row.reason) == (None, None, OTHER_SCALE)
 
 
 def test_precision_alone_is_corrected_as_the_metrics_own_value() -> None:
@@ -126,4 +126,4 @@ def test_precision_alone_is_corrected_as_the_metrics_own_value() -> None:
     details = [claims("SUPPORTED")] * 85 + [claims("NEUTRAL")] * 15
     rows = correct("factual_correctness", details, ENTAILS, own)
     assert [one.metric for one in rows.values() if one.whole] == ["factual_correctness.precision"]
-    assert rows["factual_correctness.precision"].value == pytest.approx(0.65 / 0.7)
+    assert rows["factual_correctness.precision"].value.mean == pytest.approx(0.65 / 0.7)

@@ -351,7 +351,7 @@ def test_precision_alone_is_corrected_as_the_suites_score() -> None:
     rows = corrected_means(scores, items, [suite], find({"judge": weak}))
     (whole,) = [row for row in rows if row.whole]
     assert whole.metric == "factual_correctness.precision"
-    assert whole.value == pytest.approx((0.5 + 0.8 - 1) / 0.7)
+    assert whole.value.mean == pytest.approx((0.5 + 0.8 - 1) / 0.7)
 
 
 def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
@@ -400,7 +400,7 @@ def test_a_reply_that_no_judge_read_brings_none_back_that_does_not_count() -> No
     found = find({"always": exam(ALWAYS), "lenient": exam(LENIENT)})
     (row,) = corrected_means(scores, items, [SUITE], found)
     assert row.judge == "lenient"
-    assert row.value == pytest.approx(0.7, abs=0.01)
+    assert row.value.mean == pytest.approx(0.7, abs=0.01)
 
 
 def test_precision_alone_withholds_as_its_correction_says() -> None:

@@ -1,7 +1,7 @@
 """What twins say: scripted models told apart, pairs by hand, words that claim no more than they show."""
 
 from collections import Counter
-from dataclasses import asdict
+from typing import get_args
 
 import polars as pl
 import pytest
@@ -9,7 +9,9 @@ import pytest
 from data.batches import TwinCount
 from data.suites import Suite
 from data.tables import ITEMS, SCORES
-from metrics.analysis.twins import TwinResult, joined_counts, shares, twin_results
+from metrics.analysis.twins import TwinDifference, TwinOutcome, TwinResult, joined_counts, shares, twin_results
+from metrics.stats.intervals import Interval
+from tasks.report.language import speaking
 from tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
@@ -99,7 +101,7 @@ def test_numbers_are_compared_with_names_and_names_with_originals() -> None:
 def test_without_a_placebo_numbers_are_compared_with_originals_and_the_sentence_says_so() -> None:
     (numbers,) = results({"original": [1] * N, "numbers": [0] * 20 + [1] * 20}).differences
     assert numbers.against == "original"
-    said = sentence(asdict(numbers), "en")
+    said = sentence(numbers)
     assert "renaming alone may be the cause" in said
     assert "beyond" not in said
 
@@ -116,25 +118,18 @@ def test_few_pairs_cannot_tell_and_say_how_many_could() -> None:
     assert numbers.outcome == "unknown"
     assert numbers.needed is not None
     assert numbers.needed > N
-    assert "cannot tell" in sentence(asdict(numbers), "en")
+    assert "cannot tell" in sentence(numbers)
 
 
 def test_no_sentence_says_that_a_model_memorised() -> None:
     for language in ("en", "ru"):
         for kind in ("numbers", "names", "order", "format"):
-            for outcome in ("falls", "rises", "same", "unknown"):
-                said = sentence(
-                    {
-                        "kind": kind,
-                        "against": "original",
-                        "outcome": outcome,
-                        "difference": -0.124,
-                        "interval": {"low": -0.167, "high": -0.081},
-                        "n": 10,
-                        "needed": 100,
-                    },
-                    language,
+            for outcome in get_args(TwinOutcome):
+                difference = TwinDifference(
+                    kind, "original", 10, None, None, -0.124, Interval(-0.167, -0.081), None, None, outcome, 100
                 )
+                with speaking(language):
+                    said = sentence(difference).replace(",", ".")
                 assert "memoris" not in said.lower()
                 assert "memoriz" not in said.lower()
                 assert ("12.4" in said and "8.1–16.7" in said) == (outcome in {"falls", "rises"})

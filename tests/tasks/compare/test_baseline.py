@@ -55,7 +55,7 @@ def compared(folder: Path, *suites: Declared, allow: bool = False) -> tuple[Base
     found = compare_planned(plan, run.manifest, load(run, "scores"), items_of(run), replies(run))
     assert found
     results = Results({}, (), baseline=found)
-    said = [*lines(found, "en")]
+    said = [*lines(found)]
     return found, said, verdict_of(results, Policy("off", regressions=True)).exit_code
 
 

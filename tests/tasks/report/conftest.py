@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tasks.report import html
 from tasks.report.report_data import ReportData
-from tests.tasks.report.runs import build
+from tests.tasks.report.runs import build, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, ViewportSize
@@ -27,7 +26,7 @@ def data() -> ReportData:
 @pytest.fixture(scope="session")
 def page_file(data: ReportData, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run's report."""
-    return html.write(data, tmp_path_factory.mktemp("report"))
+    return write_page(data, tmp_path_factory.mktemp("report"))
 
 
 @pytest.fixture(scope="package")

@@ -18,7 +18,6 @@ from data.plugins import families, metrics
 from data.records import Item, Score
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
 from metrics.analysis import results as analysis
-from metrics.analysis.document import document as document_of
 from metrics.analysis.results import Participants, SuiteFindings
 from metrics.analysis.scores import suite_headlines
 from metrics.analysis.summary import summarise
@@ -27,7 +26,10 @@ from metrics.analysis.verdict import verdict_of
 from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
 from tasks.findings import circumstances
 from tasks.plan import crossed, resolve
+from tasks.report import chunks, html
+from tasks.report.contents import contents_of
 from tasks.report.report_data import ReportData
+from tasks.report.samples import primary
 from tasks.score import metric_rows, scores_of
 from tasks.store.samples import SampleRow
 from tasks.verify import ReplyToVerify, verdict_row
@@ -74,6 +76,21 @@ def in_language(data: ReportData, language: str) -> ReportData:
     """Return a run whose reports are in another language."""
     report = data.plan.report.model_copy(update={"language": language})
     return replace(data, plan=replace(data.plan, report=report))
+
+
+def outcomes(data: ReportData) -> pl.DataFrame:
+    """Return the outcome of each sample, as the page's browser shows it."""
+    return primary(data.scores, data.items, data.plan.declared)
+
+
+def page_of(data: ReportData) -> str:
+    """Return a run's page."""
+    return html.compose(contents_of(data))
+
+
+def write_page(data: ReportData, folder: Path, *, size: int = chunks.SIZE) -> Path:
+    """Write a run's page in a folder."""
+    return html.write(contents_of(data), folder / "reports" / f"report_{data.stamp}.html", size=size)
 
 
 def _row(item: Item) -> Row:
@@ -309,7 +326,6 @@ def complete(
         summary,
         run={"run": "20261105_140233"},
     )
-    document = document_of(found, verdict_of(found, plan.policy))
     n = {"asked": asked.height, "cached": int(asked["cached"].sum()), "failed": int(asked["error"].count())}
     manifest = {
         "schema": 1,
@@ -338,7 +354,8 @@ def complete(
         scores=SCORES.check(scores),
         summary=summary,
         manifest=manifest,
-        results=document,
+        results=found,
+        verdict=verdict_of(found, plan.policy),
     )
 
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from config.settings import Report
 from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from tasks.report.language import speaking
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
 from tests.helpers.recorded import written
@@ -63,4 +64,6 @@ RUNS: Mapping[str, Callable[[Path], ReportData]] = {
 
 def made(run: ReportData) -> Screen:
     """Return the screen of a run, as its end shows it."""
-    return screen(run.results, run.plan, run.manifest["requests"], run.manifest["wall_s"], FILES)
+    requests, wall_s = run.manifest["requests"], run.manifest["wall_s"]
+    with speaking(run.language):
+        return screen(run.results, run.verdict, run.plan, requests, wall_s=wall_s, files=FILES)

@@ -11,12 +11,13 @@ import polars as pl
 import pytest
 
 from config.settings import Model
+from metrics.analysis.document import document as document_of
+from metrics.analysis.document import read
 from tasks.plan import resolve
 from tasks.report import html
 from tasks.report.report_data import ReportData
-from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
-from tests.tasks.report.runs import MODELS, build, in_language, settings
+from tests.tasks.report.runs import MODELS, build, in_language, outcomes, settings, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -54,18 +55,18 @@ def test_it_opens_without_a_word_on_the_console_or_a_request(visit: Open, page_f
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_of_one_suite_a_score_stands_once(visit: Open, tmp_path: Path, scheme: str) -> None:
     """No table of categories, no chart of them: the verdict's table says it all; families have the seed's."""
-    page = visit(html.write(build(4, suites=["citation"]), tmp_path / "one"), color_scheme=scheme)
+    page = visit(write_page(build(4, suites=["citation"]), tmp_path / "one"), color_scheme=scheme)
     assert page.locator("#categories, a[href='#categories']").count() == 0
     score = page.locator(".standings .big").first.inner_text()
     assert page.locator("#verdict .standings").inner_text().count(score) == 1
-    page = visit(html.write(build(4, suites=["basic_control"]), tmp_path / "families"), color_scheme=scheme)
+    page = visit(write_page(build(4, suites=["basic_control"]), tmp_path / "families"), color_scheme=scheme)
     assert page.locator("#categories .heatmap").is_visible()
     assert page.locator("#categories svg").count() == 0
 
 
 def test_filters_leave_what_the_tables_say(visit: Open, page_file: Path, data: ReportData) -> None:
     page = visit(page_file)
-    every = primary(data).join(data.items.select("item_id", "suite", "family"), on="item_id")
+    every = outcomes(data).join(data.items.select("item_id", "suite", "family"), on="item_id")
     assert found(page) == every.height
     settled(page, "select_option", "#f-model", MODELS[1])
     own = every.filter(model=MODELS[1])
@@ -187,7 +188,8 @@ def drench(data: ReportData, text: str) -> ReportData:
     details = json.dumps({"judges": {text: {"value": 0.5, "reason": text, "details": {text: [{text: text}]}}}})
     scores = renamed(over(data.scores, "reason")).with_columns(details=pl.lit(details))
     given = settings(models=[Model(name=n, provider="ollama") for n in (MODELS[0], name, MODELS[2])])
-    results = json.loads(json.dumps(data.results).replace(json.dumps(MODELS[1]), json.dumps(name)))
+    document = json.dumps(document_of(data.results, data.verdict)).replace(json.dumps(MODELS[1]), json.dumps(name))
+    results, verdict = read(json.loads(document))
     return replace(
         data,
         plan=resolve(given),
@@ -197,6 +199,7 @@ def drench(data: ReportData, text: str) -> ReportData:
         scores=scores,
         summary=renamed(data.summary),
         results=results,
+        verdict=verdict,
         manifest={
             **data.manifest,
             "run": f"run {text}",
@@ -208,7 +211,7 @@ def drench(data: ReportData, text: str) -> ReportData:
 
 
 def test_hostile_texts_run_nothing_and_show_as_text(visit: Open, data: ReportData, tmp_path: Path) -> None:
-    path = html.write(drench(data, HOSTILE), tmp_path)
+    path = write_page(drench(data, HOSTILE), tmp_path)
     written = path.read_text(encoding="utf-8").lower()
     chunks = re.findall('<script type="application/json" id="(?:rows|items)-[0-9]+"', written)
     assert written.count("<script") - len(chunks) == 4, "words, index, labels, and what runs"
@@ -339,7 +342,7 @@ def test_it_fits_any_width(visit: Open, page_file: Path) -> None:
 
 @pytest.mark.slow
 def test_in_russian_it_fits_a_telephone(visit: Open, data: ReportData, tmp_path: Path) -> None:
-    page = visit(html.write(in_language(data, "ru"), tmp_path), viewport={"width": 360, "height": 800})
+    page = visit(write_page(in_language(data, "ru"), tmp_path), viewport={"width": 360, "height": 800})
     page.evaluate(UNFOLD)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
@@ -393,7 +396,7 @@ def test_on_paper_it_is_light_whatever_the_screen_is(visit: Open, page_file: Pat
 
 @pytest.mark.slow
 def test_in_russian_the_page_speaks_russian(visit: Open, data: ReportData, tmp_path: Path) -> None:
-    page = visit(html.write(in_language(data, "ru"), tmp_path))
+    page = visit(write_page(in_language(data, "ru"), tmp_path))
     assert page.get_attribute("html", "lang") == "ru"
     assert page.locator("h1").inner_text() == "Отчёт об оценке"
     words = page.locator("h2, h3, thead th, label > :first-child, nav a").all_text_contents()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tasks.report import chunks, html, samples
+from tasks.report import chunks, samples
 from tasks.report.report_data import ReportData
-from tasks.report.samples import primary
 from tests.benchmarks.report import MODELS, many
 from tests.tasks.report.conftest import Open
+from tests.tasks.report.runs import outcomes, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -44,8 +44,8 @@ def pages(run: ReportData, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """Return the run's report in chunks, and in one."""
     there = tmp_path_factory.mktemp("chunks")
     return {
-        "page": html.write(run, there / "page", size=SIZE),
-        "one": html.write(run, there / "one"),
+        "page": write_page(run, there / "page", size=SIZE),
+        "one": write_page(run, there / "one"),
     }
 
 
@@ -152,7 +152,7 @@ def test_many_chunks_do_what_one_does(visit: Open, pages: dict[str, Path], run: 
         assert n < ALL
         assert page.inner_text(".found") == f"{n} of {ALL} samples"
         settled(page, lambda: page.click(".filters button"))
-    right = primary(run).filter(outcome="right").height
+    right = outcomes(run).filter(outcome="right").height
     settled(page, lambda: page.select_option("#f-outcome", "right"))
     assert page.inner_text(".found") == f"{right} of {ALL} samples"
     page.click(".columns summary")
@@ -202,7 +202,7 @@ def test_every_disagreement_is_reached_over_all_chunks(
 ) -> None:
     page = visit(pages["page"])
     settled(page, lambda: page.click("#view-matrix"))
-    ours = primary(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")
+    ours = outcomes(run).filter(pl.col("model").is_in(MODELS[:2])).pivot("model", index="item_id", values="value")
     apart = set(ours.filter(pl.col(MODELS[0]) != pl.col(MODELS[1]))["item_id"])
     page.select_option("#side-a", label=MODELS[0])
     page.select_option("#side-b", label=MODELS[1])

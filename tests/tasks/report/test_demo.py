@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from flows.earlier import settings_of
+from metrics.analysis.document import read
 from tasks.plan import resolve
 from tasks.report.screen import screen
 from tasks.verify import ReplyToVerify, verify_all
@@ -88,7 +89,8 @@ def test_what_is_printed_is_the_screen_of_the_results(shown: tuple[str, Path], r
     said, run = shown
     (report,) = (run / "reports").glob("*.html")
     settings, manifest = settings_of(str(run.parent), run.name)
-    made = screen(results, resolve(settings), manifest["requests"], None, (report, run / "results.json"))
+    files = (report, run / "results.json")
+    made = screen(*read(results), resolve(settings), manifest["requests"], files=files)
     printed = said.splitlines()
     assert printed[0] == made.verdict
     assert [name for name, _ in made.rows] == [LARGE, SMALL], "the best first"

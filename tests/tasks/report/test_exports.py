@@ -11,11 +11,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from metrics.analysis.document import record_json
+from data.exits import GateOutcome
+from metrics.analysis.results import Results
+from metrics.analysis.verdict import RunVerdict
+from metrics.stats.intervals import MeanEstimate
 from metrics.stats.regression import Change
 from tasks.report import exports, junit
 from tasks.report.report_data import ReportData
 from tests.helpers.baselines import against, change
+from tests.helpers.suites import headline, model_of
 
 HOSTILE = [
     "=cmd|'/c calc'!A1",
@@ -80,29 +84,17 @@ def test_harmless_cells_stay_as_they_are(tmp_path: Path) -> None:
 def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
     data: ReportData, undecided: Literal["undecided", "pass"]
 ) -> None:
-    suites = [
-        {
-            "suite": name,
-            "outcome": name,
-            "score": 0.5,
-            "threshold": 0.5,
-            "weight": float(name == "pass"),
-            "reason": "",
-            "upper": 0.75,
-            "n_deciding": 1,
-        }
-        for name in ("pass", "fail", "undecided", "error")
-    ]
+    facts: dict[str, Any] = {"threshold": 0.5, "upper": MeanEstimate(0.75), "n_deciding": 1}
+    names: tuple[GateOutcome, ...] = ("pass", "fail", "undecided", "error")
+    suites = [headline(name, 0.5, weight=float(name == "pass"), outcome=name, **facts) for name in names]
     outcomes: tuple[Change, ...] = ("held", "regressed", "undecided")
     told = [change(outcome, difference=None) for outcome in outcomes]
 
     def red(waiting: int = 0, **changes: Any) -> list[tuple[str, str]]:
-        results = {
-            "final": {"models": [{**suites[0], "model": "m", "suites": suites}], "waiting": waiting},
-            "baseline": record_json(against(*told)),
-        }
+        verdict = RunVerdict("point", (model_of("m", *suites),), waiting=waiting)
+        results = Results({}, (), baseline=against(*told))
         plan = replace(data.plan, policy=replace(data.plan.policy, undecided=undecided, **changes))
-        top = junit.compose(replace(data, results=results, plan=plan))
+        top = junit.compose(replace(data, results=results, verdict=verdict, plan=plan))
         found = [(kind.tag, kind.get("type", "")) for case in top.iter("testcase") for kind in case]
         assert top.get("tests") == "7", "four suites, three changes; one suite weighs, so there is no overall score"
         return [one for one in found if one[0] in {"failure", "error"}]
@@ -118,9 +110,9 @@ def test_a_gates_case_fails_exactly_when_the_exit_code_says_so(
 
 def test_what_xml_cannot_hold_is_written_out(data: ReportData, tmp_path: Path) -> None:
     hostile = "\x00\x1b[31m]]>\ufffe\x0b</failure><x/>"
-    suite = {"suite": "s", "outcome": "fail", "score": 0.5, "threshold": 0.8, "weight": 1.0, "reason": hostile}
-    results = {"final": {"models": [{**suite, "model": hostile, "suites": [suite]}]}}
-    path = junit.write(replace(data, results=results), tmp_path / "junit.xml")
+    suite = headline("s", 0.5, weight=1.0, outcome="fail", threshold=0.8, reason=hostile)
+    verdict = RunVerdict("point", (model_of(hostile, suite),))
+    path = junit.write(replace(data, results=Results({}, ()), verdict=verdict), tmp_path / "junit.xml")
     top = ET.parse(path).getroot()  # noqa: S314 - our own file
     assert not top.findall(".//x")
     assert "<U+0000><U+001B>[31m]]><U+FFFE><U+000B></failure><x/>" in top.findall(".//failure")[0].get(

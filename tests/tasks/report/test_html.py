@@ -13,12 +13,16 @@ import polars as pl
 import pytest
 from markupsafe import escape
 
-from tasks.report import explained, html, markdown, overview, samples, sections
+from metrics.analysis.judged import CorrectedMean
+from metrics.analysis.other_tools import StatedDifference, StatedScore
+from metrics.stats.agreement import Repeats
+from metrics.stats.intervals import Interval, MeanEstimate
+from tasks.report import explained, markdown, overview, samples, sections
+from tasks.report.language import say_on_page
 from tasks.report.report_data import ReportData
 from tasks.report.text import percent
 from tasks.report.warnings import notes
-from tasks.report.words import say
-from tests.tasks.report.runs import MODELS, build, settings
+from tests.tasks.report.runs import MODELS, Row, build, page_of, settings, write_page
 
 
 class Reader(HTMLParser):
@@ -72,18 +76,14 @@ def test_the_page_points_nowhere_but_into_itself(page_file: Path) -> None:
     assert page.handlers == [], "neither handlers nor style attributes, which the policy would stop"
 
 
-def test_it_lies_where_reports_lie(data: ReportData, tmp_path: Path) -> None:
-    assert html.write(data, tmp_path) == tmp_path / "reports" / "report_20261105_140233.html"
-
-
 def test_a_run_without_judges_or_facts_has_a_page(data: ReportData) -> None:
     named = {name: data.manifest[name] for name in ("run", "started")}
     bare = replace(data, manifest=named, judged=data.judged.clear())
-    assert "<main" in html.compose(bare)
+    assert "<main" in page_of(bare)
 
 
 def test_it_says_what_held_models_programs(data: ReportData) -> None:
-    page = html.compose(data)
+    page = page_of(data)
     held = "<span>landlock <code>off</code></span> <span>kotlin <code>off (no Java for Kotlin)</code></span>"
     assert held in page
 
@@ -97,34 +97,33 @@ def test_a_run_without_samples_has_a_page(data: ReportData) -> None:
         scores=data.scores.clear(),
         summary=data.summary.clear(),
     )
-    assert "<main" in html.compose(empty)
+    assert "<main" in page_of(empty)
 
 
 @pytest.mark.parametrize("gate", ["point", "interval", "off"])
 def test_the_verdict_is_the_worst_of_the_models(gate: str) -> None:
     data = build(2, gate=gate, suites=["basic_control"])
-    verdict = overview.verdict(data)
-    final = data.results["final"]
+    verdict = overview.verdict_of_run(data.verdict, data.results, data.titles)
     ranks = ["pass", "undecided", "fail", "error"]
-    assert verdict["concluded"].outcome == ranks[max(ranks.index(m["verdict"]) for m in final["models"])]
-    assert verdict["exit_code"] == final["exit_code"]
-    page = html.compose(data)
-    assert f"Gate {say(f'gate_{gate}', 'en')}" in page
+    assert verdict["concluded"].outcome == ranks[max(ranks.index(model.verdict) for model in data.verdict.models)]
+    assert verdict["exit_code"] == data.verdict.exit_code
+    page = page_of(data)
+    assert f"Gate {say_on_page(f'gate_{gate}')}" in page
     assert 'id="suite-' not in page
 
 
 def test_what_to_be_wary_of_is_said(data: ReportData) -> None:
-    said = " ".join(one.text for one in notes(data.results, data.plan, data))
+    said = " ".join(one.text for one in notes(data.results, data.verdict, data.plan, data))
     failed = data.replies.filter(model=MODELS[1])["error"].count()
     assert f"{MODELS[1]}: {failed} of {data.replies.filter(model=MODELS[1]).height} calls failed" in said
 
 
 def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
-    assert "stop tokens" not in str(notes(data.results, data.plan, data))
+    assert "stop tokens" not in str(notes(data.results, data.verdict, data.plan, data))
     tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
     leaked = replace(data, replies=data.replies.with_columns(stop_tokens=tokens))
     n = data.replies.filter(model=MODELS[0]).height
-    told = notes(data.results, data.plan, leaked)
+    told = notes(data.results, data.verdict, data.plan, leaked)
     (said,) = [one.text for one in told if "stop tokens" in one.text]
     assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
 
@@ -151,34 +150,24 @@ def test_a_judges_reply_is_about_the_system_that_its_columns_name(data: ReportDa
     judged = data.judged.head(2).with_columns(
         subject=pl.Series(["a", "a/0"]), subject_repeat=pl.Series([0, 1]), key=pl.Series(["claim", "claim/x"])
     )
-    found = samples._askings(replace(data, judged=judged))
+    found = samples._askings(judged)
     assert found.select("model", "repeat", "key").rows() == [("a", 0, "claim"), ("a/0", 1, "claim/x")]
 
 
 def test_the_page_and_the_markdown_file_show_the_same_tables(data: ReportData) -> None:
     """Each is built once: a column or a row added there stands in both."""
-    around = {"low": 0.25, "high": 0.75}
-    estimate = {"mean": 0.5, "interval": around}
-    cell = {"model": "<b>m|", "suite": "cot", "metric": "cot"}
-    corrected = {
-        "judge": "j",
-        "language": "en",
-        "raw": 0.6,
-        "raw_interval": around,
-        "value": 0.5,
-        "interval": around,
-    }
-    item = {"item_id": str(data.items["item_id"][0]), "stated": 1.0, "ours": 0.0}
-    results = {
-        **data.results,
-        "corrected": [{**cell, **corrected, "n_verdicts": 7, "n_samples": 9, "n_exam": None, "reason": ""}],
-        "stated": [{**cell, "n": 4, "stated": 0.75, "ours": 0.5, "differing": [item]}],
-        "repeats": [
-            {**cell, "n_items": 3, "k": 2, **dict.fromkeys(("pass_at", "pass_all", "agreement"), estimate)}
-        ],
-    }
+    estimate = MeanEstimate(0.5, Interval(0.25, 0.75))
+    cell = ("cot", "<b>m|", "cot")
+    corrected = CorrectedMean(*cell, "j", "en", 9, 7, replace(estimate, mean=0.6), estimate, None, 0)
+    item = StatedDifference(str(data.items["item_id"][0]), 0, 1.0, 0.0)
+    results = replace(
+        data.results,
+        judged=replace(data.results.judged, corrected=[corrected]),
+        stated=[StatedScore(*cell, 4, 0.75, 0.5, (item,))],
+        repeats=[Repeats(*cell, 2, 3, estimate, estimate, estimate)],
+    )
     data = replace(data, results=results)
-    page, text = html.compose(data), markdown.compose(data)
+    page, text = page_of(data), markdown.compose(data)
     shown = sections.sections(data)
     assert [one.name for one in shown] == ["judged", "stated", "differing", "repeats"]
     for made in shown:
@@ -190,7 +179,7 @@ def test_the_page_and_the_markdown_file_show_the_same_tables(data: ReportData) -
 
 
 def test_equal_runs_have_equal_pages(data: ReportData) -> None:
-    assert html.compose(data) == html.compose(data)
+    assert page_of(data) == page_of(data)
 
 
 def test_the_cells_of_answer_and_chain_count_every_response(data: ReportData) -> None:
@@ -231,10 +220,14 @@ def test_what_judges_said_of_citations_is_counted_by_judge(data: ReportData) -> 
     assert any("points nowhere" in table.caption for table in shown["tables"])
 
 
+def _judges(data: ReportData) -> list[Row]:
+    return explained.judges(data.results.judged.agreement, data.scores, data.items)
+
+
 def test_a_judges_mean_is_over_what_it_was_asked_and_not_over_what_a_shortcut_settled(data: ReportData) -> None:
     settled = pl.col("details").str.replace_all(r'"n_calls": ?\d+', '"n_calls": 0')
     others = replace(data, scores=data.scores.with_columns(details=settled))
-    before, after = ([row["n"] for page in explained.judges(one) for row in page["rows"]] for one in (data, others))
+    before, after = ([row["n"] for page in _judges(one) for row in page["rows"]] for one in (data, others))
     assert min(before) > 0
     assert after == [0] * len(before)
 
@@ -244,7 +237,7 @@ def test_a_question_that_occurs_twice_counts_once_in_a_judges_mean(data: ReportD
         return pl.concat([frame, frame.with_columns(item_id=pl.col("item_id") + "x")])
 
     twice = replace(data, items=doubled(data.items), scores=doubled(data.scores))
-    before, after = ([row["n"] for page in explained.judges(one) for row in page["rows"]] for one in (data, twice))
+    before, after = ([row["n"] for page in _judges(one) for row in page["rows"]] for one in (data, twice))
     assert after == before
 
 
@@ -252,7 +245,7 @@ def test_a_question_that_occurs_twice_counts_once_in_a_judges_mean(data: ReportD
 def test_models_are_compared_as_configured_the_later_minus_the_earlier(tmp_path: Path, *, turned: bool) -> None:
     listed = settings().models[:: -1 if turned else 1]
     names = [model.name for model in listed]
-    page = html.write(build(4, models=listed), tmp_path).read_text(encoding="utf-8")
+    page = write_page(build(4, models=listed), tmp_path).read_text(encoding="utf-8")
     shown = page[page.index('<section id="comparison"') :]
     assert "B − A, points" in shown
     side = r'<td>([^<]+) <span class="sub">([\d.]+)%</span></td>'

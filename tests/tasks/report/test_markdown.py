@@ -6,12 +6,12 @@ from typing import Literal
 import polars as pl
 import pytest
 
-from tasks.report import html, markdown
+from tasks.report import markdown
 from tasks.report.explained import band
 from tasks.report.report_data import ReportData
 from tasks.report.text import percent, plain
-from tasks.report.titles import title_of
-from tests.tasks.report.runs import in_language
+from tasks.report.titles import family_title
+from tests.tasks.report.runs import in_language, page_of
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,7 @@ def test_it_holds_the_verdict_and_what_bands_mean(
     sections = [line for line in text.splitlines() if line.startswith("## ")]
     assert sections.index(verdict) == 2, "after the seed's own sections"
     rows = [line for line in text.partition(verdict)[2].partition("\n## ")[0].splitlines() if line.startswith("|")]
-    final = data.results["final"]["models"]
-    assert len(rows) == 2 + sum(len(model["suites"]) + 1 for model in final)
+    assert len(rows) == 2 + sum(len(model.scores) for model in data.verdict.models)
     counted = text.partition(bands)[2].partition("\n## ")[0].strip().splitlines()[2:]
     cells = [[int(n) for n in row.strip("|").split("|")[3:]] for row in counted]
     scored = data.scores.filter(metric="factual_correctness").drop_nulls("value")
@@ -64,7 +63,7 @@ def test_sound_chains_stand_beside_the_score_with_what_it_is_worth(
     means = [percent(float(str(share))) for share in shares.values()]
     shown_means = sorted(row.split("|")[3].split("(")[0].strip() for row in rows)
     assert shown_means == sorted(mean.replace(".", "," if language == "ru" else ".") for mean in means)
-    page = html.compose(shown)
+    page = page_of(shown)
     assert worth in page
     assert f"{head}: " in page, "a column of the heat map"
 
@@ -97,8 +96,9 @@ def test_a_reason_is_counted_once_whether_replies_were_cut_or_not(data: ReportDa
     half = wrong.filter(**own)["item_id"].head(n // 2).to_list()
     cut = pl.col("item_id").is_in(half) & (pl.col("metric") == "correct") & (pl.col("model") == model)
     scores = data.scores.with_columns(status=pl.when(cut).then(pl.lit("truncated")).otherwise("status"))
-    said = markdown.analysis(replace(data, scores=scores), data.plan.suite("basic_control").suite, model)
-    assert sum(f"{plain(title_of(family, 'en'))}: {plain(reason)} (" in line for line in said) == 1
+    suite = data.plan.suite("basic_control").suite
+    said = markdown.analysis(markdown.FamilyScores(suite, data.summary, data.items, scores), model)
+    assert sum(f"{plain(family_title(family))}: {plain(reason)} (" in line for line in said) == 1
 
 
 @pytest.mark.parametrize(

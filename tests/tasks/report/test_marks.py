@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.report import html, markdown, overview, pages
+from tasks.report import markdown, overview, pages
 from tasks.report.report_data import ReportData
 from tasks.report.text import percent, points, total_percent
+from tests.tasks.report.runs import page_of
 
 
 def on_paper(numerator: int, denominator: int) -> str:
@@ -72,7 +73,7 @@ def test_colours_rise_with_the_mean() -> None:
 
 
 def test_each_total_is_the_same_in_both_reports(data: ReportData) -> None:
-    text, page = markdown.compose(data), html.compose(data)
+    text, page = markdown.compose(data), page_of(data)
     shown = [re.findall(r"\*\*([\d.]+%)\*\*", line) for line in text.splitlines() if line.startswith("| **")]
     totals = [found[-1] for found in shown if found]
     assert totals

@@ -10,11 +10,11 @@ import pytest
 from data import plugins
 from data.plugins import metric
 from data.tables import ITEMS, SCORES
-from tasks.report import html, markdown
+from tasks.report import markdown
 from tasks.report.report_data import ReportData
 from tasks.score import metric_rows
 from tasks.store.samples import SampleRow
-from tests.tasks.report.runs import build, complete, settings
+from tests.tasks.report.runs import build, complete, page_of, settings
 
 METRIC = """
 from data.records import Metric, Score
@@ -95,7 +95,7 @@ def run(folder: Path, shown: str, language: str = "en") -> ReportData:
 
 
 def test_its_parts_distributions_and_bands_have_the_same_pages(folder: Path) -> None:
-    page = html.compose(data := run(folder, SHOWN))
+    page = page_of(data := run(folder, SHOWN))
     section = page[page.index('<section id="suite-greetings"') :]
     section = section[: section.index("</section>")]
     for said in (
@@ -115,7 +115,7 @@ def test_its_parts_distributions_and_bands_have_the_same_pages(folder: Path) -> 
 
 
 def test_it_is_shown_in_the_reports_language_where_it_has_that(folder: Path) -> None:
-    page = html.compose(run(folder, SHOWN, "ru"))
+    page = page_of(run(folder, SHOWN, "ru"))
     for said in (
         "Приветствия",
         "тепло",
@@ -128,7 +128,7 @@ def test_it_is_shown_in_the_reports_language_where_it_has_that(folder: Path) -> 
 
 
 def test_parts_that_are_not_declared_are_shown_by_their_names(folder: Path) -> None:
-    page = html.compose(run(folder, "Shown()"))
+    page = page_of(run(folder, "Shown()"))
     section = page[page.index('<section id="suite-greetings"') :]
     assert ">brief</th>" in section
     assert ">warm</th>" in section

@@ -1,16 +1,18 @@
 """A suite that is decided by judges whom nobody has measured says so in every report."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from metrics.analysis.judged import CorrectedMean
 from metrics.analysis.passports import ExamResult, passports
-from metrics.stats.intervals import Interval
-from tasks.report import html, junit, markdown
-from tasks.report.passports import panel, passport_tables, warnings
+from metrics.stats.intervals import Interval, MeanEstimate
+from tasks.report import junit, markdown
+from tasks.report.language import speaking
+from tasks.report.passports import JudgeWarning, panel, passport_tables, warnings
 from tasks.report.report_data import ReportData
 from tasks.report.warnings import Note, notes
-from tests.tasks.report.runs import MODELS
+from tasks.report.words import headlines_of
+from tests.tasks.report.runs import MODELS, page_of
 
 SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"
 
@@ -18,42 +20,51 @@ SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-co
 def told(data: ReportData, **changes: Any) -> ReportData:
     """Return the run with a judged mean of rag, and rag's results changed."""
     row = CorrectedMean(
-        "rag", MODELS[0], "response_groundedness", "gpt-judge", "en", 8, 8, 0.5, Interval(0.2, 0.8), 0.4,
-        Interval(0.1, 0.7), 0.8, 60, whole=True,
+        "rag", MODELS[0], "response_groundedness", "gpt-judge", "en", 8, 8, MeanEstimate(0.5, Interval(0.2, 0.8)),
+        MeanEstimate(0.4, Interval(0.1, 0.7)), 0.8, 60, whole=True,
     )  # fmt: skip
-    final = data.results["final"]
-    models = [
-        {**one, "suites": [{**s, **(changes if s["suite"] == "rag" else {})} for s in one["suites"]]}
-        for one in final["models"][:1]
-    ]
-    return replace(
-        data,
-        results={
-            **data.results,
-            "corrected": [asdict(row)],
-            "self_judged": {},
-            "final": {**final, "models": [*models, *final["models"][1:]]},
-        },
+    first, *others = data.verdict.models
+    headlines = tuple(
+        replace(one, missing=replace(one.missing, **changes)) if one.suite == "rag" else one
+        for one in first.headlines
     )
+    judged = replace(data.results.judged, corrected=[row], self_judged={})
+    verdict = replace(data.verdict, models=(replace(first, headlines=headlines), *others))
+    return replace(data, results=replace(data.results, judged=judged), verdict=verdict)
+
+
+def with_judges(data: ReportData, **changes: Any) -> ReportData:
+    """Return the run with something else known of its judges."""
+    judged = replace(data.results.judged, **changes)
+    return replace(data, results=replace(data.results, judged=judged))
 
 
 RATED = "21 of 140 ratings could not be had"
 
 
 def warned(run: ReportData) -> list[str]:
-    return [said for model, suite, said in warnings(run.results, "en") if (model, suite) == (MODELS[0], "rag")]
+    return [text for model, suite, text in told_of(run) if (model, suite) == (MODELS[0], "rag")]
+
+
+def told_of(run: ReportData) -> list[JudgeWarning]:
+    return warnings(headlines_of(run.verdict.models), run.results.judged)
+
+
+def lines(run: ReportData) -> list[str]:
+    return [*panel(headlines_of(run.verdict.models), run.results.judged)]
 
 
 def test_every_report_warns_of_a_judge_without_a_passport(data: ReportData) -> None:
     run = told(data, judges_unmeasured=["gpt-judge"], judges_left_out={})
     assert warned(run) == [SAID]
-    assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(panel(run.results, "en"))
-    assert Note(SAID, judge=True) in notes(run.results, run.plan)
+    assert "gpt-judge: its errors are not measured (`basic-control exam`)" in " ".join(lines(run))
+    assert Note(SAID, judge=True) in notes(run.results, run.verdict, run.plan)
     assert "whose errors have not been measured" in markdown.compose(run)
-    assert "whose errors have not been measured" in html.compose(run)
+    assert "whose errors have not been measured" in page_of(run)
     cases = {(case.get("classname"), case.get("name")): case for case in junit.gates(run)}
     assert cases[MODELS[0], "rag"].findtext("system-err") == f"Warning: {SAID}"
-    assert any("никто не измерил" in said for *_, said in warnings(run.results, "ru"))
+    with speaking("ru"):
+        assert any("никто не измерил" in warning.text for warning in told_of(run))
 
 
 def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData) -> None:
@@ -61,21 +72,19 @@ def test_every_report_names_a_judge_that_does_not_count_and_why(data: ReportData
     run = told(data, judges_left_out={"always, response_groundedness": why}, judges_unmeasured=[])
     said = f"rag: always, response_groundedness does not count: {why}"
     assert warned(run) == [said]
-    assert f"3 judges: not counting: 1; {RATED}" in [*panel(run.results, "en")]
-    alone = {**run.results, "judges": {}}
-    assert [*panel(alone, "en")] == [f"Judge always: does not count: {why}"]
-    assert Note(said, judge=True) in notes(run.results, run.plan)
+    assert f"3 judges: not counting: 1; {RATED}" in lines(run)
+    assert lines(with_judges(run, agreement={})) == [f"Judge always: does not count: {why}"]
+    assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)
     assert "specificity 0% of 40" in markdown.compose(run)
-    assert "specificity 0% of 40" in html.compose(run)
-    assert any(
-        "этот судья не может этого измерить: groundedness (en), чувствительность 100% of 20" in one
-        for *_, one in warnings(run.results, "ru")
-    )
+    assert "specificity 0% of 40" in page_of(run)
+    cannot = "этот судья не может этого измерить: groundedness (en), чувствительность 100% of 20"
+    with speaking("ru"):
+        assert any(cannot in warning.text for warning in told_of(run))
 
 
 def test_corrected_means_stand_once_in_the_judges_section(data: ReportData) -> None:
     run = told(data)
-    for page in (markdown.compose(run), html.compose(run)):
+    for page in (markdown.compose(run), page_of(run)):
         assert "50% (20% – 80%)" in page
         assert page.count("10% – 70%") == 1
         assert page.index("How reliable the judges are") < page.index("10% – 70%")
@@ -95,29 +104,28 @@ def test_an_exams_report_shows_passports_and_apart_from_them_what_people_labelle
             "lidirus",
         ),
     ]
-    run = told(data)
-    run = replace(run, results={**run.results, "passports": [one.as_dict() for one in passports(found)]})
-    own, labelled = passport_tables(run.results, "en")
+    run = with_judges(told(data), passports=passports(found))
+    own, labelled = passport_tables(run.results.judged.passports)
     assert [row[:2] for row in own.rows] == [["gpt-judge", "groundedness"]]
     assert own.rows[0][3] == "9/10 = 90% (59.6% – 98.2%)"
     assert labelled.rows[0][1] == "lidirus: pairs of Russian sentences by linguistic phenomena"
     assert labelled.rows[0][4] == "0/4 = 0% (0% – 49%)"
-    for page in (markdown.compose(run), html.compose(run)):
+    for page in (markdown.compose(run), page_of(run)):
         first, second = page.index("9/10 = 90%"), page.index("The judges on human-labelled data")
         assert first < page.rindex("lidirus: pairs of Russian sentences")
         assert second
-    own, labelled = passport_tables(run.results, "ru")
+    with speaking("ru"):
+        own, labelled = passport_tables(run.results.judged.passports)
     assert labelled.title == "Судьи на данных, размеченных людьми"
     assert labelled.rows[0][1] == "lidirus: пары русских предложений по языковым явлениям"
-    assert not [one for one in passport_tables(told(data).results, "en") if one.rows]
+    assert not [one for one in passport_tables(told(data).results.judged.passports) if one.rows]
 
 
 def test_every_report_says_that_a_judge_grades_its_own_model(data: ReportData) -> None:
     run = told(data, judges_unmeasured=[], judges_left_out={})
-    run = replace(run, results={**run.results, "self_judged": {"rag": {"gpt": [MODELS[0]]}}})
+    run = with_judges(run, self_judged={"rag": {"gpt": [MODELS[0]]}})
     said = f"rag: gpt judges the answers of its own model, {MODELS[0]}; models favour their own answers"
     assert warned(run) == [said]
-    alone = {**run.results, "judges": {}}
-    assert [*panel(alone, "en")] == [f"Judge gpt: grades its own model ({MODELS[0]})"]
-    assert Note(said, judge=True) in notes(run.results, run.plan)
+    assert lines(with_judges(run, agreement={})) == [f"Judge gpt: grades its own model ({MODELS[0]})"]
+    assert Note(said, judge=True) in notes(run.results, run.verdict, run.plan)
     assert "judges the answers of its own model" in markdown.compose(run)

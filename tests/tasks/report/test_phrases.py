@@ -7,10 +7,12 @@ import pytest
 
 from metrics.analysis.failures import FailureCount, all_failed, lost
 from metrics.analysis.summary import summarise
+from metrics.stats.intervals import Interval
 from prompts.phrases import translated
 from tasks.findings import UNSETTLED
+from tasks.report.language import speaking
 from tasks.report.words import money, why
-from tests.helpers.suites import declared
+from tests.helpers.suites import declared, headline
 from tests.helpers.tables import four
 from tests.helpers.verdicts import finalise
 
@@ -96,10 +98,11 @@ def test_every_reason_has_its_russian() -> None:
 
 @pytest.mark.parametrize(("language", "said"), [("en", "about 40 scored answers"), ("ru", "около 40 оценённых")])
 def test_what_is_undecided_says_how_many_answers_would_decide(language: str, said: str) -> None:
-    part = {"reason": "", "outcome": "undecided", "n_deciding": 40, "interval": {"low": 0.5, "high": 0.9}}
-    assert said in why(part, language)
-    assert why({**part, "outcome": "pass"}, language) == ""
-    assert why({**part, "n_deciding": None, "interval": {"low": None, "high": None}}, language) == ""
+    around = Interval(0.5, 0.9)
+    with speaking(language):
+        assert said in why(headline("s", 0.7, around, outcome="undecided", n_deciding=40))
+        assert why(headline("s", 0.7, around, outcome="pass", n_deciding=40)) == ""
+        assert why(headline("s", 0.7, outcome="undecided")) == ""
 
 
 @pytest.mark.parametrize(
@@ -107,11 +110,11 @@ def test_what_is_undecided_says_how_many_answers_would_decide(language: str, sai
     [("en", "too close to the threshold to decide here"), ("ru", "слишком близко к порогу, чтобы решить здесь")],
 )
 def test_what_ten_times_as_many_answers_would_not_decide_is_too_close(language: str, said: str) -> None:
-    part = {"reason": "", "outcome": "undecided", "n_deciding": None, "interval": {"low": 0.5, "high": 0.9}}
-    assert why(part, language) == said
+    with speaking(language):
+        assert why(headline("s", 0.7, Interval(0.5, 0.9), outcome="undecided")) == said
 
 
 def test_a_small_sum_is_not_written_as_nothing() -> None:
     values = (0, 0.0000361, 0.00098, 0.0123, 0.5, 12.345)
-    written = [money(value, "USD", "en").partition(" ")[0] for value in values]
+    written = [money(value, "USD").partition(" ")[0] for value in values]
     assert written == ["0.00", "0.000036", "0.00098", "0.0123", "0.5000", "12.35"]

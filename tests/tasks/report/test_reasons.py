@@ -16,6 +16,7 @@ from metrics.judging import WAITS
 from prompts.phrases import translated
 from tasks.models.protocol import ErrorKind
 from tasks.report import junit, markdown, samples
+from tasks.report.language import speaking
 from tasks.report.overview import typical_errors
 from tasks.report.report_data import ReportData
 from tests.conftest import TOP
@@ -154,13 +155,16 @@ def test_a_russian_reports_reasons_are_russian_everywhere(data: ReportData) -> N
     english = {one for one in data.scores["reason"].unique() if one}
     russian = in_language(data, "ru")
     assert english
-    shown = [row["reason"] for row in typical_errors(russian)]
-    found = samples.frames(russian)
+    with speaking("ru"):
+        shown = [row["reason"] for row in typical_errors(russian.scores, russian.items, russian.titles)]
+        found = samples.frames(russian)
     shown += [one for frame in (found.rows, found.scores) for one in frame["reason"].drop_nulls().unique() if one]
     shown += [part.attrib["message"] for part in junit.compose(russian).iter() if "message" in part.attrib]
     assert shown
     assert not english & set(shown)
     stratified = next(suite for suite in russian.plan.declared if suite.strata)
+    own = markdown.FamilyScores(stratified, russian.summary, russian.items, russian.scores)
     for model in russian.plan.models:
-        said = "\n".join(markdown.analysis(russian, stratified, model.name))
+        with speaking("ru"):
+            said = "\n".join(markdown.analysis(own, model.name))
         assert not [one for one in english if f": {one} (" in said]

@@ -5,18 +5,22 @@ from io import StringIO
 from itertools import combinations, permutations
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from metrics.analysis.document import document
 from metrics.analysis.headlines import ModelResult
+from metrics.analysis.pairs import Comparison, Grouping, MissingPairs, PairedTest
 from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results
+from metrics.analysis.results import ModelComparisons, Results
+from metrics.analysis.summary import Total
+from metrics.analysis.values import RepeatedQuestions
 from metrics.analysis.verdict import RunVerdict, verdict_of
 from metrics.stats.intervals import Interval, MeanEstimate
 from tasks.plan import resolve
 from tasks.report import conclusion
+from tasks.report.language import speaking
 from tasks.report.merge_request import summary
 from tasks.report.report_data import ReportData
 from tasks.report.screen import Screen, screen
@@ -47,9 +51,11 @@ def lines_of(text: str, width: int) -> int:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_last_screen_is_the_one_that_was_read_and_fits(name: str, tmp_path: Path) -> None:
-    made_ = made(RUNS[name](tmp_path))
+    run = RUNS[name](tmp_path)
+    made_ = made(run)
     for width, height in SIZES.items():
-        said = shown(made_, width)
+        with speaking(run.language):
+            said = shown(made_, width)
         assert said == (KEPT / f"{name} {width}.txt").read_text(encoding="utf-8")
         assert lines_of(said, width) < height, "one line is left for what is typed next"
         assert all(len(line) <= width for line in said.splitlines() if "file://" not in line)
@@ -58,43 +64,42 @@ def test_the_last_screen_is_the_one_that_was_read_and_fits(name: str, tmp_path: 
 def test_prompts_are_compared_with_each_other_and_models_by_one_prompt(tmp_path: Path) -> None:
     """Never one model's one prompt with another model's other: Holm's correction would pay for it."""
     run = prompts_run(tmp_path)
-    compared = {frozenset((one["model_a"], one["model_b"])) for one in run.results["comparisons"]}
+    compared = {frozenset((one.model_a, one.model_b)) for one in run.results.compared.pairs}
     crossed = {frozenset((f"large [{one}]", f"small [{other}]")) for one, other in permutations(("plain", "steps"))}
     assert len(compared) == 4
     assert not compared & crossed
-    assert not run.results["groups"]
+    assert not run.results.compared.groups
     said = made(run).differences
     assert [line.partition(":")[0] for line in said] == ["large", "small", "plain", "steps"]
     assert "'steps'" in said[0]
     assert "large [" not in said[0]
 
 
-def final_json(verdict: RunVerdict) -> Row:
-    return dict(document(Results({}, ()), verdict)["final"])
-
-
-def results(models: int, suites: int, name: str = "an-owner/a-model-of-a-long-name-{}:70b-instruct") -> Row:
-    """Return the results of models that fail in each of their judged suites, of which the best beats the others."""
+def results(
+    models: int, suites: int, name: str = "an-owner/a-model-of-a-long-name-{}:70b-instruct", **facts: Any
+) -> tuple[Results, RunVerdict]:
+    """Return results and verdict of models that fail in each judged suite; the best beats the others."""
     around = Interval(0.4, 0.6, "wilson", 40)
-    facts: Row = {"n_asked": 40, "n_scored": 40, "threshold": 0.8, "outcome": "fail", "n_truncated": 3}
+    facts |= {"n_asked": 40, "n_scored": 40, "threshold": 0.8, "outcome": "fail", "n_truncated": 3}
     facts["judges_unmeasured"] = ("one judge", "another judge")
     parts = [headline(f"suite_{n}", 0.5, around, 1 / suites, **facts) for n in range(suites)]
     failed: Row = {"outcome": "fail", "threshold": 0.95}
     each = [model_of(name.format(n), *parts, score=0.9 - n / 10, **failed) for n in range(models)]
     names = [one.model for one in each]
+    test = PairedTest("tango", p_value=0.0123, p_adjusted=0.0123, interval=Interval(0.3, 0.5))
     pairs = [
-        {"suite": "", "metric": "", "scope": "overall", "model_a": a, "model_b": b, "difference": 0.4,
-         "significant": True, "interval": {"low": 0.3, "high": 0.5}, "p_adjusted": 0.0123}
+        Comparison("", "", "overall", a, b, 40, 0, 0.9, 0.5, 0.4, 0, 0, yes_no=False, test=test)
         for a, b in combinations(names, 2)
-    ]  # fmt: skip
-    return {
-        "run": {"run": "20261105_140233"},
-        "final": final_json(RunVerdict("point", tuple(each))),
-        "comparisons": pairs,
-        "groups": [{"suite": "", "metric": "", "scope": "overall", "groups": [[one] for one in names]}],
-        "few_templates": [part.suite for part in parts],
-        "doubled": [{"suite": part.suite, "n_repeating": 9, "n_rows": 12} for part in parts],
-    }
+    ]
+    groups = [Grouping("", "", tuple((one,) for one in names), "overall")]
+    found = Results(
+        {"run": "20261105_140233"},
+        tuple(each),
+        compared=ModelComparisons(pairs, groups),
+        few_templates=[part.suite for part in parts],
+        doubled=[RepeatedQuestions(part.suite, 9, 12) for part in parts],
+    )
+    return found, RunVerdict("point", tuple(each))
 
 
 COUNTS = {"asked": 40, "cached": 4, "answered": 36, "failed": 0}
@@ -104,7 +109,7 @@ COUNTS = {"asked": 40, "cached": 4, "answered": 36, "failed": 0}
 @pytest.mark.parametrize("suites", [1, 4, 12])
 def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
     """Names of 40 characters, three warnings and more, two judges of whom nobody knows: still one screen."""
-    made_ = screen(results(models, suites), resolve(settings()), COUNTS, 7200.0, FILES)
+    made_ = screen(*results(models, suites), resolve(settings()), COUNTS, wall_s=7200.0, files=FILES)
     said = ""
     for width, height in SIZES.items():
         said = shown(made_, width)
@@ -116,17 +121,18 @@ def test_it_fits_whatever_there_is_to_say(models: int, suites: int) -> None:
 
 
 def test_a_mean_beside_a_score_that_no_model_has_is_left_out() -> None:
-    found = results(2, 1)
-    suites = [model["suites"][0] for model in found["final"]["models"]]
-    for means, told in (((None, None), False), ((None, 0.5), True)):
-        for suite, mean in zip(suites, means, strict=True):
-            suite["beside"] = {"sound": mean}
-        text = shown(screen(found, resolve(settings()), COUNTS, 7200.0, FILES), 120, whole=True)
-        assert ("sound" in text) is told
+    for mean, is_shown in ((None, False), (0.5, True)):
+        found, verdict = results(2, 1, beside={"sound": None})
+        first, second = verdict.models
+        part = second.headlines[0]
+        part = replace(part, measured=replace(part.measured, beside={"sound": mean}))
+        verdict = replace(verdict, models=(first, replace(second, headlines=(part,))))
+        text = shown(screen(found, verdict, resolve(settings()), COUNTS), 120, whole=True)
+        assert ("sound" in text) is is_shown
 
 
 def test_what_is_cut_at_a_terminal_stands_whole_in_a_file() -> None:
-    made_ = screen(results(6, 4), resolve(settings()), COUNTS, 7200.0, FILES)
+    made_ = screen(*results(6, 4), resolve(settings()), COUNTS, wall_s=7200.0, files=FILES)
     said = shown(made_, 160, whole=True)
     for one in (made_.verdict, *made_.differences, *made_.notes, *made_.warnings[:3], made_.calls, *made_.links):
         assert f"{one}\n" in said
@@ -165,8 +171,7 @@ def test_a_p_value_is_not_rounded_onto_the_level_below_which_it_is(value: float 
 
 def test_no_table_rounds_a_score_or_its_interval_onto_the_threshold_that_it_misses() -> None:
     part = headline("s", 0.7996, Interval(0.7, 0.79961, "wilson", 40), 1.0, threshold=0.8, outcome="fail")
-    final = final_json(RunVerdict("point", (model_of("m", part),)))
-    (row,) = verdict_table({"final": final}, "en").rows
+    (row,) = verdict_table([model_of("m", part)], None).rows
     assert row[2:5] == ["79.96%", "70% – 79.96%", "80%"]
 
 
@@ -175,10 +180,9 @@ def test_a_suite_gated_on_several_answers_shows_what_decides_it_and_no_total_of_
     of_k = plan.suites[0].suite.model_copy(update={"gate_on": "pass_at_k", "repeats": 3, "k": 3})
     facts: Row = {"threshold": 0.8, "outcome": "pass", "gate_on": "pass_at_k", "k": 3, "mean": MeanEstimate(0.6)}
     part = headline("basic_control", 0.9, Interval(0.85, 0.95, "wilson", 40), 1.0, n_asked=40, n_scored=40, **facts)
-    final = final_json(RunVerdict("point", (model_of("m", part, outcome="pass"),)))
-    found = {"run": {"run": "r"}, "final": final, "comparisons": [], "groups": [], "cells": [],
-             "totals": {"m": {"percent": 60.0}}}  # fmt: skip
-    made_ = screen(found, replace(plan, suites=(replace(plan.suites[0], suite=of_k),)), COUNTS, 1.0, FILES)
+    verdict = RunVerdict("point", (model_of("m", part, outcome="pass"),))
+    found = Results({"run": "r"}, verdict.models, totals={"m": Total(60.0)})
+    made_ = screen(found, verdict, replace(plan, suites=(replace(plan.suites[0], suite=of_k),)), COUNTS)
     ((_, (cell,)),) = made_.rows
     assert (made_.columns, cell.text()) == (["basic_control pass@3"], "90 85–95 ✓")
 
@@ -205,15 +209,20 @@ def write() -> None:
     for name, run in RUNS.items():
         for width in SIZES:
             with TemporaryDirectory() as folder:
-                said = shown(made(run(Path(folder))), width)
+                data = run(Path(folder))
+                with speaking(data.language):
+                    said = shown(made(data), width)
             (KEPT / f"{name} {width}.txt").write_text(said, encoding="utf-8")
 
 
-def pair(difference: float, low: float, high: float) -> dict[str, object]:
-    both = {"model_a": "a", "model_b": "b", "p_adjusted": 1.0, "significant": False}
-    interval = {"low": low, "high": high, "fixed_templates": False}
-    named = {"suite": "s", "scope": "suite", "metric": "accuracy"}
-    return {**both, **named, "difference": difference, "interval": interval}
+def pair(
+    difference: float, low: float, high: float, *, p: float | None = None, missing: MissingPairs | None = None
+) -> Comparison:
+    test = PairedTest(interval=Interval(low, high), p_value=p, p_adjusted=p)
+    return Comparison(
+        "s", "accuracy", "suite", "a", "b", 40, 0, None, None, difference, 0, 0, yes_no=True, test=test,
+        missing=missing or MissingPairs(),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -225,7 +234,7 @@ def pair(difference: float, low: float, high: float) -> dict[str, object]:
     ],
 )
 def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, float], said: str) -> None:
-    assert conclusion._alike(pair(*values), "en") == said
+    assert conclusion._alike(pair(*values)) == said
 
 
 @pytest.mark.parametrize(
@@ -233,16 +242,14 @@ def test_neither_of_two_alike_is_said_to_be_ahead(values: tuple[float, float, fl
     [(None, "a beats b by 25 points (3–47)"), (0.9, "As judged, a beats b by 25 points (3–47)")],
 )
 def test_where_labels_correct_scores_pairs_are_said_to_be_as_judged(as_judged: float | None, said: str) -> None:
-    models = [{"model": "a", "suites": [{"suite": "s", "weight": 1.0, "as_judged": as_judged}]}]
-    both = {**pair(0.25, 0.03, 0.47), "p_adjusted": None, "significant": True}
-    group = {"suite": "s", "scope": "suite", "metric": "accuracy", "groups": [["a"], ["b"]]}
-    results = {"final": {"models": models}, "comparisons": [both], "groups": [group]}
-    assert list(conclusion.differences(results, "en")) == [said]
+    model = model_of("a", headline("s", 0.5, weight=1.0, as_judged=as_judged))
+    groups = [Grouping("s", "accuracy", (("a",), ("b",)), "suite")]
+    compared = ModelComparisons([pair(0.25, 0.03, 0.47, p=0.001)], groups)
+    assert list(conclusion.differences([model], compared)) == [said]
 
 
 def test_a_difference_that_cut_replies_may_undo_is_undecided() -> None:
-    open_ = {"hangs": True, "n_lost": 0, "n_cut": 12, "n_alike": 0}
-    said = conclusion._alike({**pair(0.346, 0.128, 0.514), **open_}, "en")
+    said = conclusion._alike(pair(0.346, 0.128, 0.514, missing=MissingPairs(n_cut=12, hangs=True)))
     assert said == "undecided: a is ahead of b by 34.6 points (12.8–51.4); depends on 12 truncated replies"
 
 
@@ -264,15 +271,16 @@ def test_models_that_fail_whatever_a_withheld_suite_would_score_have_a_conclusio
         ({("own", ""): 0.8, ("rag", ""): 0.8}, "own 10 (threshold 80)"),
         ({}, "overall – (threshold 80)"),
     ):
-        final = final_json(verdict_of(found, Policy("point", 0.8, thresholds)))
-        assert [(one["score"], one["outcome"]) for one in final["models"]] == [(None, "fail")] * 2
-        said = str(conclusion.conclusion({"final": final}, "en"))
+        verdict = verdict_of(found, Policy("point", 0.8, thresholds))
+        overall = [model.overall for model in verdict.models]
+        assert [(one.measured.score.mean, one.decided.outcome) for one in overall] == [(None, "fail")] * 2
+        said = str(conclusion.conclusion(verdict, None))
         assert said == f"Fail: 2 of 2 models below a threshold; furthest a: {cause}"
 
 
 def test_two_models_are_not_cut_to_one_name() -> None:
     found = results(2, 1, "meta-llama/Llama-3.{}-70B-Instruct")
-    made_ = screen(found, resolve(settings()), COUNTS, 7200.0, FILES)
+    made_ = screen(*found, resolve(settings()), COUNTS)
     assert len({row[0] for row in made_.table(120).rows}) == 2
     better, _, rest = made_.differences[0].partition(" beats ")
     assert not rest.startswith(f"{better} by ")

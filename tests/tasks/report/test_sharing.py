@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from tasks.report import html
 from tasks.report.report_data import ReportData
-from tasks.report.samples import primary
 from tests.tasks.report.conftest import UNFOLD, Open
-from tests.tasks.report.runs import MODELS, build, settings
+from tests.tasks.report.runs import MODELS, build, outcomes, settings, write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -105,7 +103,7 @@ def test_the_samples_that_are_listed_can_be_saved(visit: Open, page_file: Path, 
     page = visit(page_file)
     settled(page, lambda: page.select_option("#f-model", MODELS[1]))
     settled(page, lambda: page.select_option("#f-outcome", "wrong"))
-    wanted = primary(data).filter(model=MODELS[1], outcome="wrong")
+    wanted = outcomes(data).filter(model=MODELS[1], outcome="wrong")
     texts = {}
     for form in ("CSV", "JSONL"):
         with page.expect_download() as started:
@@ -124,7 +122,7 @@ def test_the_samples_that_are_listed_can_be_saved(visit: Open, page_file: Path, 
 
 def by_model(data: ReportData) -> pl.DataFrame:
     """Return each item's outcome and value by the first two models."""
-    ours = primary(data).filter(pl.col("model").is_in(MODELS[:2]))
+    ours = outcomes(data).filter(pl.col("model").is_in(MODELS[:2]))
     return ours.pivot("model", index="item_id", values=["outcome", "value"])
 
 
@@ -137,7 +135,7 @@ def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
     for side, model in zip("ab", MODELS, strict=False):
         page.select_option(f"#side-{side}", label=model)
     assert page.get_attribute(".matrix", "aria-rowcount") == str(data.items.height + 1)
-    outcomes = primary(data).group_by("item_id").agg(wrong=(~pl.col("outcome").is_in(["right"])).sum())
+    wrong_counts = outcomes(data).group_by("item_id").agg(wrong=(~pl.col("outcome").is_in(["right"])).sum())
     worst = page.inner_text(".mline.row[aria-selected=true]")
     assert worst
     first = page.url
@@ -157,7 +155,7 @@ def test_two_models_stand_side_by_side_and_n_leads_to_the_next_disagreement(
     page.keyboard.press("p")
     assert page.inner_text(".sample .facts-line >> nth=0") == seen[-2]
     assert page.locator(".contrast mark").count() > 0
-    n_wrong = dict(outcomes.iter_rows())
+    n_wrong = dict(wrong_counts.iter_rows())
     order = [n_wrong[item] for item in seen[seen.index(max(seen, key=n_wrong.__getitem__)) :]]
     assert order == sorted(order, reverse=True), "wrong ones first"
     page.wait_for_function("address => location.href !== address", arg=first)
@@ -184,7 +182,7 @@ def test_a_comparison_leads_to_its_models_side_by_side(visit: Open, page_file: P
 
 def test_a_model_of_one_has_no_one_to_stand_beside(visit: Open, tmp_path: Path) -> None:
     alone = build(1, models=settings().models[:1], suites=["basic_control"])
-    page = visit(html.write(alone, tmp_path))
+    page = visit(write_page(alone, tmp_path))
     assert page.locator("#view-matrix").count() == 0
 
 

@@ -24,13 +24,14 @@ from flows.cli import viewing
 from flows.cli.application import main
 from metrics.analysis.spending import Spending, Spent
 from metrics.stats.intervals import Interval
-from tasks.report import comparison, html
+from tasks.report import comparison
 from tasks.store.history import write_note
 from tests.benchmarks.report import many
 from tests.conftest import TOP
 from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.suites import headline, model_of
 from tests.helpers.verdicts import write_results
+from tests.tasks.report.runs import write_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -63,7 +64,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, page_file: Path) -> Path:
         if name != "r02":
             shutil.copy(page_file, found / name / "reports" / page_file.name)
     made = many(40, words=8)
-    html.write(made, found / "r02", size=4)
+    write_page(made, found / "r02", size=4)
     write_note(found / "r01", "nightly, the <i>first</i>")
     (found / "broken").mkdir()
     (found / "broken" / "manifest.json").write_text('{"configuration": [1]}', encoding="utf-8")

@@ -10,11 +10,11 @@ from starlette.requests import Request
 
 from flows.cli import viewing
 from tasks.compare.runs import compare_runs
-from tasks.report import comparison, html
+from tasks.report import comparison
 from tasks.store.tables import write_atomically
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.report.conftest import Open
-from tests.tasks.report.runs import prompts_run
+from tests.tasks.report.runs import prompts_run, write_page
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ WHOLE = "document.documentElement.scrollWidth <= innerWidth"
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the page of two models by two prompts."""
     folder = tmp_path_factory.mktemp("walk")
-    return html.write(prompts_run(folder), folder)
+    return write_page(prompts_run(folder), folder)
 
 
 def settled(page: "Page", act: str, *arguments: Any) -> None:

@@ -9,23 +9,26 @@ import polars as pl
 import pytest
 from markupsafe import escape
 
-from config.settings import Report
-from metrics.analysis.document import record_json
+from data.exits import GateOutcome
+from metrics.analysis.headlines import Headline
 from metrics.analysis.pairs import MissingPairs
+from metrics.analysis.results import Results
 from metrics.analysis.rules import RuleDifference
 from metrics.analysis.values import few_templates
+from metrics.analysis.verdict import RunVerdict
 from metrics.stats.regression import Change
 from tasks.plan import resolve
-from tasks.report import html, markdown, sections
+from tasks.report import markdown, sections
 from tasks.report.conclusion import conclusion
+from tasks.report.language import say_on_page, speaking
 from tasks.report.merge_request import summary
 from tasks.report.regressions import regression
 from tasks.report.report_data import ReportData
-from tasks.report.text import numbers_in, plain
+from tasks.report.text import plain
 from tasks.report.warnings import notes
-from tasks.report.words import remarks, say
+from tasks.report.words import remarks
 from tests.helpers.baselines import against, change
-from tests.tasks.report.runs import MODELS, in_language, settings
+from tests.tasks.report.runs import MODELS, in_language, page_of, settings
 from tests.tasks.report.screens import RUNS, made
 
 
@@ -45,9 +48,8 @@ def test_suites_of_a_few_shared_templates_are_named() -> None:
     ("language", "said"), [("en", "over these templates only"), ("ru", "только для этих шаблонов")]
 )
 def test_a_report_says_that_intervals_hold_over_these_templates_only(language: str, said: str) -> None:
-    bare = {"run": {}, "final": {"gate": "off", "models": [], "changes": []}}
-    plan = resolve(settings(report=Report(language=language)))
-    (note,) = notes({**bare, "few_templates": ["few"]}, plan)
+    with speaking(language):
+        (note,) = notes(Results({}, (), few_templates=["few"]), RunVerdict("off", ()), resolve(settings()))
     assert note.text.startswith("few: ")
     assert note.text.endswith(said)
 
@@ -55,20 +57,30 @@ def test_a_report_says_that_intervals_hold_over_these_templates_only(language: s
 def changed(data: ReportData, outcome: Change) -> ReportData:
     """Return the run as its baseline judges it: one suite came to `outcome`, whatever the thresholds say."""
     told = change(outcome, difference=-0.1, n=20, means=(0.8, 0.9))
-    held = record_json(against(told, differences=(RuleDifference("tested", "model", "a", "b"),)))
-    models = [{**one, "verdict": "pass"} for one in data.results["final"]["models"]]
-    final = {**data.results["final"], "changes": [outcome], "models": models}
-    return replace(data, results={**data.results, "final": final, "baseline": held})
+    compared = against(told, differences=(RuleDifference("tested", "model", "a", "b"),))
+    verdict = replace(data.verdict, changes=(outcome,))
+    return came_to("pass", replace(data, results=replace(data.results, baseline=compared), verdict=verdict))
+
+
+def came_to(outcome: GateOutcome, data: ReportData) -> ReportData:
+    """Return the run with one outcome for all scores of its models."""
+
+    def decide(score: Headline) -> Headline:
+        return replace(score, decided=replace(score.decided, outcome=outcome))
+
+    models = tuple(
+        replace(model, headlines=tuple(map(decide, model.headlines)), overall=decide(model.overall))
+        for model in data.verdict.models
+    )
+    return replace(data, verdict=replace(data.verdict, models=models))
 
 
 @pytest.mark.parametrize(("outcome", "said"), [("held", "pass"), ("undecided", "undecided"), ("regressed", "fail")])
 def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_baseline(
     outcome: Change, said: str, data: ReportData
 ) -> None:
-    run = changed(data, outcome)
-    models = [{**one, "verdict": "none"} for one in run.results["final"]["models"]]
-    final = {**run.results["final"], "gate": "regression", "models": models}
-    found = conclusion({**run.results, "final": final}, "en")
+    run = came_to("none", changed(data, outcome))
+    found = conclusion(run.verdict, run.results.baseline)
     assert found.outcome == said
     assert "against the baseline main" in found.reason
 
@@ -85,21 +97,18 @@ def test_without_a_threshold_a_runs_verdict_is_what_it_came_to_against_its_basel
     ],
 )
 def test_the_first_line_says_what_the_exit_code_says_by_threshold_or_baseline(
-    verdict: str, outcome: Change, said: str, data: ReportData, *, of_baseline: bool
+    verdict: GateOutcome, outcome: Change, said: str, data: ReportData, *, of_baseline: bool
 ) -> None:
-    run = changed(data, outcome)
-    models = [
-        {**one, "verdict": verdict, "outcome": verdict, "suites": [{**one["suites"][0], "outcome": verdict}]}
-        for one in run.results["final"]["models"]
-    ]
-    found = conclusion({**run.results, "final": {**run.results["final"], "models": models}}, "en")
+    run = came_to(verdict, changed(data, outcome))
+    found = conclusion(run.verdict, run.results.baseline)
     assert (found.outcome, "against the baseline" in found.reason) == (said, of_baseline)
 
 
 def test_equal_pairs_are_held_without_an_interval_that_seems_to_say_otherwise() -> None:
     told = change(interval=(-0.026, 0.026), lower=-0.026, upper=0.026)
     assert regression(told) == "all 100 pairs are equal: held"
-    assert regression(told, "ru") == "все пары одинаковы (100): не хуже"
+    with speaking("ru"):
+        assert regression(told) == "все пары одинаковы (100): не хуже"
     sure = change(interval=(-0.01, 0.01), lower=-0.01, upper=0.01)
     assert regression(sure) == (
         "0 points (95% interval −1.0 to +1.0), at least −1.0 (one-sided 95% bound), 2 tolerated, 100 pairs: held"
@@ -129,8 +138,8 @@ def test_a_merge_request_has_the_outcome_against_a_baseline_in_a_column_of_its_o
 
 def test_a_regression_told_in_russian_has_decimal_commas() -> None:
     told = change("undecided", difference=-0.0333, interval=(-0.1, 0.0667), n=30, max_drop=0.025, detectable=0.234)
-    with numbers_in("ru"):
-        said = regression(told, "ru")
+    with speaking("ru"):
+        said = regression(told)
     assert "допустимо 2,5" in said
     assert "падение от 23,4 п. п." in said
     assert not re.search(r"\d\.\d", said)
@@ -139,8 +148,9 @@ def test_a_regression_told_in_russian_has_decimal_commas() -> None:
 @pytest.mark.parametrize("name", [*RUNS, "regressed"])
 def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: ReportData, tmp_path: Path) -> None:
     run = changed(data, "regressed") if name == "regressed" else RUNS[name](tmp_path)
-    found = conclusion(run.results, run.language)
-    said = str(found)
+    with speaking(run.language):
+        found = conclusion(run.verdict, run.results.baseline)
+        said, exit_code = str(found), say_on_page("exit_code")
     assert said.startswith(f"{found.word}: ")
     if name == "regressed":
         assert (found.outcome, said) == ("fail", "Fail: regressed against the baseline main (rag m −10.0)")
@@ -148,22 +158,27 @@ def test_every_report_says_the_verdict_in_the_same_sentence(name: str, data: Rep
     head = markdown.compose(run).partition("\n## ")[0]
     assert f"\n**{plain(said)}**\n" in f"\n{head}"
     assert head.startswith("**" if found.outcome == "error" else "# "), "the seed's own head, unless nothing counts"
-    page = html.compose(run)
+    page = page_of(run)
     banner = page.partition('<div class="banner ')[2].partition("</div>\n</div>")[0]
     assert banner.startswith(f'{found.outcome}"')
     shown = re.sub(r"\s+", " ", unescape(re.sub("<[^>]+>", "", banner)))
     assert shown.partition(found.word)[2].startswith(f": {found.reason} ")
     assert page.count(str(escape(found.reason))) == 1
-    assert len(re.findall(say("exit_code", run.language), banner)) == 1
+    assert len(re.findall(exit_code, banner)) == 1
 
 
 def test_the_limit_to_raise_is_that_of_the_models_whose_replies_were_cut(data: ReportData) -> None:
-    final = data.results["final"]
     models = [
-        {**one, "suites": [{**suite, "n_truncated": int(one["model"] == MODELS[1])} for suite in one["suites"]]}
-        for one in final["models"]
+        replace(
+            model,
+            headlines=tuple(
+                replace(one, missing=replace(one.missing, n_truncated=int(one.model == MODELS[1])))
+                for one in model.headlines
+            ),
+        )
+        for model in data.verdict.models
     ]
-    found = notes({**data.results, "final": {**final, "models": models}}, data.plan)
+    found = notes(data.results, replace(data.verdict, models=tuple(models)), data.plan)
     (said,) = (one.text for one in found if "--only-truncated" in one.text)
     assert said.startswith("4 replies were truncated")
     assert said.endswith("--only-truncated --set models.1.max_tokens=N")
@@ -180,13 +195,13 @@ def test_requests_that_wait_in_a_batch_are_no_errors(data: ReportData) -> None:
 def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
     """The screen begins it, and leaves out only what its line about judges says, and what the tables alone tell."""
     run = changed(data, "held")
-    every = [one.text for one in notes(run.results, run.plan, run)]
-    own = [one.text for one in notes(run.results, run.plan)]
+    every = [one.text for one in notes(run.results, run.verdict, run.plan, run)]
+    own = [one.text for one in notes(run.results, run.verdict, run.plan)]
     assert every[0] == "model: b, in the baseline a"
     assert [one for one in every if one in own] == own
     assert [one for one in own if one in made(run).warnings] == [*made(run).warnings]
     assert len({*own}) == len(own) < len(every)
-    page = re.findall('<li class="note \\w+">(.*?)</li>', html.compose(run))
+    page = re.findall('<li class="note \\w+">(.*?)</li>', page_of(run))
     assert page == [str(escape(one)) for one in every]
     text = markdown.compose(run)
     assert re.findall(r"\*\*Warning:\*\* (.*)\.", text) == [plain(one.removesuffix(".")) for one in every]
@@ -203,5 +218,5 @@ def test_warnings_are_one_list_in_one_order(data: ReportData) -> None:
 def test_what_a_comparison_depends_on_leaves_out_what_there_is_none_of(lost: int, cut: int, said: str) -> None:
     missing = MissingPairs(n_lost=lost, n_cut=cut, low=0.0, high=0.0, hangs=True)
     told = change("undecided", missing=missing, hangs=True)
-    assert remarks(record_json(told.pair), "en") == [f"depends on {said}"]
+    assert remarks(told.pair) == [f"depends on {said}"]
     assert regression(told).endswith(f"; it depends on {said}: 0 to 0 points")

@@ -1,0 +1,55 @@
+"""The language of what is written: phrases and numbers are in the one that the surrounding `speaking` names."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from data.shown import Text
+from prompts import phrases
+from prompts.phrases import ENGLISH, declared, phrase, translated
+
+_LANGUAGE: ContextVar[str] = ContextVar("language", default=ENGLISH)
+_POINT: ContextVar[str] = ContextVar("point", default=".")
+
+
+@contextmanager
+def speaking(language: str, *, point: str = "") -> Iterator[None]:
+    """Write phrases and numbers in a language inside the context; `point` replaces its decimal point."""
+    spoken = _LANGUAGE.set(language)
+    written = _POINT.set(point or phrase("common.point", language))
+    try:
+        yield
+    finally:
+        _LANGUAGE.reset(spoken)
+        _POINT.reset(written)
+
+
+def current() -> str:
+    """Return the language in which everything is written."""
+    return _LANGUAGE.get()
+
+
+def decimal_point() -> str:
+    """Return the sign before a number's decimals."""
+    return _POINT.get()
+
+
+def say(name: str, /, **values: object) -> str:
+    """Return a phrase, `section.name`, with its gaps filled."""
+    return phrase(name, current(), **values)
+
+
+def say_on_page(name: str, /, **values: object) -> str:
+    """Return a phrase of the HTML report, or one that all reports share."""
+    section = "page" if f"page.{name}" in phrases.catalogue(ENGLISH).phrases else "common"
+    return say(f"{section}.{name}", **values)
+
+
+def say_reason(reason: str) -> str:
+    """Return the reason of a score or a verdict, which the tables have in English."""
+    return translated(reason, current())
+
+
+def say_declared(text: Text, key: str, default: str = "") -> str:
+    """Return a text that a suite, family or metric declares; `key` is its name in a catalogue."""
+    return declared(text, key, current(), default)
