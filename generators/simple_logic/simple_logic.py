@@ -92,13 +92,18 @@ def _told(
     return state(sentence, [order[person] for person in who], language)
 
 
+MOST_READ = 100_000
+"""Characters at a reply's end that are read."""
+
+
 def verify(item: Item, reply: str, *, cut: bool = False) -> Verdict:
     """Accept the right name in the last statement, else in a bold last line, else alone in the reply.
 
     A name does not count if it is denied or only asked about. `cut`: the reply ended at its token limit, so that
     only a statement counts.
     """
-    text = unify(reply_text(reply, prompt=item.prompt, expected=item.answer))
+    # A statement stands at the end: of megabytes only that is read, in bounded time.
+    text = unify(reply_text(reply, prompt=item.prompt, expected=item.answer)[-MOST_READ:])
     forms = {form: name for name in item.facts["names"] for form in _forms(name)}
     question = item.prompt.rpartition("?")[0].rpartition("\n")[2]
     reading = read(text, Names(forms, unify(question)), cut=cut, prompt=item.prompt)
