@@ -4,7 +4,7 @@ Source: SPEC 10.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,6 +16,9 @@ _DIGEST = re.compile("[0-9a-f]{32,}")  # a SHA-256, such as 9f86d081884c7d659a2f
 _DIGITS = 12
 """Digest characters shown to people."""
 _OF_METRIC = frozenset({"metrics", "judges", "judge_prompts"})
+_COUNTED_ALONE = frozenset({"judges", "families"})
+"""Rules that differ where one side lacks them: another judge or family took part."""
+_ABSENT = object()
 
 Kind = Literal["decides", "tested", "unit", "rescored", "new"]
 
@@ -71,34 +74,45 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
 
     `rescored` are the units with which the baseline's responses were rescored.
     """
-    # With one suite neither its weight nor the overall threshold matters.
-    single = min(len(baseline.suites), len(run.suites)) == 1
-    listed = [] if single else [*_differing("decides", *_in_both(baseline.rules, run.rules))]
-    for name, before in baseline.suites.items():
-        if name in run.suites:
-            listed += _suite_differences(name, before, run.suites[name], single=single)
-    added = [name for name in run.suites if name not in baseline.suites]
-    listed += [RuleDifference("new", f"suite {name}", "none", "evaluated") for name in added]
-    listed += _differing("tested", *_in_both(baseline.tested, run.tested))
+    listed = [
+        RuleDifference(kind, what, *_from_where_they_part(before, after))
+        for kind, what, before, after in _common_facts(baseline, run)
+        if canonical(before) != canonical(after)
+    ]
+    for name, rules in run.suites.items():
+        if name not in baseline.suites:
+            listed.append(RuleDifference("new", f"suite {name}", "none", "evaluated"))
+            continue
+        added = [metric for metric in rules.score if metric not in baseline.suites[name].score]
+        listed += [
+            RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score") for metric in added
+        ]
     for name in changed_units(baseline, run):
         before, after = baseline.units[name], run.units[name]
         what = "version" if before.get("version") != after.get("version") else "source"
         kind: Kind = "rescored" if name in rescored else "unit"
-        values = (one_line(unit.get(what)) for unit in (before, after))
-        listed.append(RuleDifference(kind, f"{what} of {name}", *values))
+        listed.append(
+            RuleDifference(kind, f"{what} of {name}", one_line(before.get(what)), one_line(after.get(what)))
+        )
     return listed
 
 
-def _suite_differences(
-    name: str, before: SuiteRules, after: SuiteRules, *, single: bool
-) -> Iterator[RuleDifference]:
-    rules = _comparable(before, after, {*before.score} & {*after.score})
-    for side in rules if single else ():
-        side.pop("weight", None)
-    yield from _differing("decides", *rules, of=f" of suite {name}")
-    for metric in after.score:
-        if metric not in before.score:
-            yield RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score")
+def _common_facts(baseline: Provenance, run: Provenance) -> Iterator[tuple[Kind, str, Any, Any]]:
+    """Yield the facts that both sides have, but for units; a model on one side only is not a difference."""
+    # With one suite neither its weight nor the overall threshold matters.
+    is_single = min(len(baseline.suites), len(run.suites)) == 1
+    for name, before in ({} if is_single else baseline.rules).items():
+        if name in run.rules:
+            yield "decides", name, before, run.rules[name]
+    for suite, rules in baseline.suites.items():
+        after = run.suites.get(suite, SuiteRules(()))
+        metrics = [metric for metric in rules.score if metric in after.score]
+        for path, old, new in _comparable(rules, after, metrics) if suite in run.suites else ():
+            if not (is_single and path == "weight"):
+                yield "decides", f"{path.removeprefix('metrics.')} of suite {suite}", old, new
+    for name, before in baseline.tested.items():
+        if name in run.tested:
+            yield "tested", name, before, run.tested[name]
 
 
 def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -> bool:
@@ -106,54 +120,30 @@ def same_rules(baseline: Provenance, run: Provenance, suite: str, metric: str) -
     before, after = (side.suites.get(suite, SuiteRules(())) for side in (baseline, run))
     if metric not in before.score or metric not in after.score:
         return False
-    old, new = (
-        {path: value for path, value in side.items() if _metric_of(path)}
-        for side in _comparable(before, after, {metric})
-    )
-    return not list(_differing("decides", old, new))
+    rules = _comparable(before, after, [metric])
+    return all(canonical(old) == canonical(new) for path, old, new in rules if _metric_of(path))
 
 
 def _metric_of(path: str) -> str:
     """Return the metric a rule belongs to; '' for a rule of the suite."""
-    kind, _, rest = path.partition(".")
-    return rest.partition(".")[0] if kind in _OF_METRIC else ""
+    kind, _, name = path.partition(".")
+    return name.partition(".")[0] if kind in _OF_METRIC else ""
 
 
-def _comparable(baseline: SuiteRules, run: SuiteRules, metrics: set[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the comparable rules of both sides: those of `metrics` and of the suite as a whole.
+def _comparable(before: SuiteRules, after: SuiteRules, metrics: Iterable[str]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the comparable rules of both sides, those of `metrics` and of the suite as a whole: path and values.
 
     An option only the run has is new: the baseline used its default. An option only the baseline has no longer
     exists and is ignored. Suite rules and judge prompts are compared where both sides have them.
     """
     # A part is decided by its metric's rules.
     owners = {"", *(name.partition(".")[0] for name in metrics)}
-    before, after = (
-        {path: value for path, value in side.rules.items() if _metric_of(path) in owners}
-        for side in (baseline, run)
-    )
-    for path in {*before} ^ {*after}:
-        kind, dotted, _ = path.partition(".")
-        if kind == "metrics" and path in after and path in run.defaults:
-            before[path] = run.defaults[path]
-        elif kind in {"metrics", "judge_prompts"} or not dotted:
-            before.pop(path, None)
-            after.pop(path, None)
-    return before, after
-
-
-def _in_both(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the entries both sides have; a model on one side only is not a difference."""
-    names = [name for name in before if name in after]
-    return {name: before[name] for name in names}, {name: after[name] for name in names}
-
-
-def _differing(
-    kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any], of: str = ""
-) -> Iterator[RuleDifference]:
-    for path in dict.fromkeys((*before, *after)):
-        old, new = before.get(path), after.get(path)
-        if canonical(old) != canonical(new):
-            yield RuleDifference(kind, f"{path.removeprefix('metrics.')}{of}", *_from_where_they_part(old, new))
+    for path in dict.fromkeys((*before.rules, *after.rules)):
+        old = before.rules.get(path, after.defaults.get(path, _ABSENT))
+        new = after.rules.get(path, _ABSENT)
+        is_absent = old is _ABSENT or new is _ABSENT
+        if _metric_of(path) in owners and not (is_absent and path.partition(".")[0] not in _COUNTED_ALONE):
+            yield path, None if old is _ABSENT else old, None if new is _ABSENT else new
 
 
 def changed_units(baseline: Provenance, run: Provenance) -> list[str]:

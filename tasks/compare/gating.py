@@ -39,37 +39,38 @@ def gate(
 ) -> tuple[RunVerdict, BaselineComparison | None, list[Side]]:
     """Return whether a run or file passes: by its scores' `threshold`, and by the `rule` against a baseline.
 
-    Besides the verdict and the comparison: the sides as they were read. `metric` is the one that
-    decides; by default a run's scores, or the first metric that both files have. A run's scores are those of its
-    results, decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's
-    are refused, or named if allowed.
+    Besides the verdict and the comparison: the sides as they were read. `metric` is the one that decides; by
+    default a run's scores, or the first metric that both files have. A run's scores are those of its results,
+    decided as in the run: by its `gate`, errors included. Rules that differ from the baseline's are refused, or
+    named if allowed.
 
     Raises:
         InputError: something cannot be read, or the two cannot be compared.
     """
-    both = sides([rule.name, new] if rule.name else [new], runs=runs, root=root, form=form)
-    side, rescored = both[-1], ()
-    if rule.name:
-        both[0], rescored = align_scores(both[0], side, root)
-    chosen = _chosen(both, metric)
-    for one in both if chosen else ():
-        if deciding_scores(one, chosen.items())["value"].count() == 0:
+    whole = sides([rule.name, new] if rule.name else [new], runs=runs, root=root, form=form)
+    side, rescored = whole[-1], ()
+    if rule.name:  # both by one code, before anything is compared
+        whole[0], rescored = align_scores(whole[0], side, root)
+    chosen = _choose(whole, metric)
+    for compared in whole if chosen else ():
+        if deciding_scores(compared, chosen.items())["value"].count() == 0:
             names = ", ".join(dict.fromkeys(chosen.values()))
-            raise InputError(f"{one.name}: no reply has a score by {names}, so nothing can be decided.")
+            raise InputError(f"{compared.name}: no reply has a score by {names}, so nothing can be decided.")
     comparison = None
     if rule.name:
         comparison = compare_with_baseline(
-            _narrow(both[0], chosen, beside=side),
-            _narrow(side, chosen, beside=both[0]),
+            _narrow(whole[0], chosen, opposite=side),
+            _narrow(side, chosen, opposite=whole[0]),
             max_drop=rule.max_drop,
             rescored=rescored,
             allow_different=rule.allow_different,
         )
     measured = Results({}, ())
     if side.run and not chosen:
-        measured = _recorded(side.run, threshold)
+        measured = _read_results(side.run, threshold)
     elif threshold is not None:
-        measured = _scored(side, chosen)
+        measured = _measure(side, chosen)
+    # A run is decided as it was configured.
     configured = side.run.configuration if side.run else {}
     policy = Policy(
         "interval" if configured.get("gate") == "interval" else "point",
@@ -78,82 +79,83 @@ def gate(
         undecided="pass" if configured.get("undecided") == "pass" else "undecided",
         regressions=comparison is not None,
     )
-    verdict = verdict_of(replace(measured, baseline=comparison), policy)
-    return verdict, comparison, both
+    return verdict_of(replace(measured, baseline=comparison), policy), comparison, whole
 
 
-def _chosen(both: Sequence[Side], metric: str) -> dict[str, str]:
+def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
-    shared = shared_metrics(both)
-    if metric and not all(metric in side.scores["metric"].unique() for side in both):
+    shared = shared_metrics(whole)
+    if metric and not all(metric in side.scores["metric"].unique() for side in whole):
         raise InputError(f"--metric {metric}: expected a metric that both have: {', '.join(shared) or 'none'}.")
     if metric:
-        return dict.fromkeys((suite for side in both for suite in side.items["suite"].unique()), metric)
-    if not any(side.is_file for side in both):
+        return dict.fromkeys((suite for side in whole for suite in side.items["suite"].unique()), metric)
+    if not any(side.is_file for side in whole):
         return {}
     if not shared:
-        raise InputError(f"{both[-1].name}: found no metric in common with {both[0].name}.")
+        raise InputError(f"{whole[-1].name}: found no metric in common with {whole[0].name}.")
     chosen = {}
-    for suite in dict.fromkeys(suite for side in both for suite in side.score):
-        first_side, *other_sides = (side.score[suite] for side in both if suite in side.score)
+    for suite in dict.fromkeys(suite for side in whole for suite in side.score):
+        first_side, *other_sides = (side.score[suite] for side in whole if suite in side.score)
         common = [name for name in first_side if all(name in side for side in other_sides)]
         chosen[suite] = common[0] if common else first_side[0]
     return chosen
 
 
-def _narrow(side: Side, chosen: Mapping[str, str], *, beside: Side) -> Side:
+def _narrow(side: Side, chosen: Mapping[str, str], *, opposite: Side) -> Side:
     """Return a side with the facts that decide its scores by the `chosen` metrics; unchanged without any.
 
-    What decides is known as a whole if both sides are runs or baselines of ours, else only what files state.
+    All of them are known if both sides are runs or baselines of ours, else only what files state.
     """
     if not chosen:
         return side
-    whole = not (side.is_file or beside.is_file)
-    known = side.provenance if whole else Provenance({}, tested=side.provenance.tested if side.is_file else {})
+    is_whole = not (side.is_file or opposite.is_file)
+    provenance = side.provenance
+    if not is_whole:
+        provenance = Provenance(provenance.suites, tested=provenance.tested if side.is_file else {})
     suites = {}
-    for suite, metric in (
-        deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True).rows()
-    ):
-        rules = side.provenance.suites.get(suite, SuiteRules(()))
-        strata = {"strata": rules.rules["strata"]} if rules.rules.get("strata") else {}
-        stated = {**strata, **_judges(side, beside, metric)}
-        suites[suite] = SuiteRules((metric,), rules.rules if whole else stated, rules.defaults)
-    return replace(side, provenance=replace(known, suites=suites))
+    pairs = deciding_scores(side, chosen.items()).select("suite", "metric").unique(maintain_order=True)
+    for suite, metric in pairs.rows():
+        rules = provenance.suites.get(suite, SuiteRules(()))
+        stated = {name: value for name, value in rules.rules.items() if name == "strata" and value}
+        stated |= _judges(side, opposite, metric)
+        suites[suite] = SuiteRules((metric,), rules.rules if is_whole else stated, rules.defaults)
+    return replace(side, provenance=replace(provenance, suites=suites))
 
 
-def _judges(side: Side, beside: Side, metric: str) -> dict[str, str]:
+def _judges(side: Side, opposite: Side, metric: str) -> dict[str, str]:
     """Return the judges of a file's metric as a rule, if both sides name theirs."""
-    named = [sorted(one.judged.get(metric, UNNAMED_JUDGE).split(", ")) for one in (side, beside)]
-    return {} if any(UNNAMED_JUDGE in judges for judges in named) else {f"judges.{metric}": ", ".join(named[0])}
+    judges, others = (sorted(file.judged.get(metric, UNNAMED_JUDGE).split(", ")) for file in (side, opposite))
+    return {} if UNNAMED_JUDGE in (*judges, *others) else {f"judges.{metric}": ", ".join(judges)}
 
 
-def _recorded(run: Run, threshold: float | None) -> Results:
+def _read_results(run: Run, threshold: float | None) -> Results:
     """Return the stored results of a run's models, headline by headline."""
     _, verdict = results(run)
 
-    def judged(headline: Headline) -> Headline:
+    def follow(headline: Headline) -> Headline:
         """Return a headline whose sequence, if it has one, is followed against the threshold."""
         stopping = headline.measured.stopping
         if stopping is None or threshold is None:
             return headline
         return replace(headline, measured=replace(headline.measured, stopping=against(stopping, threshold)))
 
-    models = tuple(replace(model, headlines=tuple(map(judged, model.headlines))) for model in verdict.models)
+    models = tuple(replace(model, headlines=tuple(map(follow, model.headlines))) for model in verdict.models)
     return Results({}, models, waiting={run.name: verdict.waiting})
 
 
-def _scored(side: Side, chosen: Mapping[str, str]) -> Results:
+def _measure(side: Side, chosen: Mapping[str, str]) -> Results:
     """Return the results of a side's models by the chosen metrics, suite by suite; a TOTAL where it has strata."""
     ours = Suite(name=STATED, items={}, metrics={STATED: {}}, weight=1)
     strata = {suite.name: suite.strata for suite in side.suites}
     suites = [ours.model_copy(update={"name": name, "strata": strata.get(name, "")}) for name in chosen]
     scores = deciding_scores(side, chosen.items()).drop("suite").with_columns(metric=pl.lit(STATED))
     once = observations(scores, side.items)
-    taken = once.scores.join(once.items.select("item_id", "suite"), on="item_id")
-    members = {
-        str(model): [suite.name for suite in suites if suite.name in own["suite"].unique()]
-        for (model,), own in taken.group_by("model", maintain_order=True)
-    }
+    suite_of = once.items.select("item_id", "suite")
+    members: dict[str, list[str]] = {}
+    for model, suite in (
+        once.scores.join(suite_of, on="item_id").select("model", "suite").unique(maintain_order=True).rows()
+    ):
+        members.setdefault(model, []).append(suite)
     summary, facts = summarise(once.scores, once.items), Circumstances()
     findings = [SuiteFindings(suite_headlines(suite, [*members], once, summary, facts), facts) for suite in suites]
     return Results({}, model_results(findings, Participants(suites, members)))

@@ -35,50 +35,58 @@ class FileForm:
     verify: str = ""
 
 
-def is_run(named: str, runs: Path) -> bool:
+def is_run(name: str, runs: Path) -> bool:
     """Return whether a name is a run's: a folder with a manifest, or what looks like an id among `runs`."""
-    path = Path(named)
-    there = (path / MANIFEST).is_file() or (path.name == named and (runs / named).is_dir())
-    return there or not (path.exists() or path.suffix)
+    path = Path(name)
+    is_there = (path / MANIFEST).is_file() or (path.name == name and (runs / name).is_dir())
+    return is_there or not (path.exists() or path.suffix)
 
 
-def sides(named: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
-    """Read the sides of a comparison, in order.
+def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | None = None) -> list[Side]:
+    """Read the sides of a comparison, in order: runs, pinned baselines, and files of other tools.
 
     Raises:
         InputError: a run or file is not there, or cannot be read.
     """
     form = form or FileForm()
-    pinned = {name: baseline for name in named if (baseline := _pinned(name, runs))}
+    pinned = {name: baseline for name in names if (baseline := _read_pinned(name, runs))}
     # A pinned run that is still there has the texts as well.
-    named = [pinned[name].run if name in pinned and (runs / pinned[name].run).is_dir() else name for name in named]
-    ours = [name for name in named if name not in pinned and is_run(name, runs)]
-    known = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
-    known |= {name: _pinned_side(pinned[name]) for name in named if name in pinned}
-    logs = _directed({n: _read(Path(name), form) for n, name in enumerate(named) if name not in known})
+    run_of = {name: baseline.run for name, baseline in pinned.items() if (runs / baseline.run).is_dir()}
+    names = [run_of.get(name, name) for name in names]
+    ours = [name for name in names if name not in pinned and is_run(name, runs)]
+    found = {name: side_of(run, root) for name, run in zip(ours, find_all(ours, runs), strict=True)}
+    found |= {name: _pinned_side(pinned[name]) for name in names if name in pinned}
+    logs = _directed({n: _read(Path(name), form) for n, name in enumerate(names) if name not in found})
+    return _read_files(names, found, logs, form) if logs else [found[name] for name in names]
+
+
+def _read_files(
+    names: Sequence[str], ours: Mapping[str, Side], logs: Mapping[int, LogFrames], form: FileForm
+) -> list[Side]:
+    """Return all sides, some of them files, by common ids, suites and metrics; `logs` are the files by position."""
     metrics = dict.fromkeys(metric for log in logs.values() for metric in log.metrics)
     if unknown := {*form.scales} - metrics.keys():
-        listed = ", ".join(metrics) or "none"
-        raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {listed}.")
-    questions = {str(question) for side in known.values() for question in side.items["question_id"]}
+        expected = ", ".join(metrics) or "none"
+        raise InputError(f"--scale {unknown.pop()}: no file has that metric; expected one of {expected}.")
+    questions = {str(question) for side in ours.values() for question in side.items["question_id"]}
     ids = shared_ids(logs.values(), questions)
     by_id = any(log.rows["words"].null_count() == log.rows.height for log in logs.values())
-    labels = _labels(named)
     verified = name_of(form.verify) if form.verify else ""
     apart = {verified, *differing(logs.values())}
-
-    def file_side(n: int, log: LogFrames) -> Side:
+    whole = []
+    for n, (name, label) in enumerate(zip(names, _labels(names), strict=True)):
+        if name in ours:
+            whole.append(ours[name])
+            continue
         try:
-            side = tabulate(labels[n], log, ids=ids, by_id=by_id, scales=form.scales, apart=apart)
+            side = tabulate(label, logs[n], ids=ids, by_id=by_id, scales=form.scales, apart=apart)
         except InputError as error:
-            raise InputError(f"{named[n]}: {error}") from error
-        return _verified(side, verified) if verified else side
-
-    whole = [file_side(n, logs[n]) if n in logs else known[name] for n, name in enumerate(named)]
-    return _aligned(_expecting(whole)) if logs else whole
+            raise InputError(f"{name}: {error}") from error
+        whole.append(_verified(side, verified) if verified else side)
+    return _aligned(_expecting(whole))
 
 
-def _pinned(name: str, runs: Path) -> Baseline | None:
+def _read_pinned(name: str, runs: Path) -> Baseline | None:
     """Return the baseline of that name or path; None if it names a run or another file."""
     path = path_of(name)
     is_other = (runs / name).exists() or (Path(name).exists() and not is_baseline(Path(name)))
@@ -112,12 +120,17 @@ def _directed(logs: Mapping[int, LogFrames]) -> dict[int, LogFrames]:
     return {n: replace(log, lower=lower[log.facts.get("tool", "")]) for n, log in logs.items()}
 
 
-def _labels(named: Sequence[str]) -> list[str]:
+def _labels(names: Sequence[str]) -> list[str]:
     """Return short labels of files: their names, their paths if names are equal, else numbered."""
-    short = [Path(one).name or one for one in named]
-    labels = [name if short.count(name) == 1 else one for name, one in zip(short, named, strict=True)]
-    turns = [labels[:n].count(one) for n, one in enumerate(labels)]
-    return [f"{one} ({turn + 1})" if turn else one for one, turn in zip(labels, turns, strict=True)]
+    short = Counter(Path(name).name or name for name in names)
+    times = Counter[str]()
+    labels = []
+    for name in names:
+        label = Path(name).name or name
+        label = label if short[label] == 1 else name
+        times[label] += 1
+        labels.append(f"{label} ({times[label]})" if times[label] > 1 else label)
+    return labels
 
 
 def side_of(run: Run, root: str = "") -> Side:
