@@ -1,7 +1,7 @@
-"""Contains metric: any, all or none of some texts are in the reply, ignoring case."""
+"""Contains metric: any, all or none of some texts are in the reply, in any notation."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -13,52 +13,84 @@ from metrics._replies import NO_EXPECTED, NO_REPLY, bounded, folded, reply, spac
 
 
 class Options(Frozen):
-    """Which texts, and how many of them."""
+    """Which texts, how many of them, and which differences count."""
 
     mode: Literal["any", "all", "none"] = Field("any", description="how many of the texts the reply must contain")
     words: bool = Field(default=True, description="only whole words count: 'art' is not in 'start'")
     texts: tuple[str, ...] = Field((), description="the texts to look for; by default the row's answer")
+    case_sensitive: bool = Field(default=False, description="true: upper and lower case differ")
+    raw: bool = Field(default=False, description="true: compare character by character")
 
 
-def holds(reply: str, text: str, *, words: bool) -> bool:
-    """Return whether a reply contains a text, ignoring case, with white space normalised.
+def holds(reply: str, text: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a reply contains a text; Markdown's emphasis is not part of a word: `_Paris_`.
 
-    Markdown's emphasis is not part of a word: `_Paris_`. All apostrophes are equal, and ё equals е.
+    Source: SPEC 14, 19.
     """
-    text, reply = (folded(one).casefold() for one in (text, reply))
-    reply = reply if "_" in text else unemphasised(reply)
-    return re.search(bounded(text), reply) is not None if words else text in reply
+    if options["raw"]:
+        return text in reply
+    text, reply = folded(text), folded(reply)
+    if not options["case_sensitive"]:
+        text, reply = text.casefold(), reply.casefold()
+    if "_" not in text:
+        reply = unemphasised(reply)
+    if not options["words"]:
+        return text in reply
+    return re.search(bounded(text), reply) is not None
 
 
-def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
+def _differs_in_case(reply: str, missing: Iterable[str], options: Mapping[str, Any]) -> bool:
+    """Return whether a reply contains what is missing from it, but for upper and lower case."""
+    if options["raw"] or not options["case_sensitive"]:
+        return False
+    insensitive = {**options, "case_sensitive": False}
+    return any(holds(reply, text, insensitive) for text in missing)
+
+
+def score(sample: Sample, _: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the reply contains any, all or none of the texts, as configured, else 0.
 
     Source: SPEC 14.
     """
-    wanted = [text for text in options["texts"] or texts(sample) if spaced(text)]
-    if not wanted:
+    looked_for = [*filter(spaced, options["texts"] or texts(sample))]
+    if not looked_for:
         return NO_EXPECTED
-    if not (said := reply(sample)):
+    text = reply(sample)
+    if not text:
         return NO_REPLY
-    there = [holds(said, text, words=options["words"]) for text in wanted]
-    right = {"any": any(there), "all": all(there), "none": not any(there)}[options["mode"]]
-    if right:
+    # A dict, since two texts may be equal and their order counts.
+    present = {candidate: None for candidate in looked_for if holds(text, candidate, options)}
+    missing = [candidate for candidate in looked_for if candidate not in present]
+    is_right = {"any": bool(present), "all": not missing, "none": not present}[options["mode"]]
+    if is_right:
         return Score(1.0, reason="as expected")
-    none = options["mode"] == "none"
-    listed = [text for text, held in zip(wanted, there, strict=True) if held == none]
-    if none:
-        return Score(0.0, reason="holds an unwanted text", details={"unwanted": listed})
-    return Score(0.0, reason="a text is missing", details={"missing": listed})
+    if options["mode"] == "none":
+        return Score(0.0, reason="holds an unwanted text", details={"unwanted": [*present]})
+    if _differs_in_case(text, missing, options):
+        return Score(0.0, reason="another case", details={"missing": missing})
+    return Score(0.0, reason="a text is missing", details={"missing": missing})
+
+
+def needs(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the column that a row must have, unless the options say what to look for."""
+    return () if options["texts"] else ("answer",)
+
+
+def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
+    """Return how a row's answers are read, where they are looked for."""
+    if options["texts"]:
+        return Expectation()
+    return expect_texts(sample, options)
 
 
 UNIT = Metric(
     name="contains",
-    version=6,
+    version=7,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
-    needs=lambda options: () if options["texts"] else ("answer",),
-    expects=lambda sample, options: Expectation() if options["texts"] else expect_texts(sample, options),
+    needs=needs,
+    expects=expects,
     yes_no=True,
     title={"en": "Contains", "ru": "Содержит"},
 )

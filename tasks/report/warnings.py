@@ -30,7 +30,7 @@ from tasks.report.words import headlines_of
 FEW = 10
 """Number of scored answers below which a suite's score says little."""
 _TOKENS = 5
-"""Maximum kinds of leaked stop tokens that are named."""
+"""Maximum number of things after the end of replies that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,17 @@ class Note:
 def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | None = None) -> list[Note]:
     """Return the run's notes, most important first, without duplicates; with `data`, those from its tables too."""
     headlines = headlines_of(verdict.models)
-    found = [
+    sentences = [
         *_against(results.baseline),
         *_of_run(results, verdict),
-        *_truncated(headlines, plan, str(results.run.get("run", ""))),
+        *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
         *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
-        *(_of_replies(data.replies) if data else ()),
-        *(_of_judges(data.summary) if data else ()),
+        *_of_tables(data),
         *_prices(results.spending),
-        *_few(headlines),
+        *_of_small_counts(headlines),
         *(Note(line, "info") for line in expected_lines(plan)),
     ]
-    return list({note.text: note for note in found}.values())
+    return list({note.text: note for note in sentences}.values())
 
 
 def _against(baseline: BaselineComparison | None) -> Iterator[Note]:
@@ -77,7 +76,7 @@ def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
         yield Note(say("common.few_templates", suite=", ".join(results.few_templates)))
 
 
-def _truncated(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
+def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:
     """Yield how many replies were truncated, and how to ask them again."""
     models = {target.name: target.model for suite in plan.suites for target in suite.targets}
     cut = Counter[str]()
@@ -91,21 +90,32 @@ def _truncated(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[
         yield Note(say("screen.cut", n=cut.total(), command=command))
 
 
+def _of_tables(data: ReportData | None) -> Iterator[Note]:
+    """Yield what the run's tables show, where they are read."""
+    if data:
+        yield from _of_replies(data.replies)
+        yield from _of_judges(data.summary)
+
+
 def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
     """Yield for each model the number of failed calls and of cleaned replies."""
-    for (model,), own in replies.group_by("model", maintain_order=True):
-        counts = {"model": model, "n": own.height}
+    for (model,), rows in replies.group_by("model", maintain_order=True):
+        counts = {"model": model, "n": rows.height}
         # Requests waiting in a batch have not failed: the verdict says how many wait.
-        failed = own.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
+        failed = rows.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
         if failed.height:
             kinds = map(say_reason, failed["error_kind"].drop_nulls().unique().sort())
             yield Note(say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"))
-        if leaked := own["stop_tokens"].drop_nulls().to_list():
-            tokens = dict.fromkeys(token for text in leaked for token in text.split())
-            named = ", ".join([*tokens][:_TOKENS])
-            yield Note(say("page.note_stop_tokens", **counts, k=len(leaked), tokens=named), "info")
-        if n := own.filter(pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)).height:
-            yield Note(say("page.note_keys", **counts, k=n))
+        leaked = rows["stop_tokens"].drop_nulls().to_list()
+        if leaked:
+            # A token, or the label of a new question: what follows it would only repeat the reply.
+            beginnings = dict.fromkeys(text.split()[0] for text in leaked)
+            tokens = ", ".join([*beginnings][:_TOKENS])
+            yield Note(say("page.note_stop_tokens", **counts, k=len(leaked), tokens=tokens), "info")
+        has_key = pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)
+        hidden = rows.filter(has_key).height
+        if hidden:
+            yield Note(say("page.note_keys", **counts, k=hidden))
 
 
 def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
@@ -124,7 +134,7 @@ def _prices(spending: Spending | None) -> Iterator[Note]:
         yield Note(say("common.prices_stale", days=spending.stale_days))
 
 
-def _few(headlines: Iterable[Headline]) -> Iterator[Note]:
+def _of_small_counts(headlines: Iterable[Headline]) -> Iterator[Note]:
     """Yield the suites of which few answers are scored."""
     few: dict[str, list[str]] = {}
     for headline in headlines:

@@ -118,14 +118,17 @@ def test_what_to_be_wary_of_is_said(data: ReportData) -> None:
     assert f"{MODELS[1]}: {failed} of {data.replies.filter(model=MODELS[1]).height} calls failed" in said
 
 
-def test_leaked_stop_tokens_are_told_once_a_model(data: ReportData) -> None:
+def test_replies_that_go_on_after_their_end_are_counted_once_a_model(data: ReportData) -> None:
     assert "stop tokens" not in str(notes(data.results, data.verdict, data.plan, data))
-    tokens = pl.when(pl.col("model") == MODELS[0]).then(pl.lit("</s>\n<eos>"))
+    is_even = pl.int_range(pl.len()) % 2 == 0
+    ends = pl.when(is_even).then(pl.lit("</s>\n<eos>")).otherwise(pl.lit("\nQuestion: What is next?"))
+    tokens = pl.when(pl.col("model") == MODELS[0]).then(ends)
     leaked = replace(data, replies=data.replies.with_columns(stop_tokens=tokens))
     n = data.replies.filter(model=MODELS[0]).height
     told = notes(data.results, data.verdict, data.plan, leaked)
     (said,) = [one.text for one in told if "stop tokens" in one.text]
-    assert f"{MODELS[0]}: {n} of {n} replies ended in stop tokens that its server leaked (</s>, <eos>)" in said
+    assert f"{MODELS[0]}: {n} of {n} replies go on after their end, with stop tokens" in said
+    assert "(</s>, Question:)" in said
 
 
 def test_cost_is_tokens_times_price(data: ReportData) -> None:
