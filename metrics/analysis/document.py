@@ -8,12 +8,11 @@ own, and a mean has its interval beside it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from data.documents import RESULTS_VERSION
-from metrics.analysis.baseline import BaselineComparison
 from metrics.analysis.explainability import ExplainabilityResult, read_published
 from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
 from metrics.analysis.judged import CorrectedMean
@@ -44,6 +43,8 @@ _MEANS: dict[type, dict[str, tuple[str, ...]]] = {
     SummaryRow: {**COLUMNS},
 }
 """The keys of a mean: its own, and that of its interval, or those of the interval's ends."""
+_WITH_INTERVAL = 2
+"""Number of keys of a mean whose interval is one value."""
 _RENAMED = {"is_measured": "measured"}
 _OF_OVERALL = (
     "score", "interval", "lower", "lower_interval", "upper", "upper_interval", "measured", "corrected",
@@ -75,10 +76,12 @@ _PATHS = {
 
 def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
     """Return the document as JSON; NaN and missing numbers are null."""
-    spending = {"spending": _json(results.spending)} if results.spending else {}
+    run = dict(results.run)
+    if results.spending:
+        run["spending"] = _json(results.spending)
     final = {**_json(verdict), "exit_code": int(verdict.exit_code)}
-    found = {key: _json(attrgetter(path)(results)) for key, path in _PATHS.items()}
-    return {"schema_version": RESULTS_VERSION, "run": {**results.run, **spending}, "final": final, **found}
+    values = {key: _json(attrgetter(path)(results)) for key, path in _PATHS.items()}
+    return {"schema_version": RESULTS_VERSION, "run": run, "final": final, **values}
 
 
 def _json(value: Any) -> Any:
@@ -92,7 +95,9 @@ def _json(value: Any) -> Any:
             return {str(key): _json(item) for key, item in value.items()}
         case list() | tuple():
             return [_json(item) for item in value]
-    return record_json(value) if is_dataclass(value) else value
+    if is_dataclass(value):
+        return record_json(value)
+    return value
 
 
 def record_json(record: Any) -> dict[str, Any]:
@@ -101,20 +106,21 @@ def record_json(record: Any) -> dict[str, Any]:
         return _model_json(record)
     kind = type(record)
     parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
-    found: dict[str, Any] = {}
+    entry: dict[str, Any] = {}
     for field in fields(record):
         value = getattr(record, field.name)
         if field.name in parts:
-            found |= record_json(value)
+            entry |= record_json(value)
         elif field.name in means:
-            found |= _mean_json(value, means[field.name])
+            entry |= _mean_json(value, means[field.name])
         else:
-            found[_RENAMED.get(field.name, field.name)] = _json(value)
+            entry[_RENAMED.get(field.name, field.name)] = _json(value)
     if isinstance(record, Comparison):
-        found["significant"] = record.significant
+        entry["significant"] = record.significant
+    # A headline stands in its model's entry, which has the name.
     if isinstance(record, Headline):
-        del found["model"]
-    return found
+        del entry["model"]
+    return entry
 
 
 def _mean_json(mean: MeanEstimate, keys: Sequence[str]) -> dict[str, Any]:
@@ -146,15 +152,14 @@ def read(document: Mapping[str, Any]) -> tuple[Results, RunVerdict]:
     """
     final, run = document["final"], document["run"]
     verdict = _adapter(RunVerdict).validate_python({**final, "models": [*map(_model, final["models"])]})
-    known: dict[str, Any] = {}
+    values: dict[str, Any] = {"run": run, "models": (), "spending": run.get("spending")}
+    # An older document lacks keys, whose fields then have their defaults.
     for key, path in _PATHS.items():
         if key in document:
             holder, _, name = path.rpartition(".")
-            value = _READ[key](document[key]) if key in _READ else document[key]
-            (known.setdefault(holder, {}) if holder else known)[name] = value
-    results = _adapter(Results).validate_python(
-        {**known, "run": run, "models": (), "spending": run.get("spending")}
-    )
+            group = values.setdefault(holder, {}) if holder else values
+            group[name] = _READ.get(key, lambda value: value)(document[key])
+    results = _adapter(Results).validate_python(values)
     return replace(results, models=verdict.models), verdict
 
 
@@ -180,62 +185,62 @@ def _model(entry: Mapping[str, Any]) -> dict[str, Any]:
 def _fields(kind: type[Any], entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return an entry of the document as the fields of its record."""
     parts, means = _PARTS.get(kind, {}), _MEANS.get(kind, {})
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field in fields(kind):
         key = _RENAMED.get(field.name, field.name)
         if field.name in parts:
-            found[field.name] = _fields(parts[field.name], entry)
+            values[field.name] = _fields(parts[field.name], entry)
         elif field.name in means and means[field.name][0] in entry:
-            found[field.name] = _mean_fields(entry, means[field.name])
+            values[field.name] = _mean_fields(entry, means[field.name])
         elif key in entry:
-            found[field.name] = entry[key]
-    return found
+            values[field.name] = entry[key]
+    return values
 
 
-def _baseline_fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a comparison with a baseline as the fields of its record."""
+def _baseline_fields(entry: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return a comparison with a baseline as the fields of its record; None if there is none."""
+    if entry is None:
+        return None
     headlines = [{**change, "pair": _fields(Comparison, change["pair"])} for change in entry["headlines"]]
     return {**entry, "headlines": headlines}
 
 
-def read_baseline(entry: Mapping[str, Any] | None) -> BaselineComparison | None:
-    """Return the record of a document's comparison with a baseline; None if there is none."""
-    from pydantic import TypeAdapter  # as above
-
-    return TypeAdapter(BaselineComparison).validate_python(_baseline_fields(entry)) if entry else None
-
-
 def _mean_fields(entry: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     value, interval, *high = keys
-    ends = {"low": entry[interval], "high": entry[high[0]], "method": "combined"} if high else entry[interval]
-    return {"mean": entry[value], "interval": ends}
+    if high:  # such a mean keeps the interval's ends alone, not how they were computed
+        ends = {"low": entry[interval], "high": entry[high[0]], "method": "combined"}
+        return {"mean": entry[value], "interval": ends}
+    return {"mean": entry[value], "interval": entry[interval]}
+
+
+def _read_each(read_entry: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what reads the entries of a list, without those that it cannot read."""
+    return lambda entries: [*filter(None, map(read_entry, entries))]
 
 
 _READ: Mapping[str, Callable[[Any], Any]] = {
-    "cells": lambda rows: [_fields(SummaryRow, row) for row in rows],
-    "comparisons": lambda rows: [_fields(Comparison, row) for row in rows],
-    "corrected": lambda rows: [_fields(CorrectedMean, row) for row in rows],
-    "baseline": lambda entry: _baseline_fields(entry) if entry else None,
-    "explainability": lambda rows: [*map(read_published, rows)],
-    "passports": lambda rows: [passport for row in rows if (passport := read_passport(row))],
+    "cells": _read_each(partial(_fields, SummaryRow)),
+    "comparisons": _read_each(partial(_fields, Comparison)),
+    "corrected": _read_each(partial(_fields, CorrectedMean)),
+    "baseline": _baseline_fields,
+    "explainability": _read_each(read_published),
+    "passports": _read_each(read_passport),
 }
 """How those values are read that are written in a form of their own."""
 
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema (draft 2020-12) of `results.json`, generated from its types."""
-    results, final = (_adapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
-    kinds = {**results.pop("$defs"), **final.pop("$defs"), "RunVerdict": final}
-    flat = {kind.__name__: _flat(kind, kinds) for kind in {**_PARTS, **_MEANS}}
-    overall = flat["Headline"]["properties"]
-    of_model = {name: kinds["ModelResult"]["properties"][name] for name in ("model", "missing", "failed")}
-    of_model |= {name: overall[name] for name in _OF_OVERALL}
-    of_model |= {"suites": kinds["ModelResult"]["properties"]["headlines"], "verdict": {"type": "string"}}
-    kinds["ModelResult"] |= {"properties": of_model, "required": [*of_model]}
+    results, verdict = (_adapter(kind).json_schema(mode="serialization") for kind in (Results, RunVerdict))
+    kinds = {**results.pop("$defs"), **verdict.pop("$defs"), "RunVerdict": verdict}
+    kinds |= {kind.__name__: _flat_schema(kind, kinds) for kind in {**_PARTS, **_MEANS}}
+    kinds["ModelResult"] = _model_schema(kinds["ModelResult"], kinds["Headline"])
+    # In a form of its own, which `read_published` reads.
+    kinds["ExplainabilityResult"] = {"type": "object", "properties": {}}
+    # What is computed from a record stands beside its fields.
     for kind, name, computed in (("Comparison", "significant", "boolean"), ("RunVerdict", "exit_code", "integer")):
         kinds[kind]["properties"][name] = {"type": computed}
         kinds[kind]["required"].append(name)
-    kinds |= flat | {"ExplainabilityResult": {"type": "object", "properties": {}}}  # its published form
     properties: dict[str, Any] = {
         "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
         "run": results["properties"]["run"],
@@ -243,7 +248,9 @@ def schema() -> dict[str, Any]:
     }
     for key, path in _PATHS.items():
         holder, _, name = path.rpartition(".")
-        group = kinds[results["properties"][holder]["$ref"].rpartition("/")[2]] if holder else results
+        group = results
+        if holder:
+            group = kinds[results["properties"][holder]["$ref"].rpartition("/")[2]]
         properties[key] = group["properties"][name]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -255,25 +262,33 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _flat(kind: type[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _model_schema(kind: Mapping[str, Any], headline: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a model's entry, which has the overall score's keys beside its own."""
+    own_properties = kind["properties"]
+    properties = {name: own_properties[name] for name in ("model", "missing", "failed")}
+    properties |= {name: headline["properties"][name] for name in _OF_OVERALL}
+    properties |= {"suites": own_properties["headlines"], "verdict": {"type": "string"}}
+    return {**kind, "properties": properties, "required": [*properties]}
+
+
+def _flat_schema(kind: type[Any], kinds: Mapping[str, Any]) -> dict[str, Any]:
     """Return the schema of a record whose parts' keys stand beside its own."""
-    own, parts, means = kinds[kind.__name__], _PARTS.get(kind, {}), _MEANS.get(kind, {})
+    record, parts, means = kinds[kind.__name__], _PARTS.get(kind, {}), _MEANS.get(kind, {})
     number = {"anyOf": [{"type": "number"}, {"type": "null"}]}
     properties: dict[str, Any] = {}
     for field in fields(kind):
         if field.name in parts:
-            properties |= _flat(parts[field.name], kinds)["properties"]
+            properties |= _flat_schema(parts[field.name], kinds)["properties"]
         elif field.name in means:
-            value, interval, *high = means[field.name]
-            properties[value] = number
-            properties |= (
-                dict.fromkeys((interval, *high), number) if high else {interval: {"$ref": "#/$defs/Interval"}}
-            )
+            keys = means[field.name]
+            properties |= dict.fromkeys(keys, number)
+            if len(keys) == _WITH_INTERVAL:
+                properties[keys[1]] = {"$ref": "#/$defs/Interval"}
         else:
-            properties[_RENAMED.get(field.name, field.name)] = own["properties"][field.name]
+            properties[_RENAMED.get(field.name, field.name)] = record["properties"][field.name]
     if kind is Headline:
         del properties["model"]
-    return {**own, "properties": properties, "required": [*properties]}
+    return {**record, "properties": properties, "required": [*properties]}
 
 
 if __name__ == "__main__":

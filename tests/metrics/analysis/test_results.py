@@ -65,6 +65,8 @@ def test_the_document_satisfies_its_schema() -> None:
     assert written["schema_version"] == RESULTS_VERSION
     assert written["final"]["exit_code"] == 2
     assert set(written) == set(known["properties"])
+    (pair, *_) = written["comparisons"]
+    assert set(pair) == set(known["$defs"]["Comparison"]["properties"])
 
 
 def test_the_document_is_read_as_it_was_written() -> None:
