@@ -68,6 +68,7 @@ def _sections(data: ReportData) -> Contents:
     results, verdict, titles, plan = data.results, data.verdict, data.titles, data.plan
     models = overview.models_of(verdict, data.scores)
     columns = overview.heat_columns(data.summary, data.items, titles)
+    # The chart of categories shows the same cells as the heat map.
     heat_map = overview.heat_map(columns, models, data.summary, verdict, titles.suites)
     names = {"titles": overview.names(data.items, titles), "targets": overview.targets(plan, verdict, models)}
     return {

@@ -45,7 +45,7 @@ def _pieces(contents: Contents, size: int) -> Iterator[str]:
             configuration=json.dumps(facts.configuration, ensure_ascii=False, indent=2),
             index=Markup(index),  # noqa: S704 - escaped by chunks.inline
             index_encoding=index_encoding,
-            chunks=((one.name, one.encoding, Markup(one.text)) for one in samples),  # noqa: S704 - escaped by chunks.inline
+            chunks=((chunk.name, chunk.encoding, Markup(chunk.text)) for chunk in samples),  # noqa: S704 - escaped by chunks.inline
             sheet=Markup(sheet),  # noqa: S704 - escaped by chunks.inline
             sheet_encoding=sheet_encoding,
             words_json=Markup(chunks.inline(section("script", facts.language))),  # noqa: S704 - escaped by chunks.inline
