@@ -12,11 +12,14 @@ from typing import Any, Literal, get_args
 from data.options import Declared
 from data.shown import Shown
 
-Status = Literal["scored", "no_answer", "truncated", "model_error", "judge_failed", "not_applicable"]
-"""Status of an item x model x metric: exactly one of these (SPEC 1)."""
+Status = Literal["scored", "no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable"]
+"""Status of an item x model x metric: exactly one of these (SPEC 1).
+
+`unsupported`: a program that may be right, but needs a package that the sandbox does not have.
+"""
 STATUSES: tuple[Status, ...] = get_args(Status)
-VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated")
-"""The statuses that count as scored; the last two are 0 unless the metric sets a value."""
+VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated", "unsupported")
+"""The statuses that count as scored; all but the first are 0 unless the metric sets a value."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,8 +72,13 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
         missing = "not_applicable" if score.value is not None else score.status
         for name in names:
             value = score.parts.get(name)
-            status = missing if value is None else _status(value, "scored", reply)
+            status = missing if value is None else _status(value, _status_of_part(value, score), reply)
             yield {**shared, "metric": f"{metric.name}.{name}", "value": value, "status": status, "details": "{}"}
+
+
+def _status_of_part(value: float, score: Score) -> Status:
+    """Return the status of a metric's part: what it lacks of 1 may be for the reason that the metric states."""
+    return "unsupported" if score.status == "unsupported" and value < 1 else "scored"
 
 
 def _status(value: float | None, status: Status, reply: SampleRow, *, most: float = 1.0) -> Status:

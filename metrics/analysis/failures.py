@@ -1,4 +1,4 @@
-"""Causes of responses that could not be scored, most frequent first."""
+"""Causes of responses that could not be scored, or not for all they may be, most frequent first."""
 
 import json
 import re
@@ -20,7 +20,11 @@ _OWN = re.compile(r"[0-9a-f]{8,}|\d+")
 
 @dataclass(frozen=True, slots=True)
 class FailureCount:
-    """`n` unscored responses with one cause: a failed model call (`model_error`) or judge (`judge_failed`)."""
+    """`n` responses with one cause for no score, or only part of one.
+
+    It is a failed model call (`model_error`), a judge (`judge_failed`), or a package that the sandbox lacks
+    (`unsupported`).
+    """
 
     status: Status
     cause: str
@@ -34,7 +38,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
-    lost = scores.filter(pl.col("status").is_in(LOST), pl.col("metric").is_in(suite.scored_by))
+    lost = scores.filter(pl.col("status").is_in([*LOST, "unsupported"]), pl.col("metric").is_in(suite.scored_by))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     causes: dict[str, Counter[tuple[Status, str]]] = {}
@@ -50,7 +54,11 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     }
 
 
-_KINDS: Mapping[Status, str] = {"model_error": "failed calls", "judge_failed": "replies without a score"}
+_KINDS: Mapping[Status, str] = {
+    "model_error": "failed calls",
+    "judge_failed": "replies without a score",
+    "unsupported": "programs that cannot run here",
+}
 
 
 def lost(listed: Iterable[FailureCount]) -> str:

@@ -95,9 +95,9 @@ def suite_intervals(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> 
 def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: pl.DataFrame) -> pl.DataFrame | None:
     """Return the cells of a suite gated on k answers, whose rows are questions; None if it is not.
 
-    A row of `scores` is an answer; from the table of means, `summary`, only `n_truncated` is kept (the number of
-    truncated responses). `lower` and `upper` are the shares at the bounds of failed and truncated answers.
-    Intervals are over questions, or over their templates if there are enough (`metrics.stats.intervals`).
+    A row of `scores` is an answer; from the table of means, `summary`, only `n_truncated` and `n_unsupported` are
+    kept. `lower` and `upper` are the shares at the bounds of failed and truncated answers. Intervals are over
+    questions, or over their templates if there are enough (`metrics.stats.intervals`).
     """
     own = of_suite(scores, items, suite)
     if not suite.of_k or own.is_empty():
@@ -105,9 +105,14 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
     drawn = items.filter(pl.col("suite") == suite.name)
     cells = summarise(k_answers(own, suite), drawn)
     lost = pl.col("n_model_error") + pl.col("n_judge_failed")
-    joined = cells.join(summary.select(*SUMMARY.key, cut="n_truncated", lost=lost), on=SUMMARY.key, how="left")
-    bounds = {"n_truncated": pl.col("cut")}
-    for name, is_open in (("lower", pl.col("lost") > 0), ("upper", pl.col("lost") + pl.col("cut") > 0)):
+    joined = cells.join(
+        summary.select(*SUMMARY.key, cut="n_truncated", lacking="n_unsupported", lost=lost),
+        on=SUMMARY.key,
+        how="left",
+    )
+    bounds = {"n_truncated": pl.col("cut"), "n_unsupported": pl.col("lacking")}
+    raisable = pl.col("lost") + pl.col("cut") + pl.col("lacking")
+    for name, is_open in (("lower", pl.col("lost") > 0), ("upper", raisable > 0)):
         ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
         end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
         joined = joined.join(end, on=SUMMARY.key, how="left")

@@ -15,7 +15,7 @@ from data.tables import SUMMARY
 from metrics.analysis.policy import reaches
 from metrics.analysis.values import End, placed
 from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
-from metrics.stats.missing import LOST, highest, lowest, scored
+from metrics.stats.missing import LOST, RAISABLE, highest, lowest, scored
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),
@@ -41,6 +41,7 @@ class Counts:
     n_scored: int
     n_no_answer: int
     n_truncated: int
+    n_unsupported: int
     n_model_error: int
     n_judge_failed: int
     n_not_applicable: int
@@ -122,7 +123,7 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
 
     A row of `scores` is a metric's value for an item, a model and a repeat; a row of the result is a cell: one for
     each suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, with '' for
-    all. `n_asked` counts all rows; `n_scored` those with a value: status `scored`, and `no_answer` and `truncated`,
+    all. `n_asked` counts all rows; `n_scored` those with a value: status `scored`, and the others in `VALUED`,
     whose value is 0 unless the metric set it; so n_asked = n_scored + n_model_error + n_judge_failed +
     n_not_applicable. If nothing is scored, mean and interval are null. Means are over questions: repeats enter by
     their mean. TOTAL, which weighs families equally, is computed by `totals`.
@@ -136,7 +137,7 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """
     rows = _rows(scores, items)
     ends = {"value": scored()}
-    if rows["status"].is_in([*LOST, "truncated"]).any():
+    if rows["status"].is_in([*LOST, *RAISABLE]).any():
         ends |= {"lower": lowest(), "upper": highest()}
     questions = {end: _questions(rows.with_columns(worth=at)) for end, at in ends.items()}
     graded = {*rows.filter(~scored().is_in([0.0, 1.0])).select("suite", "metric").iter_rows()}
@@ -317,7 +318,7 @@ def _means(
 ) -> dict[str, float | None]:
     """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
     lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
-    shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] > 0}
+    shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] + row["n_unsupported"] > 0}
     found: dict[str, float | None] = {}
     for end, columns in COLUMNS.items():
         parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]] if shown[end] else []

@@ -15,7 +15,7 @@ import polars as pl
 
 from data.errors import InputError
 from metrics.stats.intervals import Codes, Units, units_of
-from metrics.stats.missing import LOST, bounded, scored
+from metrics.stats.missing import LOST, RAISABLE, bounded, scored
 
 KEY = ("item_id", "repeat")
 TEMPLATE = ("suite", "family", "template")
@@ -64,7 +64,7 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     item_id, model, metric; `value`, the mean over the scored repeats (null: none), `answers`, the number of these
     among `asked`; `lower` and `upper`, bounds of the mean over all repeats given failures and truncation; `plain`,
     whether each answer is 0 or 1; `cause`, why the first failed repeat failed; `n_cut` and `n_lost`, the numbers
-    truncated and failed. Metrics are assumed to lie within 0 and 1.
+    truncated, and failed or unsupported. Metrics are assumed to lie within 0 and 1.
 
     Raises:
         InputError: a row whose item is not in `items`.
@@ -77,7 +77,7 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
         plain=pl.col("value").drop_nulls().is_in([0.0, 1.0]).all(),
         cause=pl.col("cause").drop_nulls().first(),
         n_cut=(pl.col("status") == "truncated").sum(),
-        n_lost=pl.col("status").is_in(LOST).sum(),
+        n_lost=pl.col("status").is_in([*LOST, "unsupported"]).sum(),
     )
     order = ("suite", "metric", "model", "family", "item_id")
     found = means.join(placed(items), on="item_id", how="left").sort(order)
@@ -145,7 +145,7 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     """Merge the rows of equal questions into one observation each, under the id of the first of their items.
 
     Its value is the mean of the scored rows (they differ if the expected answers do); its status is that of the
-    first scored row, of a truncated one where there is one, else of the first failed one.
+    first scored row, of a truncated or unsupported one where there is one, else of the first failed one.
     """
     drawn = items.unique("item_id", maintain_order=True)
     if "text_digest" not in drawn.columns:
@@ -163,7 +163,7 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     several = renamed.select(pl.struct(_ROW).is_duplicated()).to_series()
     status = pl.col("status")
     order = pl.when(status.is_in([*LOST])).then(1).when(status == "not_applicable").then(2)
-    order = order.when(status == "truncated").then(-1).otherwise(0)
+    order = order.when(status.is_in(RAISABLE)).then(-1).otherwise(0)
     ordered = renamed.filter(several).with_columns(_order=order).sort("_order", maintain_order=True)
     joined = ordered.group_by(*_ROW, maintain_order=True).agg(
         pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})

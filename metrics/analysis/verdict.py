@@ -22,8 +22,9 @@ _AGAIN = {
     (True, False): "ask them again with --only-failed",
     (False, True): "ask them again with more tokens",
     (True, True): "ask the failed ones again with --only-failed, the truncated ones with more tokens",
+    (False, False): "the sandbox has the standard library alone",
 }
-"""How to recover missing responses, truncated responses, and both."""
+"""How to recover missing responses, truncated responses, and both; neither: programs lack a package."""
 _SIDES: Mapping[Side, GateOutcome] = {"above": "pass", "below": "fail", "": "undecided"}
 
 
@@ -169,7 +170,8 @@ def _depends_on_replies(headline: Headline, threshold: float, parts: Sequence[He
     what = " + ".join(filter(None, (missing, f"truncated replies ({cut})" if cut else "")))
     wrong, right = (percent(headline.at(end).mean or 0.0, threshold) for end in ("lower", "upper"))
     ends = f"{wrong} if they are wrong, {right} if they are right"
-    return f"it depends on {what}: {ends}; {_AGAIN[bool(missing), bool(cut)]}"
+    n_lost = sum(part.missing.n_failed + part.missing.n_unread for part in parts)
+    return f"it depends on {what}: {ends}; {_AGAIN[n_lost > 0, cut > 0]}"
 
 
 def _missing(parts: Sequence[Headline]) -> str:

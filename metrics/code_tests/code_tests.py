@@ -14,11 +14,12 @@ from pydantic import Field
 from data.options import Frozen
 from data.programs.scripts import code_before, find_completion, find_script
 from data.programs.tree import joined
-from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score
+from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score, Status
 from data.shown import Shown
 from data.values import describe, same_type, shown, simple_name
 from metrics._replies import NO_REPLY, program_reply
 from metrics.code_tests.checks import Check, as_json
+from metrics.code_tests.packages import find_package
 from metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
 from metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
@@ -109,23 +110,28 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return Expectation("expected tests of a named function, or as many outputs as inputs", column=column)
 
 
+def _find_source(sample: Sample, options: Mapping[str, Any]) -> str | None:
+    """Return the reply's program with the row's set-up and the imports of its tests; None without a program."""
+    text, name = str(sample.get("response") or ""), entry(sample, options)
+    head = "".join(_texts(sample, options["prompt_code"]))
+    program = find_completion(text, name, head) if name else find_script(text)
+    if program is None:
+        return None
+    setup = "\n".join(_texts(sample, options["setup"]))
+    return joined(setup, program, imports_of(_texts(sample, options["tests"])) if name else "")
+
+
 def programs(sample: Sample, options: Mapping[str, Any]) -> Mapping[str, Program]:
     """Return the reply's program with its tests as calls; nothing without code or tests."""
-    said, name = str(sample.get("response") or ""), entry(sample, options)
-    listed = row_tests(sample, options)
-    if not listed or not program_reply(sample):
+    listed, name = row_tests(sample, options), entry(sample, options)
+    if not listed or not program_reply(sample) or (source := _find_source(sample, options)) is None:
         return {}
     head = "".join(_texts(sample, options["prompt_code"]))
-    found = find_completion(said, name, head) if name else find_script(said)
-    if found is None:
-        return {}
     setup = "\n".join(_texts(sample, options["setup"]))
-    imports = imports_of(_texts(sample, options["tests"]))
-    source = joined(setup, found, imports, RUNNER) if name else stdin_program(joined(setup, found))
     apart = frozenset(place for place, test in enumerate(listed) if test.apart)
     program = ProgramUnderTest(
         options["language"],
-        source,
+        joined(source, RUNNER) if name else stdin_program(source),
         CALLED,
         tuple((test.script, test.setup, _tuple(test.values)) for test in listed),
         cpu_s=options["program_timeout_s"],
@@ -175,7 +181,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return the share of the row's tests that pass; part `all` is 1 if every one does.
 
     A test that uses up its time fails alone; tests without time left, as the others used up the program's, do not
-    pass.
+    pass. Where all that failed did for lack of a package, such as numpy, the score is `unsupported`.
 
     Source: SPEC 14; HumanEval (Chen et al. 2021) and MBPP (Austin et al. 2021) for the forms of tests.
     """
@@ -201,7 +207,17 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     if not failed:
         return Score(1.0, reason="all tests pass", details=details, parts={"all": 1.0})
     details["failed"] = failed[:FAILED_SHOWN]
-    return Score(passed / len(wrong), reason=failed[0]["reason"], details=details, parts={"all": 0.0})
+    package = _find_lacked_package(sample, options, [outcomes[k] for k, reason in enumerate(wrong) if reason])
+    status: Status = "unsupported" if package else "scored"
+    reason = f"needs {package}" if package else failed[0]["reason"]
+    return Score(passed / len(wrong), status, reason, details, {"all": 0.0})
+
+
+def _find_lacked_package(sample: Sample, options: Mapping[str, Any], failures: Sequence[Outcome]) -> str:
+    """Return the package for lack of which tests failed, all that did; '' if one failed for another reason."""
+    source = _find_source(sample, options) or ""
+    packages = [find_package(source, outcome, {entry(sample, options)}) for outcome in failures]
+    return packages[0] if all(packages) else ""
 
 
 UNIT = Metric(

@@ -42,7 +42,8 @@ def find_bound_names(tree: ast.AST) -> set[str]:
     return names
 
 
-def _read_names(node: ast.AST) -> set[str]:
+def find_read_names(node: ast.AST) -> set[str]:
+    """Return every name that a part of a script reads."""
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)}
 
 
@@ -55,11 +56,11 @@ class Reach:
 
     def __init__(self, body: Sequence[ast.stmt], entry: str, parameters: Iterable[str]) -> None:
         tree = ast.Module([*body], [])
-        self.program = {entry, *parameters} | (_read_names(tree) - find_bound_names(tree) - BUILTINS)
+        self.program = {entry, *parameters} | (find_read_names(tree) - find_bound_names(tree) - BUILTINS)
         self.helpers: set[str] = set()
         # In order: a helper may use one above it.
         for node in body:
-            if isinstance(node, ast.FunctionDef) and _read_names(node) & self.names:
+            if isinstance(node, ast.FunctionDef) and find_read_names(node) & self.names:
                 self.helpers.add(node.name)
 
     def is_plain(self, expression: ast.expr) -> bool:
@@ -131,7 +132,7 @@ class Repeatable:
         if isinstance(statement, _DEFINITIONS):
             self._append(statement)
             return
-        read, bound = _read_names(statement), find_bound_names(statement)
+        read, bound = find_read_names(statement), find_bound_names(statement)
         # `candidate = f` names the program without asking it.
         calls = any(isinstance(node, ast.Call) for node in ast.walk(statement))
         if read & self._missing or (calls and read & self._reach.names):

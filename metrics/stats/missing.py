@@ -1,7 +1,7 @@
 """Bounds on the values of rows that were asked but not scored.
 
-A failed call or an unreadable judge reply could have any value. A truncated reply is worth at least its present
-value. Rows that are not applicable have no bounds, since nothing was asked.
+A failed call or an unreadable judge reply could have any value. A truncated reply, or a program that lacks a
+package, is worth at least its present value. Rows that are not applicable have no bounds, since nothing was asked.
 
 Source: SPEC 10.
 """
@@ -14,6 +14,8 @@ UNSTATED = "no score"
 """Start of a reason without a cause: two such reasons need not be the same."""
 LOST: tuple[Status, ...] = ("model_error", "judge_failed")
 """The statuses of rows that were asked but not scored."""
+RAISABLE: tuple[Status, ...] = ("truncated", "unsupported")
+"""The statuses of rows that are scored by what there is, and could be right for all that is known."""
 _STATUS, _VALUE = pl.col("status"), pl.col("value")
 ALIKE = _VALUE.is_null() & pl.col("value_before").is_null() & (pl.col("cause") == pl.col("cause_before"))
 """Missing on both sides of a pair for the same cause, and therefore equal there."""
@@ -33,7 +35,7 @@ def lowest() -> pl.Expr:
 
 def highest() -> pl.Expr:
     """The upper bound of the row's value; null if the metric does not apply."""
-    return pl.when(_STATUS.is_in([*LOST, "truncated"])).then(1.0).otherwise(scored())
+    return pl.when(_STATUS.is_in([*LOST, *RAISABLE])).then(1.0).otherwise(scored())
 
 
 def bounded(scores: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from tasks.report.language import say_reason
 from tasks.report.report_data import ReportData
 
 KEY = ["item_id", "model", "repeat"]
-_WORST = ("model_error", "judge_failed", "truncated", "no_answer", "scored", "not_applicable")
+_WORST = ("model_error", "judge_failed", "truncated", "unsupported", "no_answer", "scored", "not_applicable")
 _EXACT = 1e-9
 OUTCOME = (
     pl.when(pl.col("status") != "scored")
@@ -52,7 +52,7 @@ def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) 
     own = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
     own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
-        value=pl.when(pl.col("status").is_in(["no_answer", "truncated"]))
+        value=pl.when(pl.col("status").is_in(["no_answer", "truncated", "unsupported"]))
         .then(pl.col("value").fill_null(0.0))
         .otherwise("value"),
     )

@@ -49,6 +49,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_against(results.baseline),
         *_of_run(results, verdict),
         *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
+        *_of_packages(headlines),
         *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
         *_of_tables(data),
         *_prices(results.spending),
@@ -88,6 +89,15 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
         limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
         command = typed(f"run --run {run} --only-truncated {' '.join(limits)}")
         yield Note(say("screen.cut", n=cut.total(), command=command))
+
+
+def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
+    """Yield how many of a model's programs could not run, and what they need."""
+    for headline in headlines:
+        lacking = [cause for cause in headline.missing.failures if cause.status == "unsupported"]
+        if lacking:
+            causes = ", ".join(f"{cause.n} × {say_reason(cause.cause)}" for cause in lacking)
+            yield Note(say("screen.packages", model=headline.model, causes=causes))
 
 
 def _of_tables(data: ReportData | None) -> Iterator[Note]:

@@ -40,7 +40,11 @@ def bounds(headline: Headline) -> str:
     if lower is not None:
         high = percent(headline.at("upper").mean, threshold)
         return say("common.bounds", lower=percent(lower, threshold), upper=high)
-    return "" if upper is None else say("common.bound", upper=percent(upper, threshold))
+    if upper is None:
+        return ""
+    needs_packages = any(cause.status == "unsupported" for cause in headline.missing.failures)
+    name = "common.bound_packages" if needs_packages and not headline.missing.n_truncated else "common.bound"
+    return say(name, upper=percent(upper, threshold))
 
 
 def asked(requests: Mapping[str, int]) -> str:

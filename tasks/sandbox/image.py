@@ -9,6 +9,7 @@ import contextlib
 import functools
 import hashlib
 import hmac
+import importlib.util
 import os
 import platform
 import shutil
@@ -25,6 +26,8 @@ from tasks.sandbox.private import building, cache, own_file, secret
 _HERE = Path(__file__).parent
 _INSIDE = ("values.py", *[f"component/{name}.py" for name in ("handles", "objects", "scripts", "stand_ins")])
 """Modules of this package that are built into the image, by the names that they have here."""
+_PACKAGES = ("sortedcontainers",)
+"""Packages of pure Python that are built in as well: programs often use them."""
 _SOURCES = ("component/app.py", "component/world.wit", *_INSIDE, "build.py")
 _LIMIT_S = 600
 _CPUINFO = Path("/proc/cpuinfo")
@@ -50,7 +53,7 @@ def identity() -> str:
     digest = hashlib.sha256()
     for name in _SOURCES:
         digest.update((_HERE / name).read_bytes() + b"\0")
-    versions = (version("componentize-py"), version("wasmtime"))
+    versions = [version(name) for name in ("componentize-py", "wasmtime", *_PACKAGES)]
     for part in (*versions, platform.system(), platform.machine(), _processor()):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:16]
@@ -105,6 +108,11 @@ def _build(work: Path) -> Path:
     targets = {"component/app.py": work / "app" / "app.py", "component/world.wit": work / "world.wit"}
     for source, target in {**targets, **{name: package / name for name in _INSIDE}}.items():
         shutil.copy(_HERE / source, target)
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            raise InputError(f"sandbox image: the package {name} is not installed. Install it (`uv sync`).")
+        shutil.copytree(Path(spec.origin).parent, work / "app" / name, ignore=shutil.ignore_patterns("__pycache__"))
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
     _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
     say("Sandbox: compiling it for this machine (once, about 15 s) …")

@@ -41,11 +41,12 @@ MODULES = """
     signal socket stat statistics string stringprep struct subprocess symtable sys tempfile textwrap
     threading time timeit token tokenize tomllib trace traceback types typing unicodedata unittest
     unittest.mock urllib.parse uuid warnings weakref xml.etree.ElementTree zipfile zlib zoneinfo _strptime
-    _pydecimal _pydatetime _pylong
+    _pydecimal _pydatetime _pylong sortedcontainers
 """
 """The standard library as far as it can be imported without a system: none of it can be loaded later.
 
-The last four are what the interpreter imports by itself, such as `_pylong` to divide integers of 9 000 bits.
+At the end stand what the interpreter imports by itself, such as `_pylong` to divide integers of 9 000 bits, and a
+package that is built in.
 """
 
 

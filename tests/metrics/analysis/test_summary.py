@@ -243,7 +243,9 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             assert cell.mean == (pytest.approx(over_items(means)) if counted else None)
             assert (cell.ci_low is None) == (not counted)
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
-            assert cell.upper == (pytest.approx(over_items(best)) if cell.n_truncated or lost else None)
+            assert cell.n_unsupported == sum(s == "unsupported" for _, _, _, s, _ in mine)
+            is_open = cell.n_truncated or cell.n_unsupported or lost
+            assert cell.upper == (pytest.approx(over_items(best)) if is_open else None)
             assert cell.lower == (pytest.approx(over_items(worst)) if lost else None)
             json.dumps(vars(cell), allow_nan=False)
 
