@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
-from data.reading.clauses import Mention, Prepared, Values, is_denied, is_refuted, is_yes, last_affirmed
-from data.reading.statements import Statement, closing_brace, statements, with_content
+from data.reading.clauses import Mention, Prepared, Values, find_last, is_denied, is_refuted, is_yes
+from data.reading.statements import Statement, find_brace, statements, with_content
 from data.reading.words import MARKUP, pattern
 from data.sentences import sentence_begin, sentence_end
 
@@ -32,7 +32,13 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)\w*[ \t]*")
 _TURNS = r"(?:but|so|then|since|because|therefore|thus|hence|now|with|here|но|так|поэтому|значит|а|但|所以|因此)"
 _TURNED = re.compile(rf"[,;] ?{_TURNS}\b[^,;]*$", re.IGNORECASE)
 _TURNING = re.compile(rf"\b{_TURNS}\b", re.IGNORECASE)
+_CONDITION_END = re.compile(rf"[,;，；]|\b{_TURNS}\b", re.IGNORECASE)
+_HEADING = re.compile(r"[\s*_]*[^\W\d_]{2}.*[:：]|.*[:：][\s*_]*$")
+"""A marker line that is a heading, although it holds nothing but an answer: `Option D: Helium`."""
+_WORD = re.compile(r"[^\W_]")
 _PAIR = 2
+_GAP = 8
+"""Characters between two sentences."""
 _HEADING_WORDS = 2
 """Most words before 'answer' in a heading."""
 _NEXT_LINES = 6
@@ -55,15 +61,15 @@ class Slot(Protocol):
         """Return where a stretch mentions values."""
         ...
 
-    def whole(self, content: str) -> Values | None:
+    def read_whole(self, content: str) -> Values | None:
         """Return the values of a text that says nothing else; None if it does; empty where none is single."""
         ...
 
-    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+    def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return what a clause after a cue states; None if it mentions no value that it affirms."""
         ...
 
-    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+    def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return what a text without a statement lets infer, from a position on."""
         ...
 
@@ -101,6 +107,11 @@ class _Stand(NamedTuple):
 _NOTHING, _CANCELS = _Stand("nothing"), _Stand("cancels")
 
 
+def _cancel_if(condition: object) -> _Stand:
+    """Return what a statement does that states nothing: it cancels those before it, or does nothing."""
+    return _CANCELS if condition else _NOTHING
+
+
 def read(text: str, slot: Slot, *, cut: bool = False, prompt: str = "") -> Reading:
     """Return the answer that a reply gives; the text is what the first two passes leave, in one notation.
 
@@ -109,34 +120,35 @@ def read(text: str, slot: Slot, *, cut: bool = False, prompt: str = "") -> Readi
     Source: SPEC 19, passes 3 and 4.
     """
     reply = Prepared.of(text)
-    weaker: Reading | None = None
+    hedged: Reading | None = None
     places = islice(statements(text, is_chosen=slot.is_chosen), TRIES)
     for statement in places:
         stand = _judge(reply, statement, slot, prompt)
-        rule = "cue" if statement.kind == "few_shot" else statement.kind
-        reading = Reading(stand.value.values, rule, statement.start, stand.value.start, stand.value.end)
+        values, start, end = stand.value
+        reading = Reading(values, statement.kind.replace("few_shot", "cue"), statement.start, start, end)
         if stand.does == "cancels":
-            return Reading(None, rule, statement.start)
+            return replace(reading, values=None)
         if stand.does == "states":
-            resumed = _withdrawn(text, stand.end)
+            resumed = _find_withdrawal(text, stand.end)
             if resumed is not None:
                 return _infer(reply, slot, resumed, cut=cut)
-            listed = _list_above(reply, statement, stand, slot, places) if slot.is_chosen else frozenset()
-            return replace(reading, values=listed or stand.value.values)
-        if stand.does == "might" and weaker is None:
-            weaker = reading
-    return weaker or _infer(reply, slot, 0, cut=cut)
+            if slot.is_chosen:
+                values |= _list_above(reply, statement, values, slot, places)
+            return replace(reading, values=values)
+        # 'It could be B' is an answer where nothing says more.
+        if stand.does == "might" and hedged is None:
+            hedged = reading
+    return hedged or _infer(reply, slot, 0, cut=cut)
 
 
 def _list_above(
-    reply: Prepared, statement: Statement, stand: _Stand, slot: Slot, earlier: Iterator[Statement]
+    reply: Prepared, statement: Statement, values: Values, slot: Slot, earlier: Iterator[Statement]
 ) -> Values:
-    """Return the values of three statements or more on successive lines that are a list; none for one answer."""
-    values, count, start = stand.value.values, 1, statement.start
+    """Return the values of statements on the lines right above that are a list of three or more with this one."""
+    count, start = 1, statement.start
     for above in earlier:
-        between = reply.text[above.end : start].strip("\n")
-        upper = _judge(reply, above, slot, "") if "\n" not in between else _NOTHING
-        if upper.does != "states":
+        upper = _judge(reply, above, slot, "")
+        if "\n" in reply.text[above.end : start].strip("\n") or upper.does != "states":
             break
         values, count, start = values | upper.value.values, count + 1, above.start
     return values if count == len(values) > _PAIR else frozenset()
@@ -146,23 +158,28 @@ def _infer(reply: Prepared, slot: Slot, begin: int, *, cut: bool) -> Reading:
     """Return what the last sentences let infer, unless they say that there is no answer."""
     text = reply.text
     window = max(begin, len(text) - _LAST)
-    withholdings = [match.span() for match in pattern("withholdings", text[window:]).finditer(text, window)]
-    withholdings = [span for span in withholdings if not slot.mentions(reply, *span)]
+    spans = [match.span() for match in pattern("withholdings", text[window:]).finditer(text, window)]
+    withholdings = [span for span in spans if not slot.mentions(reply, *span)]
     if withholdings:
         begin = sentence_end(text, withholdings[-1][1])
+        # 'It cannot be determined, so I guess B'
         if not pattern("consequences", text[begin:], after="|=").search(text, begin):
             return Reading()
     if cut:
-        return _read_first_line(text, slot) if slot.is_chosen else Reading()
-    inferred = slot.inferred(reply, begin)
-    return Reading() if inferred is None else Reading(inferred.values, "last sentence", None, *inferred[1:])
+        return _read_first_line(text, slot)
+    inferred = slot.infer(reply, begin)
+    if inferred is None:
+        return Reading()
+    return Reading(inferred.values, "last sentence", None, inferred.start, inferred.end)
 
 
 def _read_first_line(text: str, slot: Slot) -> Reading:
-    """Return the answer that is the whole first line of several: of a reply that is cut, that is a statement."""
+    """Return the choice that is the whole first line of several: of a reply that is cut, that is a statement."""
     line, _, following = text.strip().partition("\n")
-    values = slot.whole(line) if following.strip() else None
-    return Reading() if values is None else Reading(values, "first line", 0, 0, len(line))
+    values = slot.read_whole(line)
+    if values is None or not slot.is_chosen or not following.strip():
+        return Reading()
+    return Reading(values, "first line", 0, 0, len(line))
 
 
 def _judge(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
@@ -181,43 +198,50 @@ def _judge_marker(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
     """Judge the line after a marker: a whole answer, nothing, or else a heading."""
     line = reply.text[statement.begin : statement.end]
     if _BLANK.fullmatch(line):
-        return _NOTHING if reply.text[statement.end :].strip() else _CANCELS
-    values = None if line.rstrip(" *_").endswith((":", "：")) else slot.whole(line)
-    if values is None:
-        return _CANCELS if _refuses(line) else _NOTHING
-    return _Stand("states", _trimmed(reply.text, values, statement.begin, statement.end), statement.end)
+        return _cancel_if(not reply.text[statement.end :].strip())
+    values = slot.read_whole(line)
+    if values is not None and not _HEADING.match(line):
+        return _Stand("states", _trim(reply.text, values, statement.begin, statement.end), statement.end)
+    return _cancel_if(_refuses(line))
 
 
 def _judge_content(reply: Prepared, statement: Statement, slot: Slot, prompt: str) -> _Stand:
     """Judge a box, a tag or a member of an object by its content, and by its sentence."""
     text, content = reply.text, statement.content or ""
     if _BLANK.fullmatch(content):
-        return _NOTHING if _is_wording(text, statement, prompt) else _CANCELS
-    values = slot.whole(content)
+        return _cancel_if(not _is_wording(text, statement, prompt))
+    values = slot.read_whole(content)
     if values is None and _refuses(content):
         return _CANCELS
+    # A box of another kind is passed over; in a tag, a sentence may state the answer.
     if values is None and statement.kind != "box":
-        inside = slot.stated(Prepared.of(content), 0, len(content))
-        values = inside.values if inside else None
+        stated = slot.find_stated(Prepared.of(content), 0, len(content))
+        if stated:
+            values = stated.values
     begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
     if values is None or _is_asked(text, end) or is_denied(text, begin, statement.start):
         return _NOTHING
     if is_refuted(text, min(len(text), statement.end + 1)):
         return _CANCELS
-    return _Stand("states", _trimmed(text, values, statement.begin, statement.end), statement.end)
+    return _Stand("states", _trim(text, values, statement.begin, statement.end), statement.end)
 
 
-def _trimmed(text: str, values: Values, begin: int, end: int) -> Mention:
+def _trim(text: str, values: Values, begin: int, end: int) -> Mention:
     """Return values with the stretch that gives them, without white space and braces around it."""
     stretch = text[begin:end]
     start = begin + len(stretch) - len(stretch.lstrip(" {"))
     return Mention(values, start, max(start, begin + len(stretch.rstrip(" }"))))
 
 
+def _skip_opening(text: str, begin: int, end: int) -> int:
+    """Return where the words of a clause begin."""
+    opening = _OPENING.match(text, begin, end)
+    return opening.end() if opening else begin
+
+
 def _refuses(content: str) -> bool:
     """Return whether a text begins by saying that there is no answer."""
-    opening = _OPENING.match(content)
-    return pattern("refusals", content).match(content, opening.end() if opening else 0) is not None
+    return pattern("refusals", content).match(content, _skip_opening(content, 0, len(content))) is not None
 
 
 def _is_asked(text: str, end: int) -> bool:
@@ -235,47 +259,64 @@ def _judge_predicate(reply: Prepared, statement: Statement, slot: Slot) -> _Stan
     """Judge 'B is correct': the value stands right before the words."""
     text = reply.text
     begin, end = sentence_begin(text, statement.start), sentence_end(text, statement.end)
-    value = last_affirmed(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
+    value = find_last(reply, begin, statement.start, slot.mentions(reply, begin, statement.start))
     if value is None or _is_asked(text, end) or _is_supposed(text, begin, statement.start, end):
         return _NOTHING
     return _Stand("states", value, end)
 
 
-def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:  # noqa: PLR0911 - a return for each kind
+def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
     """Judge a cue by the words before it and by the clause after it."""
     text = reply.text
     first = sentence_begin(text, statement.start)
-    clause = _clause_after(text, statement)
+    clause = _find_clause(text, statement)
     if clause is None or not _leads(text, statement, first):
         return _NOTHING
     begin, end = clause
     if begin >= end:
-        breaks_off = statement.kind == "cue" and statement.is_said and not statement.is_weak
-        return _CANCELS if breaks_off else _NOTHING
+        return _cancel_if(statement.kind == "cue" and statement.is_said and not statement.is_weak)
     if _is_asked(text, end) or (not slot.is_chosen and _heads_derivation(text, statement, begin, end)):
         return _NOTHING
-    values = slot.whole(text[begin:end])
-    value = None if values is None else _trimmed(text, values, begin, end)
-    if value is None:
-        if statement.is_weak or not statement.is_said or statement.kind == "remainders":
-            return _NOTHING
-        if _withholds(reply, begin, end, slot):
-            return _CANCELS
-        value = slot.stated(reply, begin, end)
-    if value is not None and slot.is_chosen:
-        value = _with_list(text, value, end, slot)
+    stand = _judge_clause(reply, statement, slot, begin, end)
     lead = text[first : statement.start]
-    if value is None or _is_condition(lead) or _is_supposed(text, first, statement.end, end):
-        return _NOTHING
+    if stand.does != "states" or _is_condition(lead) or _is_supposed(text, first, statement.end, end):
+        return _cancel_if(stand.does == "cancels")
+    # 'The answer could be B', 'if it is metal, the answer is B': weaker than what says so outright.
     hedges = pattern("possibilities", text).search(text, statement.start, statement.end)
-    is_weaker = hedges is not None or _is_conditional(lead)
-    return _Stand("might" if is_weaker else "states", value, end)
+    return stand._replace(does="might") if hedges or _is_conditional(lead) else stand
 
 
-def _with_list(text: str, value: Mention, end: int, slot: Slot) -> Mention:
+def _judge_clause(reply: Prepared, statement: Statement, slot: Slot, begin: int, end: int) -> _Stand:
+    """Judge the clause after a cue: a whole answer, or what it states among other words."""
+    text = reply.text
+    values = slot.read_whole(text[begin:end])
+    if values is not None:
+        value = _trim(text, values, begin, end)
+    # A clause of other words needs a cue that leaves no doubt.
+    elif statement.is_weak or not statement.is_said or statement.kind == "remainders" or _appraises(text, begin):
+        return _NOTHING
+    elif _withholds(reply, begin, end, slot):
+        return _CANCELS
+    else:
+        stated = slot.find_stated(reply, begin, end)
+        if stated is None:
+            return _NOTHING
+        value = stated
+    if slot.is_chosen:
+        value = _add_list(text, value, end, slot)
+    return _Stand("states", value, end)
+
+
+def _appraises(text: str, begin: int) -> bool:
+    """Return whether a clause says what an answer is like, and why: 'correct, as 4 * 3 = 12'."""
+    appraisal = pattern("appraisals", text).match(text, _skip_opening(text, begin, len(text)))
+    return appraisal is not None and pattern("asides", text, r",? ?").match(text, appraisal.end()) is not None
+
+
+def _add_list(text: str, value: Mention, end: int, slot: Slot) -> Mention:
     """Return a value with those of the next lines, where each of them is only a value as well."""
     for line in text[end:].split("\n")[1 : _NEXT_LINES + 1]:
-        values = slot.whole(line)
+        values = slot.read_whole(line)
         if values is None and not _BLANK.fullmatch(line):
             break
         value = value._replace(values=value.values | (values or frozenset()))
@@ -291,27 +332,28 @@ def _heads_derivation(text: str, statement: Statement, begin: int, end: int) -> 
         return False
     if _OPENS_LIST.match(text, begin, end):
         return True
-    start = next((start for start, line in enumerate(text[end : end + 8]) if line.isalnum()), 0) + end
-    following = text[start : min(sentence_end(text, start), _paragraph_end(text, end))]
+    word = _WORD.search(text, end, end + _GAP)
+    if word is None or word.start() == end:
+        return False
+    following = text[word.start() : min(sentence_end(text, word.start()), _find_end(text, end, "\n\n"))]
     concludes = pattern("consequences", following).match(following) or _EQUATION.search(text, begin, end)
-    return bool(start > end and concludes and _EQUATION.search(following) and not _CHECK.search(following))
+    return bool(concludes and _EQUATION.search(following) and not _CHECK.search(following))
 
 
-def _paragraph_end(text: str, begin: int) -> int:
-    end = text.find("\n\n", begin)
+def _find_end(text: str, begin: int, closing: str) -> int:
+    """Return where a line or a paragraph ends."""
+    end = text.find(closing, begin)
     return end if end >= 0 else len(text)
 
 
 def _withholds(reply: Prepared, begin: int, end: int, slot: Slot) -> bool:
     """Return whether a clause says that there is no answer before it mentions one."""
-    text, opening = reply.text, _OPENING.match(reply.text, begin, end)
-    opened = opening.end() if opening else begin
-    mentions = slot.mentions(reply, begin, end)
-    first = mentions[0].start if mentions else end
+    text, opened = reply.text, _skip_opening(reply.text, begin, end)
+    first = min([end, *(mention.start for mention in slot.mentions(reply, begin, end))])
     if first <= opened:
         return False
     refuses = pattern("refusals", text).match(text, opened)
-    return refuses is not None or pattern("withholdings", text).search(text, begin, first) is not None
+    return bool(refuses or pattern("withholdings", text).search(text, begin, first))
 
 
 def _leads(text: str, statement: Statement, first: int) -> bool:
@@ -326,27 +368,23 @@ def _leads(text: str, statement: Statement, first: int) -> bool:
     return not pattern("attributions", lead, after=rf"(?:\s[^\W_]{{1,12}})?{MARKUP}*$").search(lead)
 
 
-def _clause_after(text: str, statement: Statement) -> tuple[int, int] | None:
+def _find_clause(text: str, statement: Statement) -> tuple[int, int] | None:
     """Return where the clause after a cue begins and ends; an empty one at the reply's end, None for no cue."""
-    begin, line_end = statement.end, _line_end(text, statement.end)
+    begin, line_end = statement.end, _find_end(text, statement.end, "\n")
     if not _BLANK.fullmatch(text, begin, line_end):
         return begin, sentence_end(text, begin)
     before = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
     if not statement.is_said and len(re.findall(r"[^\W_]+", before)) > _HEADING_WORDS:
         return None
+    # With nothing behind it, a cue takes the next line that is not empty, but for a list that it heads.
     for _ in range(_NEXT_LINES):
-        begin, line_end = line_end + 1, _line_end(text, line_end + 1)
+        begin, line_end = line_end + 1, _find_end(text, line_end + 1, "\n")
         if begin >= len(text):
             return len(text), len(text)
         if not (_BLANK.fullmatch(text, begin, line_end) or _FENCE.fullmatch(text, begin, line_end)):
             is_list = _FIRST.match(text, begin) and _SECOND.search(text, line_end)
             return None if is_list else (begin, min(line_end, sentence_end(text, begin)))
     return None
-
-
-def _line_end(text: str, begin: int) -> int:
-    end = text.find("\n", begin)
-    return end if end >= 0 else len(text)
 
 
 def _is_supposed(text: str, first: int, verb: int, end: int) -> bool:
@@ -367,17 +405,15 @@ def _is_conditional(lead: str) -> bool:
 
 def _is_condition(lead: str) -> bool:
     """Return whether a cue is part of a condition: `if the answer is B, …`."""
-    conditions = [*pattern("suppositions", lead).finditer(lead)]
-    return bool(conditions) and not re.search(
-        rf"[,;，；]|{_TURNING.pattern}", lead[conditions[-1].end() :], re.IGNORECASE
-    )
+    conditions = [condition.end() for condition in pattern("suppositions", lead).finditer(lead)]
+    return bool(conditions) and not _CONDITION_END.search(lead, conditions[-1])
 
 
-def _withdrawn(text: str, end: int) -> int | None:
+def _find_withdrawal(text: str, end: int) -> int | None:
     """Return where a reply goes on after it takes back the statement that ends there; None if it does not."""
     before = rf"[.!?。！？…,;—–-]*{MARKUP}*[)\]}}]*[.!。]*{MARKUP}*"
     match = pattern("withdrawals", text, before).match(text, end)
-    return match.end() if match else None
+    return match and match.end()
 
 
 def read_cue(text: str) -> str:
@@ -390,12 +426,13 @@ def read_cue(text: str) -> str:
     for statement in statements(text[:last], is_chosen=False):
         if statement.kind not in {"cue", "few_shot"} or not statement.is_said:
             continue
-        clause = _clause_after(text, statement)
-        first = sentence_begin(text, statement.start)
-        if clause is None or clause[1] < line or clause[0] >= clause[1] or not _leads(text, statement, first):
+        begin, end = _find_clause(text, statement) or (0, 0)
+        if begin >= end or end < line or not _leads(text, statement, sentence_begin(text, statement.start)):
             return ""
-        box = _BOXED.search(text, clause[0], last)
-        value = text[box.end() : closing_brace(text, box.end())] if box else text[clause[0] : last]
+        value = text[begin:last]
+        box = _BOXED.search(value)
+        if box:
+            value = value[box.end() : find_brace(value, box.end())]
         return _MATH.sub(r"\1", _LEADING.sub("", value).strip().strip("$`"))
     return ""
 

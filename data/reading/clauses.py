@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from data.reading.words import MARKUP, pattern
@@ -34,6 +33,7 @@ LONGEST_WHOLE = 500
 OTHER = ""
 """The value of something that a clause leaves open beside what it names."""
 _OPEN_END = re.compile(rf"{_JOIN}[,;]?\s*(?:or|и|или|либо|and)\W*", re.IGNORECASE)
+_FILLING = re.compile(rf"{_FILLED}{_FILLERS}{{0,3}}{_FILLED}", re.IGNORECASE)
 _OR = re.compile(r"\s?(?:or|или|либо|或)(?![^\W_])", re.IGNORECASE)
 _EITHER = re.compile(r"(?<![^\W_])(?:either|либо|или)(?![^\W_])", re.IGNORECASE)
 _GOVERNED = 40
@@ -53,7 +53,9 @@ class Prepared(NamedTuple):
     def of(cls, text: str) -> "Prepared":
         """Prepare a text that is in one notation already."""
         folded = text.lower()
-        return cls(text, folded if len(folded) == len(text) else "".join(sign.lower()[:1] or " " for sign in text))
+        if len(folded) != len(text):  # İ in lower case is two characters
+            folded = "".join(sign.lower()[:1] for sign in text)
+        return cls(text, folded)
 
 
 class Mention(NamedTuple):
@@ -74,6 +76,7 @@ def runs(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
         if grouped:
             last = grouped[-1][-1]
             gap = text[last.end : mention.start]
+            # `B) Copper` is one mention, as nothing but signs stands between.
             is_beside = mention.values == last.values and not re.search(r"[^\W_]", gap)
             if is_beside or (len(gap) <= _GOVERNED and join.fullmatch(gap)):
                 grouped[-1].append(mention)
@@ -82,15 +85,17 @@ def runs(text: str, mentions: Sequence[Mention]) -> list[list[Mention]]:
     return grouped
 
 
-def affirmed(text: str, mentions: Sequence[Mention], begin: int) -> list[list[Mention]]:
-    """Return the runs of mentions in a clause from `begin` that it does not deny."""
-    undenied, last = list[list[Mention]](), begin
+def drop_denied(text: str, mentions: Sequence[Mention], begin: int) -> list[Mention]:
+    """Return the mentions in a clause from `begin` that it does not deny; a denial holds for all of a run."""
+    undenied, last = list[Mention](), begin
     grouped = runs(text, mentions)
     for number, run in enumerate(grouped):
         start, end = run[0].start, run[-1].end
-        following = grouped[number + 1][0].start if number + 1 < len(grouped) else None
-        if not (is_denied(text, max(last, start - _LOOK_BACK), start) or is_refuted(text, end, following)):
-            undenied.append(run)
+        # `B, not C`: a denial before the next value is that one's.
+        following = [later[0].start for later in grouped[number + 1 : number + 2]]
+        is_denied_before = is_denied(text, max(last, start - _LOOK_BACK), start)
+        if not (is_denied_before or is_refuted(text, end, *following)):
+            undenied += run
         last = end
     return undenied
 
@@ -98,12 +103,15 @@ def affirmed(text: str, mentions: Sequence[Mention], begin: int) -> list[list[Me
 def is_denied(text: str, begin: int, end: int) -> bool:
     """Return whether the words between two positions deny what comes at the second: 'not', 'I doubt that it is'."""
     before = pattern("idioms", text).sub(lambda idiom: " " * len(idiom[0]), text[begin:end])
+    # 'I doubt that …' holds to the sentence's end, 'not' for what stands near by.
     disbelief = pattern("disbeliefs", text).search(before)
     if disbelief and not _TURNING.search(before, disbelief.end()):
         return True
-    denials = [*pattern("denials", text).finditer(before)]
-    between = before[denials[-1].end() :] if denials else ""
-    return bool(denials) and len(between) <= _GOVERNED and not _BOUNDARY.search(between)
+    denials = [denial.end() for denial in pattern("denials", text).finditer(before)]
+    if not denials:
+        return False
+    between = before[denials[-1] :]
+    return len(between) <= _GOVERNED and not _BOUNDARY.search(between)
 
 
 def is_refuted(text: str, end: int, following: int | None = None) -> bool:
@@ -113,12 +121,10 @@ def is_refuted(text: str, end: int, following: int | None = None) -> bool:
     """
     before = rf"{_SIGNS}(?:,[^,.;:!?\n]{{1,30}},)?(?:[ :]|, ?(?=\w{{2,5}}(?:n't| not)))?(?:[—–-] ?|\( ?)?"
     refutation = pattern("refutations", text, before).match(text, end)
-    if refutation is None:
-        return False
-    if following is None:
-        return True
+    if refutation is None or following is None:
+        return refutation is not None
     gap = text[refutation.end() : following]
-    return not (len(gap) <= _GOVERNED and re.fullmatch(rf"{_FILLED}{_FILLERS}{{0,3}}{_FILLED}", gap, re.IGNORECASE))
+    return not (len(gap) <= _GOVERNED and _FILLING.fullmatch(gap))
 
 
 def set_aside(text: str, begin: int, end: int, mentions: Iterable[Mention]) -> list[Mention]:
@@ -127,26 +133,28 @@ def set_aside(text: str, begin: int, end: int, mentions: Iterable[Mention]) -> l
     if not mentions:
         return []
     brackets = [match.span() for match in _BRACKETS.finditer(text, begin, end)]
-    outside = [mention for mention in mentions if not any(_is_aside(text, mention, *span) for span in brackets)]
-    main = outside or mentions[:1]
+    main = [mention for mention in mentions if not _is_bracketed(text, mention, brackets)] or mentions[:1]
     aside = pattern("asides", text).search(text, main[0].end, end)
-    limit = aside.start() if aside else end
-    return [mention for mention in main if mention.start < limit]
+    if aside is None:
+        return main
+    return [mention for mention in main if mention.start < aside.start()]
 
 
-def _is_aside(text: str, mention: Mention, start: int, stop: int) -> bool:
-    """Return whether a mention stands in a bracket with other words."""
-    if not start <= mention.start < stop:
-        return False
-    inside = text[start + 1 : mention.start] + text[mention.end : stop - 1]
-    if _OR.match(text, start + 1):
-        return False
-    return re.search(r"[^\W_]", inside) is not None
+def _is_bracketed(text: str, mention: Mention, brackets: Iterable[tuple[int, int]]) -> bool:
+    """Return whether a mention stands in a bracket with other words, but for `(or B)`."""
+    for start, stop in brackets:
+        if start <= mention.start < stop and not _OR.match(text, start + 1):
+            words = text[start + 1 : mention.start] + text[mention.end : stop - 1]
+            return re.search(r"[^\W_]", words) is not None
+    return False
 
 
-def united_values(several: Iterable[Values]) -> Values:
-    """Return all values of several sets."""
-    return frozenset[Hashable]().union(*several)
+def unite(mentions: Sequence[Mention]) -> Mention:
+    """Return mentions as one, with all their values, over the stretch of them."""
+    if not mentions:
+        return Mention(frozenset(), 0, 0)
+    values = frozenset[Hashable]().union(*(mention.values for mention in mentions))
+    return Mention(values, mentions[0].start, mentions[-1].end)
 
 
 def lines(text: str, begin: int) -> Iterator[tuple[int, int]]:
@@ -158,23 +166,17 @@ def lines(text: str, begin: int) -> Iterator[tuple[int, int]]:
         position += len(line) + 1
 
 
-def united(run: Sequence[Mention]) -> Mention:
-    """Return mentions as one, with all their values."""
-    if not run:
-        return Mention(frozenset(), 0, 0)
-    return Mention(united_values(mention.values for mention in run), run[0].start, run[-1].end)
-
-
 def is_only(content: str, mentions: Sequence[Mention], nothing: re.Pattern[str]) -> bool:
     """Return whether a text holds nothing but mentions and words that add nothing to them."""
-    beside, position = "", 0
+    pieces, position = list[str](), 0
     for mention in mentions:
-        beside += content[position : mention.start] + " "
+        pieces.append(content[position : mention.start])
         position = mention.end
-    return nothing.fullmatch(pattern("fillers", content).sub(" ", beside + content[position:])) is not None
+    remainder = " ".join([*pieces, content[position:]])
+    return nothing.fullmatch(pattern("fillers", content).sub(" ", remainder)) is not None
 
 
-def first_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+def find_first(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
     """Return the values of the first run of mentions that a clause affirms; None if it affirms none.
 
     A later part of the clause that begins with a consequence ('so', 'therefore') takes the place of what is before.
@@ -183,40 +185,43 @@ def first_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Men
     consequences = [match.end() for match in pattern("consequences", text).finditer(text, begin, end)]
     for position in reversed([begin, *consequences]):
         later = [mention for mention in mentions if mention.start >= position]
-        main = set_aside(text, position, end, chain.from_iterable(affirmed(text, later, position)))
+        main = set_aside(text, position, end, drop_denied(text, later, position))
         if main:
-            run = united(runs(text, main)[0])
-            return run._replace(values=run.values | {OTHER}) if is_vague(text, position, run, end) else run
+            run = unite(runs(text, main)[0])
+            return run._replace(values=run.values | open_values(text, position, run, end))
     return None
 
 
-def is_vague(text: str, begin: int, run: Mention, end: int) -> bool:
-    """Return whether a clause leaves another value open beside a run: 'either B', 'B or another one', 'B or'."""
-    others = pattern("others", text, rf"{_JOIN}[,;]?\s*(?:or|and|или|либо|и)(?![^\W_])\s*")
-    return bool(
+def open_values(text: str, begin: int, run: Mention, end: int) -> Values:
+    """Return OTHER where a clause leaves a value open beside a run: 'either B', 'B or another one', 'B or'."""
+    alternative = pattern("others", text, rf"{_JOIN}[,;]?\s*(?:or|and|или|либо|и)(?![^\W_])\s*")
+    is_open = (
         _EITHER.search(text, max(begin, run.start - _LOOK_BACK), run.start)
-        or others.match(text, run.end, end)
+        or alternative.match(text, run.end, end)
         or _OPEN_END.fullmatch(text, run.end, end)
     )
+    return frozenset([OTHER] * bool(is_open))
 
 
-def last_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
+def find_last(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> Mention | None:
     """Return the values of the run of mentions right before a position, if the clause does not deny it."""
-    grouped = runs(reply.text, mentions)
+    grouped = [unite(run) for run in runs(reply.text, mentions)]
     if not grouped:
         return None
-    run = united(grouped[-1])
+    run = grouped[-1]
+    start = max([begin, run.start - _LOOK_BACK, *(earlier.end for earlier in grouped[-2:-1])])
     between = re.sub(_FILLED, " ", reply.text[run.end : end])
-    start = grouped[-2][-1].end if len(grouped) > 1 else begin
     is_near = len(between.split()) <= _TEXT_WORDS and not pattern("denials", between).search(between)
-    return run if is_near and not is_denied(reply.text, max(start, run.start - _LOOK_BACK), run.start) else None
+    if not is_near or is_denied(reply.text, start, run.start):
+        return None
+    return run
 
 
-def affirmed_in(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> list[Mention]:
+def find_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Mention]) -> list[Mention]:
     """Return the mentions of a sentence that it does not deny; none in a question, a plan or a remark."""
     if not mentions or is_idle(reply.text, begin, end):
         return []
-    return [*chain.from_iterable(affirmed(reply.text, mentions, begin))]
+    return drop_denied(reply.text, mentions, begin)
 
 
 def is_idle(text: str, begin: int, end: int) -> bool:

@@ -6,6 +6,7 @@ token, and a token that the prompt or the expected answer contains is content.
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -19,13 +20,14 @@ _LONGEST = 64
 """Characters at a reply's end in which a token that says nothing ends it."""
 _ANSWER_WORDS = 6
 """Most words of a first paragraph that is an answer by itself."""
-_LABEL_LINE = r"(?m:^)[ \t>]*[*_#]{{0,6}}[ \t]*(?P<label>{0})[*_]{{0,3}}[ \t]*[:：][*_]{{0,3}}(?P<asked>[^\n]*)"
-_OWN_LABEL = re.compile(r"(?m:^)[ \t*_#]{0,6}([^\W\d_][^\W\d_ ]{0,20}(?: [^\W\d_]{1,12})?)[*_]{0,3}[ \t]*[:：]")
+_LABEL_LINE = r"(?m:^)[ \t>]*[*_#]{{0,6}}[ \t]*(?P<label>{0})[*_]{{0,3}}[ \t]*[:：][*_]{{0,3}}(?P<words>[^\n]*)"
+_LABEL = re.compile(r"(?m:^)[ \t*_#]{0,6}([^\W\d_][^\W\d_ ]{0,20}(?: [^\W\d_]{1,12})?)[*_]{0,3}[ \t]*[:：]")
 _PLANS = re.compile(
     r"\W*(?:let(?:'s)?|first|ok(?:ay)?|sure|here|to|we|i'll|certainly|давайте|сначала|конечно|好的|首先)[\s,!.，]",
     re.IGNORECASE,
 )
-_QUOTES = frozenset("\"'“”‘’«»`")
+_QUOTES = "\"'“”‘’«»`"
+_LINE_OPENING = re.compile(r"[ \t>*_#]*(?:[^\W\d_]{1,20}[*_]{0,3}\s?[:：][*_]{0,3}\s?)?")
 _MARKS = re.compile(r"[<\[▁]")
 _SPACE = re.compile(r"\s+")
 
@@ -41,20 +43,19 @@ class EndTables(NamedTuple):
 
 
 @cache
-def _tables() -> EndTables:
-    table = read_beside(__file__)
-    forms = {section: "|".join(row["form"] for row in rows) for section, rows in table.items()}
-    roles, token = forms["roles"], f"{forms['ends']}|{forms['noise']}"
+def _compile_tables() -> EndTables:
+    forms = dict[str, str]()
+    for section, rows in read_beside(__file__).items():
+        forms[section] = "|".join(row["form"] for row in rows)
+    roles, noise = forms["roles"], forms["noise"]
+    token = f"{forms['ends']}|{noise}"
+    leading = rf"\s*(?:(?:{noise})|(?:{token})(?:\s*(?:{roles})\s*(?=\n|(?:{token})))?)\s*"
+    role = rf"\s*[*_#]{{0,3}}(?:{roles})[*_]{{0,3}}(?:[ \t]*\n|[ \t]*(?<!model)[:：][*_]{{0,3}})\s*"
     return EndTables(
         Events(f"(?P<end><s>|{forms['ends']})"),
-        re.compile(
-            rf"\s*(?:(?:{forms['noise']})|(?:{token})(?:\s*(?:{roles})\s*(?=\n|(?:{token})))?)\s*", re.IGNORECASE
-        ),
-        re.compile(
-            rf"\s*[*_#]{{0,3}}(?:{roles})[*_]{{0,3}}(?:[ \t]*\n|[ \t]*(?<!model)[:：][*_]{{0,3}})\s*",
-            re.IGNORECASE,
-        ),
-        re.compile(rf"\s*(?:{forms['noise']})\s*\Z", re.IGNORECASE),
+        re.compile(leading, re.IGNORECASE),
+        re.compile(role, re.IGNORECASE),
+        re.compile(rf"\s*(?:{noise})\s*\Z", re.IGNORECASE),
         forms["labels"],
     )
 
@@ -85,34 +86,40 @@ def strip(text: str, *, prompt: str = "", question: str = "", expected: str = ""
 
 def _bounds(text: str, prompt: str, expected: str, *, labels: bool) -> tuple[int, int]:
     """Return where a reply begins and ends."""
-    tables = _tables()
+    tables = _compile_tables()
     start, stop = 0, len(text)
     if _MARKS.search(text):
-        content = (prompt + expected).lower()
-        while match := tables.leading.match(text, start):
-            start = match.end()
-        stop = _token_end(text, start, content, tables)
-        while match := tables.trailing.search(text, max(start, stop - _LONGEST), stop):
-            stop = match.start()
+        leading = tables.leading.match(text)
+        while leading:
+            start = leading.end()
+            leading = tables.leading.match(text, start)
+        stop = _find_token(text, start, (prompt + expected).lower(), tables)
+        trailing = tables.trailing.search(text, max(start, stop - _LONGEST), stop)
+        while trailing:
+            stop = trailing.start()
+            trailing = tables.trailing.search(text, max(start, stop - _LONGEST), stop)
+    # `Assistant: B` is B; a role with nothing behind it may be the answer.
     role = tables.role.match(text, start, stop)
     if role and text[role.end() : stop].strip():
         start = role.end()
-    return start, _run_on(text, start, stop, prompt, tables) if labels else stop
+    if labels:
+        stop = _find_run_on(text, start, stop, prompt, tables)
+    return start, stop
 
 
-def _token_end(text: str, start: int, content: str, tables: EndTables) -> int:
+def _find_token(text: str, start: int, content: str, tables: EndTables) -> int:
     """Return where the first token stands that ends the reply; `</s>` ends nothing after an open `<s>`."""
-    position, struck = start, 0
-    while event := tables.ends.first(text, position):
-        written = event[0].lower()
-        struck += (written == "<s>") - (written == "</s>")
-        is_quoted = (
-            text[event.start() - 1 : event.start()] in _QUOTES and text[event.end() : event.end() + 1] in _QUOTES
-        )
-        is_content = is_quoted or written == "<s>" or (written == "</s>" and struck >= 0) or written in content
-        if not is_content:
+    struck = 0
+    event = tables.ends.find_first(text, start)
+    while event:
+        mark = event[0].lower()
+        struck += (mark == "<s>") - (mark == "</s>")
+        before, after = text[event.start() - 1 : event.start()], text[event.end() : event.end() + 1]
+        is_quoted = bool(before and after) and before in _QUOTES and after in _QUOTES
+        is_strike = mark == "<s>" or (mark == "</s>" and struck >= 0)
+        if not (is_quoted or is_strike or mark in content):
             return event.start()
-        position = event.end()
+        event = tables.ends.find_first(text, event.end())
     return len(text)
 
 
@@ -123,42 +130,46 @@ def _after_question(text: str, start: int, stop: int, question: str) -> int:
         return start
     position = text.rfind(question, start, stop)
     while position >= start:
+        after = position + len(question)
         line = text[text.rfind("\n", 0, position) + 1 : position]
-        if (
-            re.fullmatch(r"[ \t>*_#]*(?:[^\W\d_]{1,20}[*_]{0,3}\s?[:：][*_]{0,3}\s?)?", line)
-            and text[position + len(question) : stop].strip()
-        ):
-            return position + len(question)
+        if _LINE_OPENING.fullmatch(line) and text[after:stop].strip():
+            return after
         position = text.rfind(question, start, position)
     return start
 
 
-def _run_on(text: str, start: int, stop: int, prompt: str, tables: EndTables) -> int:
+def _list_labels(prompt: str) -> Iterator[str]:
+    """Yield the prompt's own labels of questions: that on its first line, and those that it repeats."""
+    labels = [match[1].lower() for match in _LABEL.finditer(prompt)]
+    first = _LABEL.match(prompt.lstrip())
+    repeated = {label for label, count in Counter(labels).items() if count > 1}
+    for label in repeated | {first[1].lower() if first else ""}:
+        if label and not states_answer(f"{label}: 1"):
+            yield re.escape(label)
+
+
+def _find_run_on(text: str, start: int, stop: int, prompt: str, tables: EndTables) -> int:
     """Return where the label of a new question ends a reply that has answered; else where it ends anyway."""
     if ":" not in text and "：" not in text:
         return stop
-    repeated = Counter(label.lower() for label in _OWN_LABEL.findall(prompt))
-    own = [re.escape(label) for label, count in repeated.items() if count > 1 and not _is_answer_label(label)]
     spaced_prompt = _SPACE.sub(" ", prompt)
     earlier = set[str]()
-    for match in _label_lines("|".join([tables.labels, *own])).finditer(text, start, stop):
+    label_lines = _compile_label_lines("|".join([tables.labels, *_list_labels(prompt)]))
+    for match in label_lines.finditer(text, start, stop):
         before = text[start : match.start()].strip()
         label = match["label"].lower()
-        asked = match["asked"].strip(" *_") or text[match.end() : stop].strip().partition("\n")[0]
-        is_old = not before or label in earlier or _SPACE.sub(" ", asked).strip() in spaced_prompt
-        if not is_old and (states_answer(before) or _is_answer(before)):
+        # The question stands behind its label, or on the next line.
+        words = match["words"].strip(" *_") or text[match.end() : stop].strip().partition("\n")[0]
+        is_repeated = label in earlier or _SPACE.sub(" ", words).strip() in spaced_prompt
+        if before and not is_repeated and (states_answer(before) or _is_answer(before)):
             return match.start()
         earlier.add(label)
     return stop
 
 
 @cache
-def _label_lines(labels: str) -> re.Pattern[str]:
+def _compile_label_lines(labels: str) -> re.Pattern[str]:
     return re.compile(_LABEL_LINE.format(labels), re.IGNORECASE)
-
-
-def _is_answer_label(label: str) -> bool:
-    return states_answer(f"{label}: 1")
 
 
 def _is_answer(paragraph: str) -> bool:

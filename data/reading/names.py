@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 from data.reading.clauses import (
     LONGEST_WHOLE,
-    OTHER,
     Mention,
     Prepared,
     Values,
-    affirmed_in,
-    first_affirmed,
+    find_affirmed,
+    find_first,
     is_idle,
     is_only,
-    is_vague,
-    united,
+    open_values,
+    unite,
 )
 from data.reading.words import MARKUP, pattern
 from data.sentences import split_sentences
@@ -38,60 +37,72 @@ class Names:
 
     def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
         """Return where a stretch names people."""
-        return [
-            Mention(frozenset({self.forms[match[0]]}), *match.span())
-            for match in _WORD.finditer(reply.folded, begin, end)
-            if match[0] in self.forms
-        ]
+        words = _WORD.finditer(reply.folded, begin, end)
+        return [Mention(frozenset({self.forms[word[0]]}), *word.span()) for word in words if word[0] in self.forms]
 
-    def whole(self, content: str) -> Values | None:
+    def read_whole(self, content: str) -> Values | None:
         """Return the people that are all that a text names; None if it says anything else."""
         if len(content) > LONGEST_WHOLE:
             return None
         mentions = self.mentions(Prepared.of(content), 0, len(content))
-        return united(mentions).values if mentions and is_only(content, mentions, _NOTHING) else None
+        if not mentions or not is_only(content, mentions, _NOTHING):
+            return None
+        return unite(mentions).values
 
-    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+    def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the people that a clause after a cue names."""
-        return first_affirmed(reply, begin, end, self.mentions(reply, begin, end))
+        return find_first(reply, begin, end, self.mentions(reply, begin, end))
 
-    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+    def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return the one name of a bold last line, else the only one that the reply names and does not deny."""
-        sentences = [(begin + start, begin + end) for start, end in split_sentences(reply.text[begin:])]
-        stating = [span for span in sentences if not is_idle(reply.text, *span)]
-        concluded = self._concluded(reply, *stating[-1]) if stating else None
-        if concluded:
-            return concluded
+        spans = [(begin + start, begin + end) for start, end in split_sentences(reply.text[begin:])]
         mentions = self.mentions(reply, begin, len(reply.text))
         if not mentions:
             return None
-        named = united([m for span in sentences for m in affirmed_in(reply, *span, self.mentions(reply, *span))])
-        is_open = any(is_vague(reply.text, begin, mention, len(reply.text)) for mention in mentions)
-        return named._replace(values=named.values | {OTHER}) if is_open else named
+        for start, end in reversed(spans):
+            if not is_idle(reply.text, start, end):
+                concluded = self._find_conclusion(reply, start, end)
+                if concluded:
+                    return concluded
+                break
+        affirmed = list[Mention]()
+        for start, end in spans:
+            affirmed += find_affirmed(reply, start, end, self.mentions(reply, start, end))
+        people = unite(affirmed)
+        # 'Either Vera or …' anywhere leaves it open.
+        for mention in mentions:
+            people = people._replace(
+                values=people.values | open_values(reply.text, begin, mention, len(reply.text))
+            )
+        return people
 
-    def _concluded(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+    def _find_conclusion(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the only name in bold, or after a word of conclusion, of a sentence: `so it must be Vera`.
 
         After 'so' alone, the rest of the sentence must be in the question's words: `so Vera is the tallest`.
         """
         text = reply.text
-        points = {word.end(): False for word in pattern("consequences", text).finditer(text, begin, end)}
-        points |= {word.end(): True for word in pattern("conclusions", text).finditer(text, begin, end)}
+        consequences = _find_ends("consequences", text, begin, end)
+        conclusions = _find_ends("conclusions", text, begin, end)
         if _BOLD.search(text, begin, end):
-            points = {begin: True}
-        start = max(points, default=end)
+            consequences, conclusions = [], [begin]
+        start = max([*consequences, *conclusions], default=end)
+        people = self.mentions(reply, start, end)
+        person = unite(find_affirmed(reply, begin, end, people))
         lead = text[begin:start]
-        mentions = self.mentions(reply, start, end)
-        named = united(affirmed_in(reply, begin, end, mentions))
-        if len(named.values) != 1 or named.values != united(mentions).values:
-            return None
         is_open = pattern("suppositions", lead).search(lead) or pattern("alternatives", lead).search(lead)
-        clause = set(map(_stem, _WORD.findall(reply.folded[start:end]))) - set(map(_stem, self.forms))
-        is_worded = points[start] or clause <= {
-            *map(_stem, _WORD.findall(self.question.lower())),
-            *map(_stem, _VERBS),
-        }
-        return named if is_worded and not is_open else None
+        if is_open or len(person.values) != 1 or person.values != unite(people).values:
+            return None
+        words = set(map(_stem, _WORD.findall(reply.folded[start:end]))) - set(map(_stem, self.forms))
+        asked_words = set(map(_stem, [*_WORD.findall(self.question.lower()), *_VERBS]))
+        if start in conclusions or words <= asked_words:
+            return person
+        return None
+
+
+def _find_ends(section: str, text: str, begin: int, end: int) -> list[int]:
+    """Return where words of a section end."""
+    return [word.end() for word in pattern(section, text).finditer(text, begin, end)]
 
 
 _VERBS = ("is", "the", "it", "must", "be", "at", "in", "это", "окажется", "на")

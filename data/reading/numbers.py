@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import NamedTuple, cast
 
 from data.measures import dimensions, unit
@@ -16,7 +16,7 @@ from data.reading.clauses import (
     Mention,
     Prepared,
     Values,
-    affirmed,
+    drop_denied,
     is_denied,
     is_idle,
     is_remark,
@@ -53,6 +53,8 @@ GROUPED_BY_POINTS = frozenset(
 )
 """Languages in which a point separates thousands: `1.250`."""
 _POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.]*\d)")
+_CODE = re.compile(r"(?<![^\W_])(?:Rp|kr|Kč|zł|R\$|S/)\.?(?=[ ]?[0-9])")
+"""A currency that no sign is read for: `Rp15.000`."""
 _NOTE = re.compile(r"(?<=[0-9])(?<!(?<![0-9])10)[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?=[\s.。*_)]*(?:\n|\Z))")
 """The superscript of a note behind an answer: `12¹`."""
 _HTML = re.compile(
@@ -121,7 +123,7 @@ _ABOUT = (
 )
 _SIGN_OFF = r"[\s.。…!！|\]),;—\u2190-\u21ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff]*"
 _UNITS = r"(?:\s*(?:[¢°€£¥₽$%]|[^\W\d_]{1,20}[.²³]?(?:\^?\{?[23]\}?)?(?:[/-][^\W\d_]{1,15}){0,2})){0,4}"
-_WHOLE = re.compile(rf"[\s:：=≈+|.\[(<]*(?:{_ABOUT})?\0(?:\.(?!\s*[A-ZА-Я]))?\s*>?{_UNITS}{_SIGN_OFF}")
+_WHOLE = re.compile(rf"[\s:：=≈+|.\[(]*(?:{_ABOUT})?\0(?:\.(?!\s*[A-ZА-Я]))?\s*>?{_UNITS}{_SIGN_OFF}")
 """A number and its unit: `about \0 square meters.`"""
 _CHAIN = re.compile(r"[\s\0+*/×÷·−–^().,=-]*=(?=[^=]*\Z)")
 """The sides before the last one of an equality of numbers alone."""
@@ -163,16 +165,21 @@ def read_number(
     reading = read(prepare(text, language), Numbers(question, exact), cut=cut, prompt=prompt)
     if reading.values is None:
         return NumberReading(None, reading.anchor)
-    value = cast("Fraction", next(iter(reading.values))) if len(reading.values) == 1 else None
+    value = None
+    if len(reading.values) == 1:
+        value = cast("Fraction", next(iter(reading.values)))
     written = text[reading.start : reading.end]
-    alone = (written[number.start : number.end] for number in numbers(written) if number.value == value)
-    return NumberReading(NumberAnswer(value, reading.rule, next(alone, written), reading.is_said), reading.anchor)
+    # Of `x = 9 (USD)` the number is what is shown.
+    spans = [(number.start, number.end) for number in numbers(written) if number.value == value]
+    start, end = (spans or [(0, len(written))])[0]
+    answer = NumberAnswer(value, reading.rule, written[start:end], reading.is_said)
+    return NumberReading(answer, reading.anchor)
 
 
 def prepare(text: str, language: str = "") -> str:
     """Return a reply in one notation of the same length: ASCII digits and signs; points that group as commas."""
     text = narrow(text).translate(_APOSTROPHES).replace("\0", " ")  # NUL stands for a number in an outline
-    for unread in (_NOTE, _HTML):
+    for unread in (_NOTE, _HTML, _CODE):
         text = unread.sub(lambda match: " " * len(match[0]), text)
     if language.partition("-")[0].lower() in GROUPED_BY_POINTS:
         text = _POINTS.sub(lambda group: group[0].replace(".", ","), text)
@@ -194,24 +201,23 @@ class Numbers:
 
     def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
         """Return the numbers of a stretch, in digits, else in words."""
-        return [_as_mention(number) for number in self._candidates(reply.text, begin, end)]
+        return [*map(_as_mention, self._find_candidates(reply.text, begin, end))]
 
-    def _candidates(self, text: str, begin: int, end: int) -> list[Number]:
+    def _find_candidates(self, text: str, begin: int, end: int) -> list[Number]:
         """Return the numbers of a stretch, in digits, else in words; `joined` ones are no results by themselves."""
         begin -= text[begin - 1 : begin] in {":", "="}  # `ANSWER: - 5`: the dash is a minus there
         stretch = text[begin:end]
-        listed = numbers(stretch)
-        if not listed:
+        candidates = numbers(stretch)
+        if not candidates:
             return [word.moved(begin) for word in worded(stretch)]
-        marked = list(listed)
-        for place, (left, right) in enumerate(pairwise(listed)):
-            if _is_operation(stretch, left, right):
-                marked[place] = marked[place]._replace(joined=True)
-                marked[place + 1] = right._replace(joined=True)
-        return [
-            number._replace(joined=number.joined or self._is_no_result(stretch, number)).moved(begin)
-            for number in marked
-        ]
+        operands = set[int]()
+        for first, second in pairwise(candidates):
+            if _is_operation(stretch, first, second):
+                operands |= {first.start, second.start}
+        for index, number in enumerate(candidates):
+            is_joined = number.joined or number.start in operands or self._is_no_result(stretch, number)
+            candidates[index] = number._replace(joined=is_joined).moved(begin)
+        return candidates
 
     def _is_no_result(self, text: str, number: Number) -> bool:
         """Return whether a number is part of an expression, or a bound."""
@@ -229,66 +235,57 @@ class Numbers:
             or (_NO_RESULT.search(text, before, number.start) and not (is_tag or is_quote))
         )
 
-    def whole(self, content: str) -> Values | None:  # noqa: PLR0911 - a return for each kind
+    def read_whole(self, content: str) -> Values | None:
         """Return the number of a text that is only a number with its unit; none if several, or no single one."""
         if len(content) > LONGEST_WHOLE:
             return None
-        listed = numbers(f":{content}")
-        if not listed:
-            letters = _WRAPPING.sub(" ", content).strip(" .:=\n")
-            is_worded = letters.replace("-", "").replace(" ", "").isalpha() and len(letters.split()) <= _WORDS
-            value = spelled(letters) if is_worded else None
-            return None if value is None else frozenset({value})
-        pieces, position = list[str](), 1
-        for number in listed:
-            pieces += [content[position - 1 : number.start - 1], "\0"]
-            position = number.end
-        outline = _WRAPPING.sub("", "".join([*pieces, content[position - 1 :]]))
-        outline = _LAST_BRACKET.sub("", outline)
+        candidates = numbers(f":{content}")
+        if not candidates:
+            return _read_words(content)
+        outline = _outline(content, candidates)
         if _VERB.search(outline):
             return None
-        result = listed[max(0, outline.count("\0") - 1)]
+        result = candidates[max(0, outline.count("\0") - 1)]
         if _WHOLE.fullmatch(_CHAIN.sub("", outline, count=1)):
             is_bound = self.is_exact and self._is_no_result(f":{content}", result)
-            return frozenset() if is_bound or result.value is None else frozenset({result.value})
+            return _values_of([] if is_bound else [result])
+        if _SEVERAL.fullmatch(outline):
+            # `39 (or 39.0)` is one number, `39 - 39` is not.
+            return _values_of([] if _SIGN.search(outline) else candidates)
+        stated: Mention | None = None
         if _PHRASE.fullmatch(outline):
             plain = _WRAPPING.sub(" ", content)
-            stated = self.stated(Prepared.of(plain), 0, len(plain))
-            return stated.values if stated else None
-        if not _SEVERAL.fullmatch(outline):
-            return None
-        values = frozenset(number.value for number in listed)
-        is_restated = len(values) == 1 and not _SIGN.search(outline)  # `39 (or 39.0)`
-        return values if is_restated else frozenset()
+            stated = self.find_stated(Prepared.of(plain), 0, len(plain))
+        return stated.values if stated else None
 
-    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+    def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the number that a clause after a cue states: none if it states several, or none that is single."""
         text = reply.text
-        listed = self._candidates(text, begin, end)
-        free = [number for number in listed if not number.joined and number.value is not None]
-        undenied = self._undenied(text, free, begin)
-        if not listed or (free and not undenied):
+        candidates = self._find_candidates(text, begin, end)
+        free = _find_free(candidates)
+        undenied = self._drop_denied(text, free, begin)
+        if not candidates or (free and not undenied):
             return None
         # `3 + 4 apples`: an operand opens the clause, and what is left is not computed from it
-        is_operand = undenied and len(undenied) == 1 and listed[0].joined and listed[0].start < undenied[0].start
-        if not undenied or (is_operand and not _EQUALS.search(text, listed[0].end, undenied[0].start)):
+        opens = len(undenied) == 1 and candidates[0].joined and candidates[0].start < undenied[0].start
+        if not undenied or (opens and not _EQUALS.search(text, candidates[0].end, undenied[0].start)):
             return Mention(frozenset(), begin, end)
         starts = {mention.start for mention in set_aside(text, begin, end, map(_as_mention, undenied))}
         main = [number for number in undenied if number.start in starts]
         return self._choose(text, main, begin, end, is_leading=True)
 
-    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+    def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return the result of the last sentence with one; a bare number as last or first line goes before."""
         text = reply.text
         spans = [span for span in lines(text, max(begin, len(text) - _WINDOW)) if not is_remark(text, *span)]
         for start, stop in (*spans[-1:], *spans[:1]):
-            values = self.whole(text[start:stop])
+            values = self.read_whole(text[start:stop])
             is_bare = "=" not in text[start:stop].lstrip(" =") and not _UNIT.search(text, start, stop)
             if values is not None and is_bare:
                 return Mention(values, start, stop)
         for start, stop in reversed(spans):
-            listed = _LISTED.match(text, start, stop)
-            first = listed.end() if listed else start
+            bullet = _LISTED.match(text, start, stop)
+            first = bullet.end() if bullet else start
             for opened, closed in reversed([*split_sentences(text[first:stop])]):
                 result = self._infer_from(text, max(first + opened, first + closed - _TAIL), first + closed)
                 if result is not None:
@@ -299,57 +296,58 @@ class Numbers:
         """Return the result of a sentence; None if it states no number."""
         if is_idle(text, begin, end):
             return None
-        candidates = self._candidates(text, begin, end)
-        free = [number for number in candidates if not number.joined and number.value is not None]
-        free = [number for number in self._undenied(text, free, begin) if not self._is_of_the_reply(text, number)]
+        undenied = self._drop_denied(text, _find_free(self._find_candidates(text, begin, end)), begin)
+        free = [number for number in undenied if not self._is_of_the_reply(text, number)]
         if not free:
             return None
         clauses = _split_clauses(text, begin, end)
-        unexplained = [
-            number for number in free if not self._explains(text, _clause_of(clauses, number), number)
-        ] or free
+        unexplained = [number for number in free if not self._explains(text, clauses, number)] or free
         results = [number for number in unexplained if _is_result(text, number, begin)]
-        later = [number for number in free if results and number.start > results[-1].end]
-        # `9 * 2 = 18, so 20 in all`: only a consequence goes beyond what was computed
-        concluded = [
-            number for number in later if words("consequences", text).search(text, results[-1].end, number.start)
-        ]
-        main = concluded or _alternatives(text, results) or self._main(text, unexplained[-_MOST:], clauses, begin)
+        main = _alternatives(text, results) or self._find_main(text, unexplained[-_MOST:], clauses, begin)
+        if results:
+            # `9 * 2 = 18, so 20 in all`: only a consequence goes beyond what was computed
+            last = results[-1].end
+            consequence = words("consequences", text).search(text, last, end)
+            main = [number for number in free if consequence and number.start >= consequence.end()] or main
         return self._choose(text, main, begin, end, is_leading=False)
 
-    def _undenied(self, text: str, free: Sequence[Number], begin: int) -> list[Number]:
+    def _drop_denied(self, text: str, free: Sequence[Number], begin: int) -> list[Number]:
         """Return the numbers that their sentence does not deny; `= 40 are not red` denies no result."""
-        mentions = [_as_mention(number) for number in free]
-        starts = {mention.start for mention in chain.from_iterable(affirmed(text, mentions, begin))}
-        computed = {number.start for number in free if _is_result(text, number, begin)}
-        starts |= {start for start in computed - starts if not is_denied(text, begin, start)}
-        return [
-            number for number in free if number.start in starts and not pattern("wrong").match(text, number.end)
-        ]
+        starts = {mention.start for mention in drop_denied(text, [*map(_as_mention, free)], begin)}
+        undenied = list[Number]()
+        for number in free:
+            is_computed = _is_result(text, number, begin) and not is_denied(text, begin, number.start)
+            is_affirmed = number.start in starts or is_computed
+            if is_affirmed and not pattern("wrong").match(text, number.end):
+                undenied.append(number)
+        return undenied
 
     def _is_of_the_reply(self, text: str, number: Number) -> bool:
         """Return whether a number is a label (`step 3`) or counts the reply's steps, unless those are asked for."""
-        if pattern("labels").search(text, max(0, number.start - 14), number.start):
+        if _is_label(text, number):
             return True
         counts = pattern("of_the_reply").match(text, number.end) is not None
         return counts and not is_given_in(text, number, self.quantity)
 
-    def _main(self, text: str, free: list[Number], clauses: Sequence[tuple[int, int]], begin: int) -> list[Number]:
+    def _find_main(
+        self, text: str, free: list[Number], clauses: Sequence[tuple[int, int]], begin: int
+    ) -> list[Number]:
         """Return the numbers of a sentence's last clause with one that is no aside."""
-        stated = [
-            number for number in free if self._is_given(text, number) or not _is_aside(text, number, begin)
-        ] or free
-        last = _clause_of(clauses, stated[-1])
-        joined = [number for number in stated if number.start >= last[0]]
+        main = [number for number in free if self._is_asked_for(text, number) or not _is_aside(text, number, begin)]
+        main = main or free
+        last = _find_clause(clauses, main[-1])
+        joined = [number for number in main if number.start >= last[0]]
         # `3, 5, 7`: commas between nothing but numbers end no clause
-        while len(joined) < len(stated) and _is_joined(text, stated[-len(joined) - 1], joined[0]):
-            joined = stated[-len(joined) - 1 :]
+        while len(joined) < len(main) and _is_joined(text, main[-len(joined) - 1], joined[0]):
+            joined = main[-len(joined) - 1 :]
         return joined
 
-    def _is_given(self, text: str, number: Number) -> bool:
+    def _is_asked_for(self, text: str, number: Number) -> bool:
         return is_given_in(text, number, self.quantity) or is_money(text, number)
 
-    def _explains(self, text: str, clause: tuple[int, int], number: Number) -> bool:
+    def _explains(self, text: str, clauses: Sequence[tuple[int, int]], number: Number) -> bool:
+        """Return whether a number's clause explains an answer that stands in another one."""
+        clause = _find_clause(clauses, number)
         if pattern("explains").match(text, *clause):
             return True
         computes = is_given_in(text, number, self.quantity) or "=" in text[clause[0] : clause[1]]
@@ -361,30 +359,62 @@ class Numbers:
         outside = [number for number in free if flat[number.end - 1 - begin] != "\0"] or list(free)
         equals = [begin + match.end() for match in _EQUALS.finditer(flat)]
         last_side = [number for number in outside if equals and number.start >= equals[-1] - 1]
-        numbers_left = _without_parts(text, last_side or outside, begin)
-        if len(numbers_left) > 1 and is_leading and _opens(text, numbers_left[0], begin):
-            numbers_left = self._group(text, numbers_left, numbers_left[0])
-        if len(numbers_left) > 1:
-            main = [number for number in numbers_left if not _is_aside(text, number, begin)] or numbers_left
-            given = [number for number in numbers_left if is_given_in(text, number, self.quantity)]
-            numbers_left = [number for number in given if number in main] or given or main
-        group = self._group(text, numbers_left, numbers_left[-1])
+        main = _without_parts(text, last_side or outside, begin)
+        if len(main) > 1 and is_leading and _opens(text, main[0], begin):
+            main = self._find_group(text, main, main[0])
+        if len(main) > 1:
+            # The quantity asked for decides, and of those the one that is no aside.
+            plain = [number for number in main if not _is_aside(text, number, begin)]
+            asked_for = [number for number in main if is_given_in(text, number, self.quantity)]
+            main = [number for number in asked_for if number in (plain or main)] or asked_for or plain or main
+        group = self._find_group(text, main, main[-1])
         if len(group) == 1:
             group = _alternatives(text, [number for number in outside if number.start <= group[0].start])
-        values = frozenset(number.value for number in group)
-        return Mention(values if len(values) == 1 else frozenset(), group[-1].start, group[-1].end)
+        return Mention(_values_of(group), group[-1].start, group[-1].end)
 
-    def _group(self, text: str, listed: Sequence[Number], chosen: Number) -> list[Number]:
+    def _find_group(self, text: str, candidates: Sequence[Number], chosen: Number) -> list[Number]:
         """Return a number with its equals beside it; of one quantity in two units the one asked for."""
-        first = last = listed.index(chosen)
-        while first and _is_joined(text, listed[first - 1], listed[first]):
+        first = last = candidates.index(chosen)
+        while first and _is_joined(text, candidates[first - 1], candidates[first]):
             first -= 1
-        while last + 1 < len(listed) and _is_joined(text, listed[last], listed[last + 1]):
+        while last + 1 < len(candidates) and _is_joined(text, candidates[last], candidates[last + 1]):
             last += 1
-        group = list(listed[first : last + 1])
+        group = list(candidates[first : last + 1])
         if len(group) > 1 and all(_is_one_quantity(text, *pair) for pair in pairwise(group)):
             return [number for number in group if is_given_in(text, number, self.quantity)][:1] or group[:1]
         return group
+
+
+def _values_of(group: Sequence[Number]) -> Values:
+    """Return the value of numbers that are equal; none if they differ, or are no single number."""
+    values = frozenset(number.value for number in group)
+    return frozenset() if len(values) > 1 else values - {None}
+
+
+def _find_free(candidates: Sequence[Number]) -> list[Number]:
+    return [number for number in candidates if not number.joined and number.value is not None]
+
+
+def _read_words(content: str) -> Values | None:
+    """Return the number of a text that is one in words; None for any other text."""
+    letters = _WRAPPING.sub(" ", content).strip(" .:=\n")
+    if not letters.replace("-", "").replace(" ", "").isalpha() or len(letters.split()) > _WORDS:
+        return None
+    value = spelled(letters)
+    return None if value is None else frozenset({value})
+
+
+def _outline(content: str, candidates: Sequence[Number]) -> str:
+    """Return a text with a NUL for each number, without what only wraps, and without a bracket at its end.
+
+    The numbers are those of the text behind a colon.
+    """
+    pieces, position = list[str](), 0
+    for number in candidates:
+        pieces += [content[position : number.start - 1], "\0"]
+        position = number.end - 1
+    outline = _WRAPPING.sub("", "".join([*pieces, content[position:]]))
+    return _LAST_BRACKET.sub("", outline)
 
 
 def _alternatives(text: str, results: Sequence[Number]) -> list[Number]:
@@ -395,12 +425,12 @@ def _alternatives(text: str, results: Sequence[Number]) -> list[Number]:
     return list(results[max(0, first) :])
 
 
-def _is_other_value(text: str, left: Number, right: Number) -> bool:
+def _is_other_value(text: str, first: Number, second: Number) -> bool:
     """Return whether two numbers are values of one unknown, joined: `x = 1 or x = 9`, `x = 1, 9`."""
-    before = [_UNKNOWN_IS.search(text, max(0, number.start - 12), number.start) for number in (left, right)]
-    if before[0] is None or not _is_joined(text, left, right):
+    unknowns = [_UNKNOWN_IS.search(text, max(0, number.start - 12), number.start) for number in (first, second)]
+    if unknowns[0] is None or not _is_joined(text, first, second):
         return False
-    return before[1] is None or before[0][1] == before[1][1]
+    return unknowns[1] is None or unknowns[0][1] == unknowns[1][1]
 
 
 def _split_clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:
@@ -409,8 +439,13 @@ def _split_clauses(text: str, begin: int, end: int) -> list[tuple[int, int]]:
     return [clause for clause in pairwise(cuts) if clause[0] < clause[1]]
 
 
-def _clause_of(clauses: Sequence[tuple[int, int]], number: Number) -> tuple[int, int]:
+def _find_clause(clauses: Sequence[tuple[int, int]], number: Number) -> tuple[int, int]:
     return next((clause for clause in reversed(clauses) if clause[0] <= number.start), clauses[0])
+
+
+def _is_label(text: str, number: Number) -> bool:
+    """Return whether a word for a label stands before a number: `step 3`."""
+    return pattern("labels").search(text, max(0, number.start - 14), number.start) is not None
 
 
 def _is_result(text: str, number: Number, begin: int) -> bool:
@@ -433,37 +468,43 @@ def _as_mention(number: Number) -> Mention:
     return Mention(frozenset({number.value}) if is_result else frozenset(), number.start, number.end)
 
 
-def _is_operation(text: str, left: Number, right: Number) -> bool:
+def _is_operation(text: str, first: Number, second: Number) -> bool:
     """Return whether two neighbours are operands, or the ends of a range."""
-    gap = text[left.end : right.start]
-    is_signed = not gap.strip() and text[right.start] in MINUS
-    is_range = _BETWEEN_AND.fullmatch(gap) and _BETWEEN.search(text, max(0, left.start - 20), left.start)
+    gap = text[first.end : second.start]
+    is_signed = not gap.strip() and text[second.start] in MINUS
+    is_range = _BETWEEN_AND.fullmatch(gap) and _BETWEEN.search(text, max(0, first.start - 20), first.start)
     return len(gap) <= _GAP and bool(is_signed or is_range or _OPERATOR.fullmatch(gap))
 
 
-def _is_joined(text: str, left: Number, right: Number) -> bool:
+def _is_joined(text: str, first: Number, second: Number) -> bool:
     """Return whether two numbers have one standing: by 'or', 'and', a comma, or 'another gives'."""
-    gap = text[left.end : right.start]
+    gap = text[first.end : second.start]
     if len(gap) > _GAP:
         return False
     is_alternative = not re.search(r"[=\n.;!?]", gap) and words("alternatives", gap).search(gap)
     return _JOINED.fullmatch(gap) is not None or bool(is_alternative)
 
 
-def _is_one_quantity(text: str, left: Number, right: Number) -> bool:
+def _is_one_quantity(text: str, first: Number, second: Number) -> bool:
     """Return whether two numbers are one quantity in two units: `60 minutes or 1 hour`; or equal."""
-    if left.value is None or right.value is None:
+    if first.value is None or second.value is None:
         return False
-    units = [_unit_of(text, number) for number in (left, right)]
-    shared = (sizes for sizes in dimensions() if units[0] in sizes and units[1] in sizes)
-    return left.value == right.value or any(
-        left.value * sizes[units[0]] == right.value * sizes[units[1]] for sizes in shared
-    )
+    if first.value == second.value:
+        return True
+    units = _find_unit(text, first), _find_unit(text, second)
+    for sizes in dimensions():
+        if units[0] in sizes and units[1] in sizes:
+            return first.value * sizes[units[0]] == second.value * sizes[units[1]]
+    return False
 
 
-def _unit_of(text: str, number: Number) -> str:
-    written, behind = text[number.start : number.end], _UNIT.match(text, number.end)
-    return next((word for sign, word in _SIGNS.items() if sign in written), unit(behind[1]) if behind else "")
+def _find_unit(text: str, number: Number) -> str:
+    """Return the name of a number's unit, by a sign in it or a word behind it; '' if it has none."""
+    for sign, word in _SIGNS.items():
+        if sign in text[number.start : number.end]:
+            return word
+    behind = _UNIT.match(text, number.end)
+    return unit(behind[1]) if behind else ""
 
 
 def _opens(text: str, number: Number, begin: int) -> bool:
@@ -475,16 +516,15 @@ def _opens(text: str, number: Number, begin: int) -> bool:
 def _without_parts(text: str, free: Sequence[Number], begin: int) -> list[Number]:
     """Return the numbers that are no part of a unit or a label, and no whole of which another is a part."""
     results = list[Number]()
-    for place, number in enumerate(free):
-        gap = text[free[place - 1].end : number.start] if place else "-"
-        is_share = place > 0 and free[place - 1].percent and pattern("share_of").fullmatch(gap) is not None
+    for index, number in enumerate(free):
+        # What stands between a number and the one before it.
+        gap, is_share = "-", False
+        if index:
+            gap = text[free[index - 1].end : number.start]
+            is_share = free[index - 1].percent and pattern("share_of").fullmatch(gap) is not None
         is_part = not gap.strip() or is_share or pattern("whole_of").fullmatch(gap) is not None
         is_item = text[number.end : number.end + 1] == ")" and "(" not in text[begin : number.start]
-        is_label = (
-            is_item
-            or pattern("compounds").match(text, number.end)
-            or pattern("labels").search(text, max(0, number.start - 14), number.start)
-        )
+        is_label = is_item or pattern("compounds").match(text, number.end) or _is_label(text, number)
         if pattern("among").fullmatch(gap) and results:
             results.pop()
         if not is_part and not (is_label and not _is_result(text, number, begin)):

@@ -10,20 +10,22 @@ from data.reading.clauses import (
     Mention,
     Prepared,
     Values,
-    affirmed_in,
-    first_affirmed,
+    find_affirmed,
+    find_first,
     is_only,
     is_refuted,
     is_remark,
     lines,
     set_aside,
-    united,
+    unite,
 )
 from data.reading.texts import spaced, unify
 from data.reading.words import MARKUP, pattern
 from data.sentences import split_sentences
 
 _PAIR = 2
+_NEAR = 30
+"""Characters before a small letter that make it a label."""
 
 _LETTER = r"[^\W_\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 """A letter or digit of a script that puts spaces between words."""
@@ -71,129 +73,144 @@ class Options:
 
     def mentions(self, reply: Prepared, begin: int, end: int) -> list[Mention]:
         """Return where a stretch names options, by whole texts, and by labels on their own."""
-        found, covered = list[Mention](), bytearray(end - begin)
+        mentions, covered = list[Mention](), bytearray(end - begin)
+        # The longest texts go first: 'York' in 'New York' is none.
         for wording, values in self.wordings:
-            for start in _occurrences(reply, wording, begin, end):
+            for start in _find_wording(reply, wording, begin, end):
                 stop = start + len(wording)
                 if not any(covered[start - begin : stop - begin]):
                     covered[start - begin : stop - begin] = b"\1" * (stop - start)
-                    found.append(Mention(values, start, stop))
+                    mentions.append(Mention(values, start, stop))
         for match in _LABEL.finditer(reply.text, begin, end):
-            label = self._label(reply.text, match)
+            label = self._read_label(reply.text, match)
             if label and not covered[match.start() - begin]:
-                found.append(Mention(frozenset({label}), *match.span()))
-        return sorted(found, key=lambda mention: (mention.start, mention.end))
+                mentions.append(Mention(frozenset({label}), *match.span()))
+        return sorted(mentions, key=_order)
 
-    def _label(self, text: str, match: re.Match[str]) -> str:
+    def _read_label(self, text: str, match: re.Match[str]) -> str:
         """Return the label that a token is; '' if it is none, an article, or a small letter in a sentence."""
         token = match[0]
-        label = next((form for form in (token, token.translate(_LOOKALIKES)) if form in self.texts), "")
-        if label:
-            article = _ARTICLE.get(label)
-            return "" if article and article.match(text, match.end()) else label
+        for form in (token, token.translate(_LOOKALIKES)):
+            if form in self.texts:
+                is_article = form in _ARTICLE and _ARTICLE[form].match(text, match.end())
+                return "" if is_article else form
         label = self.labels.get(token.upper(), "")
         if not label or token.isupper():
             return label
-        line = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        leads = not line.strip(" \t*_`>\"'(-") or _BEFORE_SMALL.search(line[-20:].lower())
+        line = text[max(0, match.start() - _NEAR) : match.start()].rpartition("\n")[2]
+        leads = not line.strip(" \t*_`>\"'(-") or _BEFORE_SMALL.search(line.lower())
         return label if leads and _AFTER_SMALL.match(text, match.end()) else ""
 
-    def whole(self, content: str) -> Values | None:
+    def read_whole(self, content: str) -> Values | None:
         """Return the options that are all that a text says; None if it says anything else."""
         content = content.strip()
         if len(content) > LONGEST_WHOLE:
             return None
         mentions = self.mentions(Prepared.of(content), 0, len(content))
         if not mentions:
-            return self._bare(content)
+            return self._read_letters(content)
         if is_only(content, mentions, _NOTHING):
-            return united(mentions).values
-        first = mentions[0]
-        is_first = is_only(content[: first.start], (), _NOTHING)
-        is_followed = is_first and len(mentions) == 1 and _TEXT_FOLLOWS.match(content, first.end)
-        is_refused = is_followed and re.search("[-–—]", is_followed[0]) and is_refuted(content, first.end)
-        return first.values if is_followed and "\n" not in content and not is_refused else None
-
-    def _bare(self, content: str) -> Values | None:
-        """Return the labels of a text that is only letters: a small one, `DE`, or (none) one that is no option."""
-        bare = _NOTHING.sub("", pattern("fillers", content).sub(" ", content)).upper()
-        if not (bare.isalpha() and bare.isascii() and len(bare) <= len(self.labels)):
+            return unite(mentions).values
+        # A label with a text that is not the option's: `B) a reddish metal`, but not `B - wrong`.
+        label = mentions[0]
+        text = _TEXT_FOLLOWS.match(content, label.end)
+        if len(mentions) > 1 or text is None or "\n" in content:
             return None
-        if bare in self.labels:
-            return frozenset({self.labels[bare]})
-        is_several = set(bare) <= self.labels.keys()
-        return (
-            frozenset(map(self.labels.__getitem__, bare)) if is_several else None if len(bare) > 1 else frozenset()
-        )
+        is_denied = re.search("[-–—]", text[0]) is not None and is_refuted(content, label.end)
+        if is_denied or not is_only(content[: label.start], (), _NOTHING):
+            return None
+        return label.values
 
-    def stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
-        """Return the options that a clause after a cue states."""
-        stated = first_affirmed(reply, begin, end, self.mentions(reply, begin, end))
-        is_list = stated is not None and len(stated.values) == len(self.texts) > _PAIR
-        return None if is_list else stated
+    def _read_letters(self, content: str) -> Values | None:
+        """Return the labels of a text that is only letters: a small one, `DE`, or (none) one that is no option."""
+        letters = _NOTHING.sub("", pattern("fillers", content).sub(" ", content)).upper()
+        if not (letters.isalpha() and letters.isascii() and len(letters) <= len(self.labels)):
+            return None
+        names = [letters] * (letters in self.labels) or list(letters)
+        if len(names) > 1 and not set(names) <= self.labels.keys():
+            return None
+        return frozenset(self.labels[name] for name in names if name in self.labels)
 
-    def inferred(self, reply: Prepared, begin: int) -> Mention | None:
+    def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
+        """Return the options that a clause after a cue states; none if it lists them all."""
+        stated = find_first(reply, begin, end, self.mentions(reply, begin, end))
+        if stated and len(stated.values) == len(self.texts) > _PAIR:
+            return None
+        return stated
+
+    def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return the option that is the last or first line, else that of the last sentence with exactly one."""
         spans = [span for span in lines(reply.text, begin) if not is_remark(reply.text, *span)]
-        whole_lines = [Mention(self.whole(reply.text[slice(*span)]) or frozenset(), *span) for span in spans]
-        whole_lines = [
-            line for line in whole_lines if line.values and not self._is_refuted(reply, line, len(spans))
-        ]
-        for line in (*whole_lines[-1:], *whole_lines[:1]):
-            others = [other.values for other in whole_lines if other.start != line.start]
-            is_edge = line[1:] in {spans[0], spans[-1]}
-            if is_edge and (line.values in others or not set(others) - {line.values}):
-                return line
-        if whole_lines and whole_lines[-1][1:] == spans[-1]:
-            return united(whole_lines)
+        answers = list[Mention]()
+        for start, end in spans:
+            values = self._read_line(reply, start, end, has_others=len(spans) > 1)
+            if values:
+                answers.append(Mention(values, start, end))
+        for answer in (*answers[-1:], *answers[:1]):
+            # Several lines that are options are a list of them, unless the same one opens or ends the reply again.
+            elsewhere = [line.values for line in answers if line.start != answer.start]
+            is_alone = answer.values in elsewhere or not elsewhere
+            if is_alone and answer[1:] in {spans[0], spans[-1]}:
+                return answer
+        if answers and answers[-1][1:] == spans[-1]:
+            return unite(answers)
         several: Mention | None = None
         for start, end in reversed([*split_sentences(reply.text[begin:])]):
             span = begin + start, begin + end
-            named = united(set_aside(reply.text, *span, affirmed_in(reply, *span, self.mentions(reply, *span))))
-            if len(named.values) == 1:
-                return named
-            several = several or (named if named.values else None)
+            affirmed = find_affirmed(reply, *span, self.mentions(reply, *span))
+            options = unite(set_aside(reply.text, *span, affirmed))
+            if len(options.values) == 1:
+                return options
+            if options.values and several is None:
+                several = options
         return several
 
-    def _is_refuted(self, reply: Prepared, line: Mention, lines_in_all: int) -> bool:
-        """Return whether a line of several only says that an option is wrong: `A) Incorrect`."""
-        mentions = self.mentions(reply, line.start, line.end) if lines_in_all > 1 else []
-        return any(is_refuted(reply.text[: line.end], mention.end) for mention in mentions)
+    def _read_line(self, reply: Prepared, begin: int, end: int, *, has_others: bool) -> Values | None:
+        """Return the options that are a whole line; none where one of several lines calls it wrong."""
+        values = self.read_whole(reply.text[begin:end])
+        if values and has_others:
+            line = reply.text[:end]
+            if any(is_refuted(line, mention.end) for mention in self.mentions(reply, begin, end)):
+                return None
+        return values
 
 
-def _occurrences(reply: Prepared, wording: str, begin: int, end: int) -> Iterator[int]:
+def _order(mention: Mention) -> tuple[int, int]:
+    return mention.start, mention.end
+
+
+def _find_wording(reply: Prepared, wording: str, begin: int, end: int) -> Iterator[int]:
     """Yield where a folded text occurs at the boundaries of words."""
     start = reply.folded.find(wording, begin, end)
     while start >= 0:
         stop = start + len(wording)
-        if (
-            not (_EDGE.match(wording[0]) and start and _EDGE.match(reply.text[start - 1]))
-            and not (_EDGE.match(wording[-1]) and _EDGE.match(reply.text, stop))
-            and not (wording[0].isdigit() and _goes_before(reply.text, start))
-            and not (wording[-1].isdigit() and re.match(r"[.,][0-9]", reply.text[stop : stop + 2]))
-            and not (wording in _DETERMINERS and _NOUN_FOLLOWS.match(reply.text, stop))
-        ):
+        goes_on = (
+            (_EDGE.match(wording[0]) and start and _EDGE.match(reply.text[start - 1]))
+            or (_EDGE.match(wording[-1]) and _EDGE.match(reply.text, stop))
+            or (wording[0].isdigit() and _NUMBER_BEFORE.search(reply.text, max(0, start - 2), start))
+            or (wording[-1].isdigit() and _NUMBER_AFTER.match(reply.text, stop))
+            or (wording in _DETERMINERS and _NOUN_FOLLOWS.match(reply.text, stop))
+        )
+        if not goes_on:
             yield start
         start = reply.folded.find(wording, start + 1, end)
 
 
-def _goes_before(text: str, start: int) -> bool:
-    """Return whether a number goes on before a position: a minus sign, a decimal point, a thousands' comma."""
-    before = text[max(0, start - 2) : start]
-    return re.search(r"[0-9][.,]$|(?:^|[^\w)\]%])[-.]$", before) is not None
+_NUMBER_BEFORE = re.compile(r"[0-9][.,]$|(?:^|[^\w)\]%])[-.]$")
+"""A minus sign, a decimal point or a thousands' comma."""
+_NUMBER_AFTER = re.compile(r"[.,][0-9]")
 
 
 @lru_cache(maxsize=256)  # each of a row's options is looked for in the replies of all models
-def options_of(listed: tuple[tuple[str, str], ...]) -> Options:
+def options_of(pairs: tuple[tuple[str, str], ...]) -> Options:
     """Return the options of (label, text) pairs."""
-    texts = {label: spaced(unify(text)) for label, text in listed}
-    by_wording: dict[str, set[str]] = {}
+    texts = {label: spaced(unify(text)) for label, text in pairs}
+    labels = dict[str, set[str]]()
     for label, text in texts.items():
-        if text:
-            by_wording.setdefault(text.lower(), set()).add(label)
-    longest_first = sorted(by_wording.items(), key=lambda pair: (-len(pair[0]), pair[0]))
+        labels.setdefault(text.lower(), set()).add(label)
+    wordings = sorted(filter(None, labels), key=len, reverse=True)
     return Options(
         texts,
         {label.upper(): label for label in texts},
-        tuple((wording, frozenset(labels)) for wording, labels in longest_first),
+        tuple((wording, frozenset(labels[wording])) for wording in wordings),
     )

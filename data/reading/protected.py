@@ -3,10 +3,11 @@
 import re
 from collections.abc import Iterator
 
-_AREAS = r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*$|(?P<code>`[^`\n]{1,200}`)"
+_FENCE = r"^[ \t>]*(?P<fence>`{3,}|~{3,})[^\n]*$"
+_CODE = r"(?P<code>`[^`\n]{1,200}`)"
 _STRING = r"(?P<string>\"(?:[^\"\\\n]|\\.)*\")"
 _OPENING = re.compile(r"\s*[{\[]")
-_FENCES = {mark: re.compile(rf"^[ \t>]*{mark}{{3,}}[ \t]*(?=$|[<\[])", re.MULTILINE) for mark in "`~"}
+_CLOSING = {mark: re.compile(rf"^[ \t>]*{mark}{{3,}}[ \t]*(?=$|[<\[])", re.MULTILINE) for mark in "`~"}
 """What closes a fence: nothing else on its line, but for a tag or a token."""
 
 
@@ -14,29 +15,32 @@ class Events:
     """Patterns that are found in a text outside of its protected areas."""
 
     def __init__(self, *patterns: str) -> None:
-        joined, flags = "|".join((_AREAS, *patterns)), re.IGNORECASE | re.MULTILINE
-        self._plain = re.compile(joined, flags)
-        self._beside_strings = re.compile(f"{joined}|{_STRING}", flags)
+        flags = re.IGNORECASE | re.MULTILINE
+        self._in_text = re.compile("|".join([_FENCE, _CODE, *patterns]), flags)
+        self._in_json = re.compile("|".join([_FENCE, _CODE, *patterns, _STRING]), flags)
 
-    def first(self, text: str, position: int = 0) -> re.Match[str] | None:
+    def find_first(self, text: str, position: int = 0) -> re.Match[str] | None:
         """Return the first match from a position on."""
-        is_json = _OPENING.match(text) or _OPENING.match(text, position)
-        pattern = self._beside_strings if is_json else self._plain
-        while event := pattern.search(text, position):
-            if event.lastgroup not in {"fence", "code", "string"}:
-                return event
-            position = _fence_end(text, event) if event.lastgroup == "fence" else event.end()
-        return None
+        pattern = self._in_text
+        # Only in JSON is a quotation mark the beginning of a string.
+        if _OPENING.match(text) or _OPENING.match(text, position):
+            pattern = self._in_json
+        event = pattern.search(text, position)
+        while event and event.lastgroup in {"fence", "code", "string"}:
+            event = pattern.search(text, _find_end(text, event))
+        return event
 
-    def all(self, text: str) -> Iterator[re.Match[str]]:
+    def find_all(self, text: str) -> Iterator[re.Match[str]]:
         """Yield every match, in order."""
-        position = 0
-        while event := self.first(text, position):
+        event = self.find_first(text)
+        while event:
             yield event
-            position = max(event.end(), position + 1)
+            event = self.find_first(text, max(event.end(), event.start() + 1))
 
 
-def _fence_end(text: str, opening: re.Match[str]) -> int:
-    """Return the end of the fence that a line opens; an unclosed one protects nothing."""
-    closing = _FENCES[opening["fence"][0]].search(text, opening.end())
-    return closing.end() if closing else opening.end()
+def _find_end(text: str, area: re.Match[str]) -> int:
+    """Return where a protected area ends; an unclosed fence protects its first line alone."""
+    if area.lastgroup != "fence":
+        return area.end()
+    closing = _CLOSING[area["fence"][0]].search(text, area.end())
+    return (closing or area).end()

@@ -4,22 +4,24 @@ The forms are rows of thinking.yaml. A tag that the prompt or the expected answe
 """
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
 from data.beside import read_beside
 from data.reading.protected import Events
 
-_NUMBERED = re.compile(r"(?=[0-9])")
+_NUMBERED = re.compile(r"(open|close)([0-9]+)")
 _ROLE = re.compile(r"\s*(?:[*_]{0,3}\w{1,12}[*_]{0,3}[:：]\s*)?")
 """What may stand before the thinking that opens a reply: `Assistant: <think>`."""
 
 
 class ThinkingForm(NamedTuple):
-    """Where thinking opens and closes, and whether it counts if it never closes."""
+    """Where thinking opens and closes, whether it may stand anywhere, and whether it counts if it never closes."""
 
     open: re.Pattern[str]
     close: re.Pattern[str]
+    is_anywhere: bool
     is_unclosed: bool
 
 
@@ -35,29 +37,32 @@ class ThinkingTables(NamedTuple):
     events: Events
 
 
-@cache
-def _tables() -> ThinkingTables:
+def _read_forms() -> Iterator[ThinkingForm]:
+    """Yield the forms of the table: a tag is one of an opening and a closing, with attributes and white space."""
     table = read_beside(__file__)
-    anywhere, opening, patterns = list[ThinkingForm](), list[ThinkingForm](), list[str]()
-
-    def add(opens: str, closes: str, *, is_anywhere: bool, is_unclosed: bool) -> None:
-        if is_anywhere:
-            patterns.append(f"(?P<open{len(anywhere)}>{opens})")
-            if is_unclosed:
-                patterns.append(f"(?P<close{len(anywhere)}>{closes})")
-        form = ThinkingForm(re.compile(opens, re.IGNORECASE), re.compile(closes, re.IGNORECASE), is_unclosed)
-        (anywhere if is_anywhere else opening).append(form)
-
-    for place, tags in table["tags"].items():
+    flags = re.IGNORECASE
+    for area, tags in table["tags"].items():
         for tag in map(re.escape, tags):
             opens, closes = rf"<\s*{tag}(?:\s[^<>]{{0,200}})?>", rf"<\s*/\s*{tag}\s*>"
-            add(opens, closes, is_anywhere=place == "any", is_unclosed=place == "any")
+            is_anywhere = area == "any"
+            yield ThinkingForm(re.compile(opens, flags), re.compile(closes, flags), is_anywhere, is_anywhere)
     for row in table["forms"]:
-        is_anywhere, is_unclosed = row.get("place") != "start", row.get("unclosed", True)
-        add(row["open"], row["close"], is_anywhere=is_anywhere, is_unclosed=is_unclosed)
-    names = "|".join(map(re.escape, table["tags"]["any"]))
+        opens, closes = re.compile(row["open"], flags), re.compile(row["close"], flags)
+        yield ThinkingForm(opens, closes, row.get("place") != "start", row.get("unclosed", True))
+
+
+@cache
+def _compile_tables() -> ThinkingTables:
+    forms = [*_read_forms()]
+    anywhere = [form for form in forms if form.is_anywhere]
+    patterns = list[str]()
+    for number, form in enumerate(anywhere):
+        patterns.append(f"(?P<open{number}>{form.open.pattern})")
+        if form.is_unclosed:
+            patterns.append(f"(?P<close{number}>{form.close.pattern})")
+    names = "|".join(map(re.escape, read_beside(__file__)["tags"]["any"]))
     marks = re.compile(rf"[<\[◁]\s*/?\s*(?:{names}|[|｜]|details)", re.IGNORECASE)
-    return ThinkingTables(anywhere, opening, marks, Events(*patterns))
+    return ThinkingTables(anywhere, [form for form in forms if not form.is_anywhere], marks, Events(*patterns))
 
 
 def split(text: str, content: str = "") -> tuple[str, str]:
@@ -68,39 +73,40 @@ def split(text: str, content: str = "") -> tuple[str, str]:
 
     Source: SPEC 19, pass 1.
     """
-    tables, content = _tables(), content.lower()
-    thoughts, position = _opening_thought(text, tables, content)
-    replies, searched, unclosed = list[str](), position, set[int]()
-    has_marks = tables.marks.search(text, position)
-    while has_marks and (event := tables.events.first(text, searched)):
+    tables, content = _compile_tables(), content.lower()
+    thoughts, position = _split_opening(text, tables, content)
+    replies, searched, unclosed = list[str](), position, set[str]()
+    event = tables.marks.search(text, position) and tables.events.find_first(text, searched)
+    while event:
         searched = max(event.end(), searched + 1)
-        kind, number = _NUMBERED.split(str(event.lastgroup), maxsplit=1)[:2]
-        if _is_content(event[0], content) or (kind == "open" and int(number) in unclosed):
-            continue
-        if kind == "close":
+        kind, number = _NUMBERED.findall(str(event.lastgroup))[0]
+        if _is_content(event[0], content) or (kind == "open" and number in unclosed):
+            pass
+        elif kind == "close":
+            # What stands before a closing without an opening was thought, too.
             thoughts.append("".join([*replies, text[position : event.start()]]))
             replies.clear()
             position = event.end()
-            continue
-        opens = not replies and _ROLE.fullmatch(text, position, event.start()) is not None
-        end, stop = _extent(text, event, tables.anywhere[int(number)], opens=opens)
-        if end < 0:  # no later one closes either
-            unclosed.add(int(number))
-            continue
-        if not opens:
-            replies.append(text[position : event.start()])
-        thoughts.append(text[event.end() : end])
-        position = searched = stop
+        else:
+            is_first = not replies and _ROLE.fullmatch(text, position, event.start()) is not None
+            end, stop = _find_extent(text, event, tables.anywhere[int(number)], is_first=is_first)
+            if end < 0:  # no later one closes either
+                unclosed.add(number)
+            else:
+                replies += [text[position : event.start()]] * (not is_first)
+                thoughts.append(text[event.end() : end])
+                position = searched = stop
+        event = tables.events.find_first(text, searched)
     if not thoughts and not position:
         return text, ""
     reply = "".join([*replies, text[position:]])
     return reply.strip(), "\n".join(filter(None, map(str.strip, thoughts)))
 
 
-def _opening_thought(text: str, tables: ThinkingTables, content: str) -> tuple[list[str], int]:
+def _split_opening(text: str, tables: ThinkingTables, content: str) -> tuple[list[str], int]:
     """Return the thinking in a form that only opens a reply, and where the reply goes on."""
     role = _ROLE.match(text)
-    begins = {role.end() if role else 0, len(text) - len(text.lstrip())}
+    begins = {len(text) - len(text.lstrip()), role.end() if role else 0}
     for form in tables.opening:
         for begin in begins:
             opened = form.open.match(text, begin)
@@ -114,16 +120,18 @@ def _opening_thought(text: str, tables: ThinkingTables, content: str) -> tuple[l
     return [], 0
 
 
-def _is_content(written: str, content: str) -> bool:
-    """Return whether the prompt or the expected answer has such a tag, whatever its attributes."""
-    tag = written.strip().rstrip(">").lower()
-    return bool(tag) and tag in content
+def _is_content(tag: str, content: str) -> bool:
+    """Return whether the prompt or the expected answer has such a tag, open or closed, whatever its attributes."""
+    opened = tag.strip().rstrip(">").replace("/", "", 1).lower()
+    return bool(opened) and (opened in content or tag.lower() in content)
 
 
-def _extent(text: str, event: re.Match[str], form: ThinkingForm, *, opens: bool) -> tuple[int, int]:
+def _find_extent(text: str, event: re.Match[str], form: ThinkingForm, *, is_first: bool) -> tuple[int, int]:
     """Return where opened thinking ends and where the reply goes on; -1 for an opening that is no thinking."""
     closing = form.close.search(text, event.end())
     if closing:
         return closing.span()
-    begins_line = not text[text.rfind("\n", 0, event.start()) + 1 : event.start()].strip()
-    return (len(text), len(text)) if form.is_unclosed and (begins_line or opens) else (-1, -1)
+    line = text[text.rfind("\n", 0, event.start()) + 1 : event.start()]
+    if form.is_unclosed and (is_first or not line.strip()):
+        return len(text), len(text)
+    return -1, -1

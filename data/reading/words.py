@@ -20,26 +20,44 @@ _FEW_SHOT = r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}(?P<few_shot>[:：])"
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def _read_table() -> Mapping[str, Any]:
     """Return the table; a form that texts in one notation write otherwise (Thai am) is in it both ways."""
     table = read_beside(__file__)
     for language in table["answers"]:
         for key in ("probes", "nouns", "weak", "verbs"):
-            listed = language.get(key, [])
-            language[key] = [*dict.fromkeys([*listed, *(unicodedata.normalize("NFKC", form) for form in listed)])]
+            forms = language.get(key, [])
+            normal_forms = [unicodedata.normalize("NFKC", form) for form in forms]
+            language[key] = [*dict.fromkeys([*forms, *normal_forms])]
     return table
 
 
+def _bind(form: str) -> str:
+    """Return a form that begins where a word does, in a script with spaces between words."""
+    if _UNSPACED.search(form):
+        return form
+    return BOUND + form
+
+
 @cache
-def _compiled(section: str, before: str, after: str, *, is_ascii: bool) -> re.Pattern[str]:
-    listed = [str(row["form"]) for row in _table()[section] if row["example"].isascii() or not is_ascii]
-    kept = [form if _UNSPACED.search(form) else BOUND + form for form in listed]
-    return re.compile(f"{before}(?:{'|'.join(kept) or '(?!)'}){after}", re.IGNORECASE)
+def _compile(section: str, before: str, after: str, *, is_ascii: bool) -> re.Pattern[str]:
+    rows = _read_table()[section]
+    # A text of ASCII alone has no word of other scripts; what is not looked for costs nothing.
+    forms = [_bind(str(row["form"])) for row in rows if row["example"].isascii() or not is_ascii]
+    return re.compile(f"{before}(?:{'|'.join(forms) or '(?!)'}){after}", re.IGNORECASE)
 
 
 def pattern(section: str, text: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return the pattern of a section's words for a text, between two others."""
-    return _compiled(section, before, after, is_ascii=text.isascii())
+    return _compile(section, before, after, is_ascii=text.isascii())
+
+
+@cache
+def _list_probes(*, is_ascii: bool) -> list[list[str]]:
+    """Return for each language the words of which one is in every text that has its word for 'answer'."""
+    probes = [language["probes"] or [""] for language in _read_table()["answers"]]
+    if not is_ascii:
+        return probes
+    return [list(filter(str.isascii, words)) for words in probes]
 
 
 def answer_cues(text: str) -> re.Pattern[str]:
@@ -49,24 +67,22 @@ def answer_cues(text: str) -> re.Pattern[str]:
     answer right behind it.
     """
     folded = text.casefold()
-    is_ascii = folded.isascii()
-    present = []
-    for number, language in enumerate(_table()["answers"]):
-        probes = [probe for probe in language["probes"] or ("",) if not is_ascii or probe.isascii()]
-        if any(probe in folded for probe in probes):
-            present.append(number)
-    return _cues(tuple(present))
+    probes = _list_probes(is_ascii=folded.isascii())
+    languages = [number for number, words in enumerate(probes) if any(map(folded.__contains__, words))]
+    return _compile_cues(tuple(languages))
 
 
 @cache
-def _cues(present: tuple[int, ...]) -> re.Pattern[str]:
-    listed = [_FEW_SHOT]
-    for number in present:
-        language = _table()["answers"][number]
-        bound, end = ("", "") if language.get("unspaced") else (BOUND, END)
+def _compile_cues(languages: tuple[int, ...]) -> re.Pattern[str]:
+    patterns = [_FEW_SHOT]
+    for number in languages:
+        language = _read_table()["answers"][number]
+        bound, end = BOUND, END
+        if language.get("unspaced"):
+            bound = end = ""
         nouns, weak = "|".join(language["nouns"]), "|".join(language["weak"])
         verbs = f"{bound}(?:{'|'.join(language['verbs'])}){end}(?:{MARKUP}{{0,3}}[:：])?"
-        said = rf"{MARKUP}{{0,4}}(?:{_COLON})|{_GAP}(?:{_COLON}|{verbs})"
-        listed.append(rf"{bound}(?:{nouns}){end}(?P<said{number}>{said})?")
-        listed.append(rf"{bound}(?:{weak}){end}(?P<weak{number}>{MARKUP}{{0,4}}(?:{_COLON}|{verbs}))")
-    return re.compile("|".join(listed), re.IGNORECASE)
+        link = rf"{MARKUP}{{0,4}}(?:{_COLON})|{_GAP}(?:{_COLON}|{verbs})"
+        patterns.append(rf"{bound}(?:{nouns}){end}(?P<said{number}>{link})?")
+        patterns.append(rf"{bound}(?:{weak}){end}(?P<weak{number}>{MARKUP}{{0,4}}(?:{_COLON}|{verbs}))")
+    return re.compile("|".join(patterns), re.IGNORECASE)
