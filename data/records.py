@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from data.options import Declared
 from data.shown import Shown
+from data.typed import Typed
 
 Status = Literal["scored", "no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable"]
 """Status of an item x model x metric: exactly one of these (SPEC 1).
@@ -311,7 +312,8 @@ class Step:
     `prompts/<language>/<prompt>.j2`, or is a function of the options that returns a template's name or a user's own
     text; `parse(question, text)` parses a reply or raises `Unparsable`; `schema`, a JSON schema or a function of
     the question, constrains the reply if the client supports it. `temperature` is the step's, if it has one of its
-    own; else the metric's.
+    own; else the metric's. `asks` declares the type of its answer, or is a function of the question that does: the
+    schema follows from it, and deciding judges can be put the step. Without it, judges must write.
     """
 
     name: str
@@ -320,6 +322,17 @@ class Step:
     parse: Callable[[Question, str], Any]
     schema: Mapping[str, Any] | Callable[[Question], Mapping[str, Any]] | None = None
     temperature: float | None = None
+    asks: Typed | Callable[[Question], Typed] | None = None
+
+    def schema_of(self, question: Question) -> Mapping[str, Any] | None:
+        """Return the JSON schema of a text judge's reply; None if it has none."""
+        if typed := self.typed(question):
+            return typed.schema(question.values)
+        return self.schema(question) if callable(self.schema) else self.schema
+
+    def typed(self, question: Question) -> Typed | None:
+        """Return the type of a question's answer; None if it is a text."""
+        return self.asks(question) if callable(self.asks) else self.asks
 
 
 Programs = Callable[[Sample, Mapping[str, Any]], Mapping[str, Program]]

@@ -126,11 +126,16 @@ def score(sample: Sample, found_by_step: Found, _options: Mapping[str, Any]) -> 
 def _examine(exam: str) -> Step:
     metric, step = step_of(exam)
 
-    def parse(question: Question, text: str) -> Any:
+    def once(question: Question) -> Question:
         # The step reads the order of two responses from the key.
-        return step.parse(replace(question, key=question.key.removesuffix(AGAIN)), text)
+        return replace(question, key=question.key.removesuffix(AGAIN))
 
-    return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature)
+    def parse(question: Question, text: str) -> Any:
+        return step.parse(once(question), text)
+
+    declared = step.asks
+    asks = (lambda question: declared(once(question))) if callable(declared) else declared
+    return Step(exam, _ask(exam), prompt_of(step), parse, step.schema, metric.temperature, asks)
 
 
 UNIT = Metric(

@@ -10,9 +10,12 @@ from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import read_shown
-from metrics.judging import label, object_schema, reason_of
+from data.typed import Typed, object_schema
+from metrics.judging import label, reason_of
 
-VERDICTS = ("SUPPORTED", "CONTRADICTED", "NEUTRAL")
+_WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
+VERDICTS = tuple(_WORTH)
+ENTAILS = Typed("choice", "verdict", _WORTH, entries="claims")
 
 MOST_CLAIMS = 200
 """Maximum number of claims of one text; a judge that writes more has lost track."""
@@ -66,17 +69,6 @@ def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iter
         if _splits(options["mode"], side):
             claims = [{"id": str(n), "text": claim} for n, claim in enumerate(_claims(found, side), 1)]
             yield Question(side, {"claims": claims, "source": _text(sample, source)})
-
-
-def verdicts_schema(question: Question) -> dict[str, Any]:
-    """Return the schema of verdicts: exactly these ids, the reason before the verdict."""
-    ids = [claim["id"] for claim in question.values["claims"]]
-    verdict = object_schema(
-        id={"type": "string", "enum": ids},
-        reason={"type": "string"},
-        verdict={"type": "string", "enum": list(VERDICTS)},
-    )
-    return object_schema(verdicts={"type": "array", "items": verdict, "minItems": len(ids), "maxItems": len(ids)})
 
 
 def read_verdicts(question: Question, text: str) -> dict[str, dict[str, str]]:
@@ -180,7 +172,6 @@ def _verdicts(side: str) -> Callable[[Mapping[str, Any]], Iterable[str]]:
     return lambda details: [claim["verdict"] for claim in details.get(f"{side}_claims", ())]
 
 
-_WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
 UNIT = Metric(
     name="factual_correctness",
     version=1,
@@ -188,7 +179,7 @@ UNIT = Metric(
     score=score,
     steps=(
         Step(name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA),
-        Step(name="entails", rows=claim_rows, prompt="claims/entails", parse=read_verdicts, schema=verdicts_schema),
+        Step(name="entails", rows=claim_rows, prompt="claims/entails", parse=read_verdicts, asks=ENTAILS),
     ),
     options=Options,
     needs=("reference",),

@@ -7,7 +7,7 @@ left. An unreadable reply is requested once more in the next wave; after that th
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean, median
@@ -122,8 +122,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
     """
     values = {**question.values, "mark": fence_code(question.values)}
     user = Message("user", fill(_prompt(step, options), language, values))
-    schema = step.schema(question) if callable(step.schema) else step.schema
-    return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
+    return JudgeRequest(step.name, question, (_system(language), user), step.schema_of(question), step.temperature)
 
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
@@ -351,20 +350,3 @@ def reason_of(found: Mapping[str, Any]) -> str:
     """Return a judge's reason, at most 500 characters of it."""
     reason = found.get("reason")
     return reason.strip()[:500] if isinstance(reason, str) else ""
-
-
-def reasoned_schema(name: str, choices: Iterable[str | int]) -> dict[str, Any]:
-    """Return the JSON schema of `{"reason": …, name: one of the choices}`: the reason first."""
-    listed = list(choices)
-    kind = "string" if isinstance(listed[0], str) else "integer"
-    return object_schema(reason={"type": "string"}, **{name: {"type": kind, "enum": listed}})
-
-
-def object_schema(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON schema of an object that has exactly these properties, in this order."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }

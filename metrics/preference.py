@@ -9,8 +9,9 @@ from data.json_reply import read_object
 from data.options import Frozen
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
 from data.shown import Shown
+from data.typed import Typed
 from metrics._replies import NO_REPLY, question, reference, reply, spaced
-from metrics.judging import Judgement, label, reason_of, reasoned_schema
+from metrics.judging import Judgement, label, reason_of
 
 BASELINE = "baseline"
 """The default column of the other response."""
@@ -83,6 +84,13 @@ def read_winner(asked: Question, text: str) -> Judgement:
     return Judgement(winner.lower(), WINNERS[asked.key][winner], reason_of(found))
 
 
+def winner_of(asked: Question) -> Typed:
+    """Declare the answer: which response is better, with its worth for ours in this order."""
+    worth = {winner.lower(): value for winner, value in WINNERS[asked.key].items()}
+    labels = {winner: worth[winner] for winner in ("first", "second", "tie")}
+    return Typed("choice", "winner", labels, tie="tie")
+
+
 def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     """Return 1 if the response is better in both orders, 0 if it is worse in both, else 0.5.
 
@@ -118,7 +126,7 @@ UNIT = Metric(
             rows=rows,
             prompt="preference/compare",
             parse=read_winner,
-            schema=reasoned_schema("winner", ("first", "second", "tie")),
+            asks=winner_of,
         ),
     ),
     options=Options,

@@ -12,7 +12,8 @@ from data.patterns import pattern
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.sentences import count_words, split_sentences
 from data.shown import read_shown
-from metrics.judging import Judgement, read_whole, reasoned_schema
+from data.typed import levels
+from metrics.judging import Judgement, read_whole
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 
@@ -157,7 +158,9 @@ UNIT = Metric(
     version=1,
     bounds=(0.0, 1.0),
     score=score,
-    steps=(Step("rate", rows, "groundedness/rate", read_rating, reasoned_schema("rating", RATINGS)),),
+    steps=(
+        Step("rate", rows, "groundedness/rate", read_rating, asks=levels("rating", min(RATINGS), max(RATINGS))),
+    ),
     options=Options,
     needs=("retrieved_contexts",),
     temperature=0.1,

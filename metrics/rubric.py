@@ -10,8 +10,9 @@ from data.errors import InputError
 from data.options import Frozen
 from data.questions import WHOLE
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from data.typed import Typed, levels
 from metrics._replies import NO_REPLY, question, reference, reply
-from metrics.judging import Judgement, read_whole, reasoned_schema
+from metrics.judging import Judgement, read_whole
 from prompts import reads, shipped
 
 WIDEST = 100
@@ -91,9 +92,9 @@ def prompt(options: Mapping[str, Any]) -> str:
     return text if '"rating"' in text else text + _FORM
 
 
-def rating_schema(asked: Question) -> dict[str, Any]:
-    """Return the schema of a reply: the reason, then one of the scale's ratings."""
-    return reasoned_schema("rating", range(asked.values["lo"], asked.values["hi"] + 1))
+def rating_of(asked: Question) -> Typed:
+    """Declare the answer: one of the scale's ratings."""
+    return levels("rating", asked.values["lo"], asked.values["hi"])
 
 
 def read_rating(asked: Question, text: str) -> Judgement:
@@ -129,7 +130,7 @@ UNIT = Metric(
     version=1,
     bounds=(0.0, 1.0),
     score=score,
-    steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, schema=rating_schema),),
+    steps=(Step(name="rate", rows=rows, prompt=prompt, parse=read_rating, asks=rating_of),),
     options=Options,
     temperature=0.0,
     measured=(

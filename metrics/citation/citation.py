@@ -10,10 +10,11 @@ from pydantic import Field, model_validator
 from data.options import Frozen, Share
 from data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from data.shown import read_shown
+from data.typed import Typed
 from metrics.citation import passages as _passages
 from metrics.citation.answers import Citation, CitedAnswer, parse_answer
 from metrics.citation.urls import Finding
-from metrics.judging import Judgement, read_verdict, reasoned_schema
+from metrics.judging import Judgement, read_verdict
 
 SUPPORT = {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0}
 VERIFICATION = {"VERIFIED": 1.0, "UNCERTAIN": 0.5, "LIKELY_FABRICATED": 0.0}
@@ -195,7 +196,8 @@ def _shown(passage: Mapping[str, str]) -> str:
 def _step(
     name: str, rows: Callable[..., Iterable[Question]], worth: Mapping[str, float], prompt: str = "citation/support"
 ) -> Step:
-    return Step(name, rows, prompt, lambda _, text: read_verdict(text, worth), reasoned_schema("verdict", worth))
+    asks = Typed("choice", "verdict", worth)
+    return Step(name, rows, prompt, lambda _, text: read_verdict(text, worth), asks=asks)
 
 
 def stand_in(sample: Sample) -> str:

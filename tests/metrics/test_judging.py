@@ -65,7 +65,7 @@ def test_the_reason_is_asked_for_before_the_verdict_in_prompt_and_schema(languag
 
 
 def begin_schema(page: Page) -> object:
-    return page.step.schema(page.question) if callable(page.step.schema) else page.step.schema
+    return page.step.schema_of(page.question)
 
 
 def test_all_sessions_advance_together_in_waves_and_end_in_the_same_scores_as_alone() -> None:

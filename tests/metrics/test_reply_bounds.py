@@ -17,13 +17,13 @@ STEPS = [
     (metric.name, step)
     for metric in metrics().values()
     for step in metric.steps
-    if step.schema is not None and metric.name in {"citation", "factual_correctness", "response_groundedness",
+    if metric.name in {"citation", "factual_correctness", "response_groundedness",
                                                     "preference", "rubric"}
 ]  # fmt: skip
 
 
 def schema_of(step: Step) -> dict[str, Any]:
-    schema = step.schema(Question("x", {**VERDICTS, **RATED})) if callable(step.schema) else step.schema
+    schema = step.schema_of(Question("ab", {**VERDICTS, **RATED}))
     assert schema is not None
     return dict(schema)
 

@@ -7,10 +7,11 @@ import pytest
 
 from config.settings import Judge
 from data.records import Message, Question
-from metrics.judging import Judgement, JudgeRequest
+from metrics.judging import Judgement, JudgeRequest, write
 from tasks.judge import decode, encode, pose_question
 from tasks.plan import Panel
 from tasks.store.samples import SampleRow
+from tests.metrics.judge_pages import FOLDER, pages
 
 ASK = JudgeRequest("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))
 SAMPLE = SampleRow("i", "m", 0, "en", {}, None, None)
@@ -44,3 +45,15 @@ def test_what_a_judge_found_comes_back_from_json_as_it_was() -> None:
     rated = Judgement("PARTLY", 1.0, "half of it")
     found = {"rate": {"all": rated}, "claims": {"all": ["Anna wrote it.", "1"]}, "none": {}, "judgement": {"a": []}}
     assert decode(json.loads(json.dumps(encode(found)))) == found
+
+
+@pytest.mark.parametrize("structured", ["schema", "json"])
+def test_a_chat_judges_requests_are_those_that_were_kept_before_steps_were_typed(structured: str) -> None:
+    recorded = json.loads((FOLDER / "keys.json").read_text(encoding="utf-8"))
+    judge = Judge.model_validate({"name": "j", "provider": "openai", "structured": structured})
+    panel = Panel((judge,), {"j": {"provider": "openai", "model": "j"}}, 0.0)
+    for page in pages():
+        ask = write(page.step, page.question, page.language, {"prompt": ""})
+        sample = SampleRow("i", "m", 0, page.language, {}, None, None)
+        request_id = pose_question(judge, panel, sample, ask)["request_id"]
+        assert request_id == recorded[f"{page.name} {structured}"], page.name

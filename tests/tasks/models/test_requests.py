@@ -38,10 +38,10 @@ def questions() -> Mapping[str, Question]:
 def schemas() -> dict[str, Mapping[str, Any]]:
     """Return every schema that a shipped metric sends to its judges."""
     return {
-        f"{metric.name} {step.name}": step.schema(questions()[step.name]) if callable(step.schema) else step.schema
+        f"{metric.name} {step.name}": schema
         for metric in metrics().values()
         for step in metric.steps
-        if step.schema is not None
+        if (schema := step.schema_of(questions().get(step.name, Question("ab", {"lo": 1, "hi": 5}))))
     }
 
 
