@@ -19,7 +19,7 @@ _CONTEXTS = ("contexts", "passages", "retrieved_contexts")
 _OPTIONS = ("options", "choices")
 _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
 _REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated"})
-_EXPECTED = ("answer", "reference", "tests", "outputs")
+_EXPECTED = ("answer", "reference", "tests", "outputs", "calls")
 _RETRIEVED = "retrieved_contexts"
 _NOTHING = canonical(None)
 

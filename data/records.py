@@ -234,6 +234,10 @@ class Reply:
 _ROUNDING = 1e-9
 
 
+TYPICAL = "typical"
+"""Key of a score's details for the kind of error that reports count, where its `reason` says more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value for one sample: from 0 to 1, or None with a status that says why.
@@ -271,6 +275,8 @@ Sample = Mapping[str, Any]
 `reference`, `retrieved_contexts`, ...), which hold where both have a name, such as `prompt`."""
 RENDERED = "\0prompt"
 """Key of a sample for the prompt as it was sent; no file has a column of that name."""
+CALLS = "\0calls"
+"""Key of a sample for the calls of tools that the reply made; the column `calls` holds the expected ones."""
 Found = Mapping[str, Mapping[str, Any]]
 """Results of earlier steps: step name -> question key -> parsed reply."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from data.records import TYPICAL
 from data.suites import Suite
 from metrics.analysis.headlines import ModelResult
 from metrics.analysis.pairs import Comparison, Grouping
@@ -233,6 +234,9 @@ def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, An
 def typical_errors(scores: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles) -> list[dict[str, Any]]:
     """Count the reasons of wrong replies, for each model and category, most frequent first."""
     places = items.select("item_id", "suite", "family")
+    # A metric whose reasons name what differs says the kind of each in its details.
+    kind = pl.col("details").str.json_path_match(f"$.{TYPICAL}")
+    scores = scores.with_columns(reason=pl.coalesce(kind, "reason"))
     placed = primary(scores, items, titles.suites).join(places, on="item_id", how="left")
     keys = ["model", "suite", "family"]
     asked = placed.group_by(keys).agg(asked=pl.len())

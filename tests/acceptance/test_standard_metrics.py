@@ -11,18 +11,19 @@ import pytest
 
 from data.options import options_of
 from data.plugins import metric
-from data.records import Score
+from data.records import CALLS, Score
 from metrics.judging import advance, begin, outcome
 from tests.acceptance.reading import lines
 
-METRICS = ("choice", "number", "exact_match", "contains", "regex", "similarity", "json_match")
+METRICS = ("choice", "number", "exact_match", "contains", "regex", "similarity", "json_match", "tool_calls")
 JUDGED = {"question": "Say hello.", "response": "Hello there.", "baseline": "Hi.", "answer": "Hello."}
 
 
 def score(name: str, case: Mapping[str, Any]) -> Score:
     """Score a reply as a run does."""
     unit = metric(name)
-    return unit.score({**case["row"], "response": case["reply"]}, {}, options_of(unit, case.get("options", {})))
+    sample = {**case["row"], "response": case["reply"], CALLS: case.get("calls")}
+    return unit.score(sample, {}, options_of(unit, case.get("options", {})))
 
 
 def judge(name: str, case: Mapping[str, Any]) -> Score:

@@ -1,0 +1,1 @@
+"""Calls of tools compared with the expected ones."""
