@@ -94,6 +94,8 @@ def _completed(suite: Suite, unit: Metric) -> Mapping[str, Any]:
 def _read(unit: Metric, sample: Sample, options: Mapping[str, Any]) -> Expectation:
     try:
         return unit.expects(sample, options) if unit.expects else Expectation()
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"metric {unit.name} raised {type(error).__name__} ({error}) as it read an expected answer. It must "

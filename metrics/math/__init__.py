@@ -1,0 +1,1 @@
+"""Mathematical expressions compared by what they mean."""
