@@ -298,16 +298,26 @@ class Expectation:
 class Question:
     """One question to a judge: `key` is unique within its step and sample, `values` fill the prompt.
 
-    `repeat` distinguishes repeats of the same question.
+    `repeat` distinguishes repeats of the same question. `prompt` and `schema` take the place of its step's.
     """
 
     key: str
     values: Mapping[str, Any]
     repeat: int = 0
+    prompt: str = ""
+    schema: Mapping[str, Any] | None = None
 
 
 class Unparsable(ValueError):  # noqa: N818 - said of a reply, like a verdict
     """A judge's reply that does not have the required form; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The room that a judge has for a reply, in tokens; `is_enforced`: its server holds it to the schema sent."""
+
+    tokens: int
+    is_enforced: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +330,8 @@ class Step:
     the question, constrains the reply if the client supports it. `temperature` is the step's, if it has one of its
     own; else the metric's. `asks` declares the type of its answer, or is a function of the question that does: the
     schema follows from it, and deciding judges can be put the step. Without it, judges must write.
+    `divide(question, room, language)` returns the questions to ask in a question's place, so that the reply to each
+    has room.
     """
 
     name: str
@@ -329,6 +341,7 @@ class Step:
     schema: Mapping[str, Any] | Callable[[Question], Mapping[str, Any]] | None = None
     temperature: float | None = None
     asks: Typed | Callable[[Question], Typed] | None = None
+    divide: Callable[[Question, Room, str], Sequence[Question]] | None = None
 
     def schema_of(self, question: Question) -> Mapping[str, Any] | None:
         """Return the JSON schema of a text judge's reply; None if it has none."""

@@ -23,21 +23,89 @@ LONGEST = 1_000
 """Maximum length of a text in characters, such as a reason, whatever the token limit."""
 MOST = 200
 """Maximum number of entries of an open list."""
+DOUBTFUL = 16
+"""Characters before a text's limit within which a constrained judge may have ended it for want of a fitting token.
+
+A claim that ends there with a full stop is whole."""
+_STOPS = (".", "!", "?", "…", "。", "！", "？", "؟", "।", '"', "”", "»")
+
+
+def held_by_token(language: str) -> float:
+    """Return the characters of a language's text that a token holds at least."""
+    return CHARACTERS.get(language, _OTHER)
 
 
 def bound(schema: Mapping[str, Any], tokens: int, language: str) -> dict[str, Any]:
     """Return the schema with a bound on every text and list that has none or a wider one, in the same order.
 
     `tokens` is the reply's limit. An open list has as many entries as fit with `_ENTRY` characters each; without
-    open lists the texts share what the fixed parts leave over.
+    open lists the texts share what the fixed parts leave over. A schema that bounds everything stays as it is.
     """
-    held = CHARACTERS.get(language, _OTHER)
+    if not _is_unbounded(schema):
+        return dict(schema)
+    held = held_by_token(language)
     if _open(schema):
         length = _ENTRY.get(language, _ENTRY_ELSE)
         more = bisect(range(2, MOST + 1), tokens, key=lambda n: _tokens(schema, length, n, held))
         return _with(schema, length, 1 + more)
     more = bisect(range(_LEAST + 1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
     return _with(schema, _LEAST + more, MOST)
+
+
+def widen(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema whose lists have room for all that a judge can list, however few tokens it has.
+
+    What does not fit is then cut at the token limit, which the server tells; a full list would not.
+    """
+    wide = dict(schema)
+    if schema.get("type") == "array" and not _is_fixed(schema):
+        wide["maxItems"] = MOST
+        wide["items"] = dict(schema["items"])
+        if wide["items"].get("type") == "string" and "enum" not in wide["items"]:
+            wide["items"]["maxLength"] = LONGEST
+    if "properties" in schema:
+        wide["properties"] = {name: widen(part) for name, part in schema["properties"].items()}
+    return wide
+
+
+def find_cut(schema: Mapping[str, Any], value: Any) -> str:
+    """Return how a reply's value was cut by the schema that was sent: a full list, or an entry at its limit.
+
+    '' if it was not. A list that is longer than its bound shows that the server did not enforce it.
+    """
+    if schema.get("type") == "array" and isinstance(value, list) and not _is_fixed(schema):
+        limit = schema.get("items", {}).get("maxLength", 0)
+        if len(value) == schema.get("maxItems"):
+            return f"its list is full ({len(value)} entries): what else there is would be missing"
+        cut = [entry for entry in value if isinstance(entry, str) and limit and _is_cut(entry, limit)]
+        return f"an entry ends at the limit of {limit} characters: …{cut[0][-40:]}" if cut else ""
+    if isinstance(value, Mapping):
+        cuts = (find_cut(part, value.get(name)) for name, part in schema.get("properties", {}).items())
+        return next(filter(None, cuts), "")
+    return ""
+
+
+def _is_cut(text: str, limit: int) -> bool:
+    if len(text) == limit:
+        return True
+    return limit - DOUBTFUL <= len(text) < limit and not text.rstrip().endswith(_STOPS)
+
+
+def _is_fixed(schema: Mapping[str, Any]) -> bool:
+    """Return whether a list has a known number of entries."""
+    return "maxItems" in schema and schema.get("minItems") == schema["maxItems"]
+
+
+def _is_unbounded(schema: Mapping[str, Any]) -> bool:
+    """Return whether the schema has a text or a list without a maximum."""
+    if "enum" in schema:
+        return False
+    kind = schema.get("type")
+    if kind == "string":
+        return "maxLength" not in schema
+    if kind == "array":
+        return "maxItems" not in schema or _is_unbounded(schema.get("items", {}))
+    return any(map(_is_unbounded, _parts(schema)))
 
 
 def _parts(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -49,6 +117,12 @@ def _open(schema: Mapping[str, Any]) -> bool:
     if schema.get("type") == "array":
         return "maxItems" not in schema or _open(schema.get("items", {}))
     return any(map(_open, _parts(schema)))
+
+
+def reason_length(schema: Mapping[str, Any], tokens: int, language: str) -> int:
+    """Return the characters that each text of a reply may have: those that its fixed parts leave over."""
+    held = held_by_token(language)
+    return bisect(range(1, LONGEST + 1), tokens, key=lambda n: _tokens(schema, n, MOST, held))
 
 
 def _tokens(schema: Mapping[str, Any], length: int, entries: int, held: float) -> float:

@@ -1,6 +1,8 @@
 """Factual correctness: claim-by-claim comparison with a reference answer: precision, recall and F1."""
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -8,9 +10,11 @@ from pydantic import Field, field_validator
 
 from data.json_reply import read_object
 from data.options import Frozen
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from data.records import Found, Measured, Metric, Question, Room, Sample, Score, Step, Unparsable
 from data.shown import read_shown
 from data.typed import Typed, object_schema
+from metrics._long_texts import divide, is_short
+from metrics._reply_bounds import bound, reason_length, widen
 from metrics.judging import label, reason_of
 
 _WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
@@ -21,6 +25,9 @@ MOST_CLAIMS = 200
 """Maximum number of claims of one text; a judge that writes more has lost track."""
 
 _SPLIT_SCHEMA = object_schema(claims={"type": "array", "items": {"type": "string"}})
+_PART = "claims/part"
+_REASON = 20
+"""Characters that a verdict's reason needs at least; verdicts without room for it are asked for in parts."""
 
 
 def _text(sample: Sample, side: str) -> str:
@@ -43,6 +50,56 @@ def sides(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[
             yield Question(side, {"text": _text(sample, side), "question": _text(sample, "question")})
 
 
+def divide_text(question: Question, room: Room, language: str) -> Sequence[Question]:
+    """Return the questions that split a text: one if a reply has room for all its claims, else one for each part.
+
+    Each has the whole text, so that pronouns can be understood.
+    """
+    text = question.values["text"]
+    claims = bound(_SPLIT_SCHEMA, room.tokens, language)["properties"]["claims"]
+    if is_short(text, claims["maxItems"], claims["items"]["maxLength"], language):
+        return [question]
+    passages = divide(text, room.tokens, language)
+    wide = widen(_SPLIT_SCHEMA)
+    if len(passages) == 1:
+        return [replace(question, schema=wide)]
+    return [
+        Question(
+            f"{question.key} {number}",
+            {**question.values, "part": passage.text, "first": passage.first, "last": passage.last},
+            prompt=_PART,
+            schema=wide,
+        )
+        for number, passage in enumerate(passages, 1)
+    ]
+
+
+def divide_claims(question: Question, room: Room, language: str) -> Sequence[Question]:
+    """Return the questions about claims: several with the same source if a reply has no room for all verdicts."""
+    claims = question.values["claims"]
+    size = len(claims)
+    while size > 1 and _reason_length(_about(question, claims[:size]), room, language) < _REASON:
+        size -= 1
+    n_parts = math.ceil(len(claims) / size)
+    if n_parts == 1:
+        return [question]
+    size = math.ceil(len(claims) / n_parts)
+    starts = range(0, len(claims), size)
+    return [
+        replace(_about(question, claims[start : start + size]), key=f"{question.key} {number}")
+        for number, start in enumerate(starts, 1)
+    ]
+
+
+def _reason_length(question: Question, room: Room, language: str) -> int:
+    return reason_length(ENTAILS.schema(question.values), room.tokens, language)
+
+
+def _about(question: Question, claims: Sequence[Mapping[str, str]]) -> Question:
+    """Return a question about some of its claims."""
+    return replace(question, values={**question.values, "claims": claims})
+
+
 def read_claims(question: Question, text: str) -> list[str]:
     """Read `{"claims": […]}`: texts, none of them empty; an empty list is valid."""
     claims = read_object(text, "claims")["claims"]
@@ -54,8 +111,19 @@ def read_claims(question: Question, text: str) -> list[str]:
     return [claim.strip() for claim in claims]
 
 
+def _parts_of(replies: Mapping[str, Any], side: str) -> list[Any]:
+    """Return the replies about a side, in the order of its parts, such as `response 2`; the side itself is one."""
+    keyed = {key.removeprefix(side): reply for key, reply in replies.items() if key.partition(" ")[0] == side}
+    return [keyed[number] for number in sorted(keyed, key=lambda number: int(number or 0))]
+
+
 def _claims(found: Found, side: str) -> list[str]:
-    return list(found.get("split", {}).get(side, ()))
+    """Return a side's claims; what two parts of a text state alike is one claim."""
+    parts = _parts_of(found.get("split", {}), side)
+    if len(parts) == 1:
+        return list(parts[0])
+    claims = [claim for part in parts for claim in part]
+    return list({" ".join(claim.casefold().split()): claim for claim in reversed(claims)}.values())[::-1]
 
 
 def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
@@ -136,7 +204,11 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     mode = options["mode"]
     details: dict[str, Any] = {"mode": mode}
     shares: dict[str, dict[str, float]] = {}
-    for side, read in found.get("entails", {}).items():
+    for side in ("response", "reference"):
+        parts_read = _parts_of(found.get("entails", {}), side)
+        if not parts_read:
+            continue
+        read = {claim_id: verdict for part in parts_read for claim_id, verdict in part.items()}
         texts = _claims(found, side)
         details[f"{side}_claims"] = [
             {"id": one, "text": texts[int(one) - 1], **verdict}
@@ -178,8 +250,22 @@ UNIT = Metric(
     bounds=(0.0, 1.0),
     score=score,
     steps=(
-        Step(name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA),
-        Step(name="entails", rows=claim_rows, prompt="claims/entails", parse=read_verdicts, asks=ENTAILS),
+        Step(
+            name="split",
+            rows=sides,
+            prompt="claims/split",
+            parse=read_claims,
+            schema=_SPLIT_SCHEMA,
+            divide=divide_text,
+        ),
+        Step(
+            name="entails",
+            rows=claim_rows,
+            prompt="claims/entails",
+            parse=read_verdicts,
+            asks=ENTAILS,
+            divide=divide_claims,
+        ),
     ),
     options=Options,
     needs=("reference",),

@@ -6,8 +6,9 @@ left. An unreadable reply is requested once more in the next wave; after that th
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean, median
@@ -16,8 +17,8 @@ from typing import Any, Literal
 from data.errors import InputError
 from data.json_reply import read_object
 from data.options import options_of
-from data.records import Found, Message, Metric, Question, Sample, Score, Step, Unparsable
-from metrics._reply_bounds import bound
+from data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
+from metrics._reply_bounds import bound, find_cut, widen
 from prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
@@ -25,6 +26,8 @@ Aggregate = Literal["mean", "median", "min", "max", "majority"]
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
 WAITS = "the reply waits in a batch"
 NO_CALL = "call failed"
+UNREADABLE = "unparsable reply"
+CUT = "cut reply"
 SHOWN = 4000
 """Characters of an unreadable reply shown to the judge in the repair request."""
 
@@ -50,6 +53,20 @@ class UnansweredRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class CutReply:
+    """A judge's reply that ended at its limit of tokens."""
+
+    text: str
+
+
+JudgeReply = str | CutReply | UnansweredRequest
+
+
+class Cut(Unparsable):
+    """A reply that does not hold all that the judge had to say; the text says where it was cut."""
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeRequest:
     """One request to a judge; `repair` marks the second and last attempt at a question.
 
@@ -69,7 +86,7 @@ class Session:
     """The state of one judge on one sample. `asks` are the current requests; empty when it has ended.
 
     `n_calls` and `n_repairs` count requests so far; `failure` is the reason of a `judge_failed`, and `error` what
-    was wrong with the last reply.
+    was wrong with the last reply. `room`: the judge's for a reply; without, it is unlimited.
     """
 
     metric: Metric
@@ -83,6 +100,7 @@ class Session:
     n_repairs: int = 0
     failure: str = ""
     error: str = ""
+    room: Room | None = None
 
 
 def fence_code(values: Mapping[str, Any]) -> str:
@@ -121,8 +139,9 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
     """
     values = {**question.values, "mark": fence_code(question.values)}
-    user = Message("user", fill(_prompt(step, options), language, values))
-    return JudgeRequest(step.name, question, (_system(language), user), step.schema_of(question), step.temperature)
+    user = Message("user", fill(question.prompt or _prompt(step, options), language, values))
+    schema = question.schema or step.schema_of(question)
+    return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
 
 
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
@@ -133,20 +152,29 @@ def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> Ju
     return replace(ask, messages=messages, repair=True)
 
 
-def begin(metric: Metric, sample: Sample, *, language: str, options: Mapping[str, Any] | None = None) -> Session:
+def begin(
+    metric: Metric,
+    sample: Sample,
+    *,
+    language: str,
+    options: Mapping[str, Any] | None = None,
+    room: Room | None = None,
+) -> Session:
     """Open a session, with its first requests, or none if the metric needs no judge for this sample.
+
+    `room`: the judge's for a reply; a question whose reply would not fit is asked in parts.
 
     Raises:
         InputError: an option that the metric does not have, or no prompt in that language.
     """
-    return _go_on(Session(metric, sample, options_of(metric, options or {}), language))
+    return _go_on(Session(metric, sample, options_of(metric, options or {}), language, room=room))
 
 
 def _go_on(session: Session) -> Session:
     """Advance to the next step with any questions, or to the end."""
     for position in range(session.position + 1, len(session.metric.steps)):
         step = session.metric.steps[position]
-        questions = tuple(step.rows(session.sample, session.found, session.options))
+        questions = _divide(step, session, step.rows(session.sample, session.found, session.options))
         if questions:
             if len({question.key for question in questions}) != len(questions):
                 raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions have the same key")
@@ -155,7 +183,36 @@ def _go_on(session: Session) -> Session:
     return replace(session, position=len(session.metric.steps), asks=())
 
 
-def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Session:
+def _divide(step: Step, session: Session, questions: Iterable[Question]) -> tuple[Question, ...]:
+    """Return a step's questions, those without room for a whole reply in parts."""
+    if step.divide is None or session.room is None:
+        return tuple(questions)
+    parts = [step.divide(question, session.room, session.language) for question in questions]
+    return tuple(itertools.chain.from_iterable(parts))
+
+
+def _parse(session: Session, ask: JudgeRequest, reply: str | CutReply) -> Any:
+    """Return what a reply says.
+
+    Raises:
+        Cut: it ended at the token limit, or at a bound of its schema.
+        Unparsable: it is not of the form asked for.
+    """
+    step, room = session.metric.steps[session.position], session.room
+    if isinstance(reply, CutReply):
+        try:
+            return _parse(session, ask, reply.text)
+        except Unparsable as error:
+            limit = f" of {room.tokens} tokens" if room else ""
+            raise Cut(f"the reply was cut at its limit{limit}; raise the judge's `max_tokens`") from error
+    parsed = step.parse(ask.question, reply)
+    sent = constrained(ask, room.tokens, session.language) if room and room.is_enforced else None
+    if sent and (where := find_cut(sent, read_object(reply, *sent.get("required", ())))):
+        raise Cut(where)
+    return parsed
+
+
+def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
     """Read the replies to `session.asks`, in their order, and return the session's new state."""
     if len(replies) != len(session.asks):
         raise ValueError(f"expected {len(session.asks)} replies, one for each request, found {len(replies)}")
@@ -169,11 +226,11 @@ def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Ses
             what = WAITS if reply.waits else NO_CALL
             return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
         try:
-            read[ask.question.key] = step.parse(ask.question, reply)
+            read[ask.question.key] = _parse(session, ask, reply)
         except Unparsable as error:
             if ask.repair:
-                return replace(session, asks=(), failure=f"{step.name}: unparsable reply", error=str(error))
-            repairs.append(write_repair(ask, reply, str(error), session.language))
+                return _fail(session, error)
+            repairs.append(_repair(session, ask, reply, error))
     session = replace(session, found={**session.found, step.name: read}, asks=tuple(repairs))
     if repairs:
         n = len(repairs)
@@ -181,14 +238,31 @@ def advance(session: Session, replies: Sequence[str | UnansweredRequest]) -> Ses
     return _go_on(session)
 
 
-def unreadable(session: Session, replies: Sequence[str | UnansweredRequest]) -> list[int]:
+def _fail(session: Session, error: Unparsable) -> Session:
+    """End a session whose repair could not be read either."""
+    step = session.metric.steps[session.position]
+    failure = f"{step.name}: {CUT if isinstance(error, Cut) else UNREADABLE}"
+    return replace(session, asks=(), failure=failure, error=str(error))
+
+
+def _repair(session: Session, ask: JudgeRequest, reply: str | CutReply, error: Unparsable) -> JudgeRequest:
+    """Return the repair of a request; one whose reply its schema's bounds cut gets wider ones."""
+    if isinstance(reply, CutReply):
+        # The judge is told what is wrong with the form, as of any other reply.
+        return write_repair(ask, reply.text, str(error.__cause__ or error), session.language)
+    if isinstance(error, Cut) and ask.schema:
+        ask = replace(ask, schema=widen(ask.schema))
+    return write_repair(ask, reply, str(error), session.language)
+
+
+def unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
     """Return the indices of the replies to `session.asks` that exist but cannot be read."""
     found = []
     for place, (ask, reply) in enumerate(zip(session.asks, replies, strict=True)):
         if isinstance(reply, UnansweredRequest):
             continue
         try:
-            session.metric.steps[session.position].parse(ask.question, reply)
+            _parse(session, ask, reply)
         except Unparsable:
             found.append(place)
     return found

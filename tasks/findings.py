@@ -54,7 +54,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     facts = circumstances(
         suite,
         plan.judges_must_have,
-        corrected=corrected_means(once.scores, once.items, [suite.suite], finder.passport),
+        corrected=corrected_means(once.replies, once.items, [suite.suite], finder.passport),
         judge_statuses=statuses_of(drawn, finder),
         labels=kept_labels(Path(plan.store.runs) / LABELS, [suite.suite], stored, drawn, replies),
         stopping=monitor(store, tables.items, tables.scores, monitored_suites([suite], finder)),

@@ -17,10 +17,13 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import find
-from data.records import Metric, Sample
+from data.records import Metric, Room, Sample
 from data.tables import JUDGEMENTS, REQUESTS
+from data.truncation import is_cut
 from metrics.judging import (
+    CutReply,
     Judgement,
+    JudgeReply,
     JudgeRequest,
     Session,
     UnansweredRequest,
@@ -109,6 +112,18 @@ class _JudgingContext:
     run: str
 
 
+def _reply_of(row: Mapping[str, Any]) -> JudgeReply:
+    """Return the reply in a row of the responses, joined with its request."""
+    if row["text"] is None:
+        return UnansweredRequest(row["error"] or "no reply", row["error_kind"] == "submitted")
+    return CutReply(row["text"]) if is_cut(row) else str(row["text"])
+
+
+def room_of(judge: Judge) -> Room:
+    """Return the room that a judge has for a reply."""
+    return Room(judge.max_tokens, is_enforced=judge.structured == "schema")
+
+
 def _ask_wave(
     hearing: _JudgingContext, judge: Judge, sessions: Mapping[int, Session]
 ) -> tuple[QueryResult, dict[int, tuple[Session, list[str]]]]:
@@ -128,12 +143,10 @@ def _ask_wave(
     asked = query(
         hearing.cell, hearing.store, ref, model=judge, shown_as=hearing.cell, digest=digest, run=hearing.run
     )
-    columns = store.read(asked.responses).select("request_id", "text", "error", "error_kind", "cached").rows()
-    replies = {
-        request_id: UnansweredRequest(error or "no reply", kind == "submitted") if text is None else text
-        for request_id, text, error, kind, _ in columns
-    }
-    kept = {request_id for request_id, *_, cached in columns if cached}
+    responses = made.select("request_id", "payload").join(store.read(asked.responses), on="request_id")
+    rows_by_id = {row["request_id"]: row for row in responses.iter_rows(named=True)}
+    replies = {request_id: _reply_of(row) for request_id, row in rows_by_id.items()}
+    kept = {request_id for request_id, row in rows_by_id.items() if row["cached"]}
     heard: dict[int, tuple[Session, list[str]]] = {}
     for number, session in sessions.items():
         ids = [row["request_id"] for row in asks[number]]
@@ -186,9 +199,10 @@ def judge(
     tables = open_store(store)
     unit = find(Metric, metric)
     samples = [s for s in sample_rows(tables, batch) if s.error_kind is None]
-    opened = [begin(unit, s.sample, language=s.language, options=options) for s in samples]
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
+        room = room_of(one)
+        opened = [begin(unit, s.sample, language=s.language, options=options, room=room) for s in samples]
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
 

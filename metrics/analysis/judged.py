@@ -255,7 +255,8 @@ def exam_table(passports: Sequence[Passport], how: Aggregate, worth: Mapping[str
 class _Said:
     """Scores by response, and details by judge, of the judges that count for a metric in one language.
 
-    `questions` are those of the responses, each with the number of its template (-1: none).
+    `questions` are those of the responses, each with the number of its template (-1: none); `weights` say how much
+    of its question's value a response is: less than all if rows of the data repeat the question.
     """
 
     suite: Suite
@@ -267,6 +268,7 @@ class _Said:
     details: tuple[Mapping[str, Mapping[str, Any]], ...]
     values: tuple[float, ...]
     questions: tuple[tuple[str, int], ...]
+    weights: tuple[float, ...]
 
 
 def corrected_means(
@@ -281,20 +283,22 @@ def _judge_labels(scores: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Su
     for suite, name in [(one, name) for one in suites for name in one.used if metric(name).measured]:
         own = where.filter(suite=suite.name)  # keep the order: summing in another order changes the last digit
         rows = scores.filter(pl.col("metric") == name).join(own, on="item_id", maintain_order="left")
-        gathered: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, int]]]] = {}
-        columns = rows.select("model", "language", "details", "item_id", "cluster")
-        for model, language, details, *question in columns.iter_rows():
-            gathered.setdefault((model, language), []).append((json.loads(details), (question[0], question[1])))
+        gathered: dict[tuple[str, str], list[tuple[dict[str, Any], tuple[str, int], float]]] = {}
+        weight = 1 / pl.len().over("item_id", "model", "repeat")
+        columns = rows.select("model", "language", "details", "item_id", "cluster", weight=weight)
+        for model, language, details, item_id, cluster, weight_of_row in columns.iter_rows():
+            row = (json.loads(details), (item_id, cluster), weight_of_row)
+            gathered.setdefault((model, language), []).append(row)
         for (model, language), listed in sorted(gathered.items()):
             # A reply settled without a question does not name the judges that are left out.
-            out = {judge for details, _ in listed for judge in details.get("left_out", ())}
-            if counted := [(found, of) for details, of in listed if (found := _counting(details, out))]:
-                told, questions = zip(*counted, strict=True)
+            out = {judge for details, *_ in listed for judge in details.get("left_out", ())}
+            if counted := [(found, *of) for details, *of in listed if (found := _counting(details, out))]:
+                told, questions, weights = zip(*counted, strict=True)
                 judges = tuple(sorted({judge for one in told for judge in one}))
-                how = next(one["aggregate"] for one, _ in listed if "aggregate" in one)
+                how = next(one["aggregate"] for one, *_ in listed if "aggregate" in one)
                 each = tuple({judge: found["details"] for judge, found in one.items()} for one in told)
                 values = tuple(aggregate([found["value"] for found in one.values()], how) for one in told)
-                yield _Said(suite, model, name, language, how, judges, each, values, questions)
+                yield _Said(suite, model, name, language, how, judges, each, values, questions, weights)
 
 
 def _counting(details: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Any]:
@@ -310,14 +314,22 @@ def _rows(said: _Said, find: Finder) -> Iterator[CorrectedMean]:
     for measured, own in zip(unit.measured, whole, strict=True):
         # Each judge's labels of each response; empty for a judge that gave none.
         each = ([found for one in judges.values() if (found := [*measured.of(one)])] for judges in said.details)
-        answered = [(one, of) for one, of in zip(each, said.questions, strict=True) if one]
+        answered = [row for row in zip(each, said.questions, said.weights, strict=True) if row[0]]
         if answered:
-            labels, questions = zip(*answered, strict=True)
+            labels, questions, weights = zip(*answered, strict=True)
             passports = [find(said.suite, said.metric, one, measured.exam, said.language) for one in said.judges]
             fits = measured.fits(options)
-            yield _row(replace(said, questions=questions), measured, labels, passports, whole=own, fits=fits)
+            yield _row(
+                replace(said, questions=questions, weights=weights),
+                measured,
+                labels,
+                passports,
+                whole=own,
+                fits=fits,
+            )
     if not any(whole):
-        raw = estimate(_by_unit(np.array(said.values), np.ones(len(said.values)), said.questions), yes_no=False)
+        shares = np.array(said.weights)
+        raw = estimate(_by_unit(np.array(said.values) * shares, shares, said.questions), yes_no=False)
         yield CorrectedMean(
             said.suite.name, said.model, said.metric, ", ".join(said.judges), said.language, len(said.values), 0,
             raw, MeanEstimate(), None, 0, NOT_A_MEAN, whole=True,
@@ -341,7 +353,7 @@ def _row(
         aggregate([fmean(worth.get(label, 0.0) for label in one) for one in reply], said.how) for reply in labels
     ]
     sizes = [len(reply[0]) for reply in labels] if alone and not whole else [1] * len(labels)
-    weights = np.array(sizes, float)
+    weights = np.array(sizes, float) * np.array(said.weights)
     yes_no = {*worth.values()} <= {0.0, 1.0} and ((alone and not whole) or {*means} <= {0.0, 1.0})
     raw = estimate(_by_unit(np.array(means) * weights, weights, said.questions), yes_no=yes_no)
     there = [one for one in passports if one]

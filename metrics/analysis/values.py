@@ -134,11 +134,20 @@ class RepeatedQuestions:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """Scores and items with one row per question; `doubled` are the suites that had more."""
+    """Scores and items with one row per question; `doubled` are the suites that had more.
+
+    `replies` are the scores of all rows, each under the id of its question's item.
+    """
 
     scores: pl.DataFrame
     items: pl.DataFrame
     doubled: tuple[RepeatedQuestions, ...] = ()
+    merged: pl.DataFrame | None = None
+
+    @property
+    def replies(self) -> pl.DataFrame:
+        """The scores of all rows."""
+        return self.scores if self.merged is None else self.merged
 
 
 def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
@@ -168,4 +177,6 @@ def observations(scores: pl.DataFrame, items: pl.DataFrame) -> Observations:
     joined = ordered.group_by(*_ROW, maintain_order=True).agg(
         pl.col("value").mean(), *(pl.col(name).first() for name in scores.columns if name not in {*_ROW, "value"})
     )
-    return Observations(pl.concat([renamed.filter(~several), joined.select(scores.columns)]), kept, doubled)
+    return Observations(
+        pl.concat([renamed.filter(~several), joined.select(scores.columns)]), kept, doubled, renamed
+    )

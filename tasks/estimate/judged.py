@@ -11,7 +11,7 @@ from data.draw import canonical
 from data.plugins import metric
 from data.reading.ends import split
 from metrics.judging import Session, advance, begin
-from tasks.judge import pose_question
+from tasks.judge import pose_question, room_of
 from tasks.plan import MetricPlan, Panel
 from tasks.store.replies import Remembered
 from tasks.store.samples import SampleRow
@@ -83,7 +83,7 @@ def rehearse(
     unit = metric(own.name)
     tally = JudgeCalls()
     standing: dict[int, Session] = {
-        n: begin(unit, sample.sample, language=sample.language, options=own.options)
+        n: begin(unit, sample.sample, language=sample.language, options=own.options, room=room_of(judge))
         for n, sample in enumerate(samples)
     }
     real = set(standing) if lookup else set[int]()

@@ -135,12 +135,19 @@ def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, s
         "cached": int(own["cached"].fill_null(value=False).sum()),
         # What waits in a batch has not failed.
         "failed": own.drop_nulls("error").filter(pl.col("error_kind").ne_missing("submitted")).height,
-        "cut": int(own["finish_reason"].is_in(LIMITS).sum()),
+        "cut": own.filter(_is_cut(model.token_limit)).height,
         "p50": latency.quantile(0.5, "linear"),
         "p95": latency.quantile(0.95, "linear"),
         "max": latency.max(),
         "speed": int(own["tokens_out"].sum()) / seconds if seconds else None,
     }
+
+
+def _is_cut(limit: int) -> pl.Expr:
+    """Whether a reply was truncated, as `data.truncation.is_cut` decides it, without its request."""
+    said_so = pl.col("finish_reason").str.strip_chars().str.to_lowercase().is_in(LIMITS)
+    is_all_thinking = (pl.col("text").str.strip_chars() == "") & (pl.col("reasoning").str.strip_chars() != "")
+    return said_so | (is_all_thinking & (pl.col("tokens_out") >= limit))
 
 
 def usage(data: ReportData) -> Table:

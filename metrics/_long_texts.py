@@ -1,0 +1,61 @@
+"""Long texts, divided so that a judge has room for all the claims of each part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from data.sentences import split_sentences
+from metrics._reply_bounds import DOUBTFUL, held_by_token
+
+_SPREAD = 3.75
+"""Characters that a judge may write for each of a text: claims repeat names, and have a form of their own."""
+_LEAST = 100
+"""Characters of the shortest part."""
+_LARGEST = 4096
+"""Tokens of a reply of which a part makes use, and the sentences that it has at most."""
+_SENTENCES = 60
+_CLAIM = 16
+"""Tokens of text for a claim; a text of more claims than a list may have is long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a text: whole sentences, from the `first` to the `last`, or a piece of one that is very long."""
+
+    first: int
+    last: int
+    text: str
+
+
+def is_short(text: str, max_claims: int, max_length: int, language: str) -> bool:
+    """Return whether a list of claims, bounded in number and in characters of each, holds a text's."""
+    lengths = [end - start for start, end in split_sentences(text)]
+    claim = _CLAIM * held_by_token(language)
+    n_claims = sum(1 + int(length / claim) for length in lengths)
+    return n_claims < max_claims and max(lengths, default=0) < max_length - DOUBTFUL
+
+
+def divide(text: str, tokens: int, language: str) -> list[Passage]:
+    """Return the passages of a text, in order, whose claims fit each into a reply of so many tokens."""
+    # A list may have far more claims than a part has, whatever the judge's room.
+    budget = max(_LEAST, int(min(tokens, _LARGEST) * held_by_token(language) / _SPREAD))
+    passages: list[Passage] = []
+    start = 0
+    for number, (begin, end) in enumerate(split_sentences(text), 1):
+        if passages and end - start <= budget and number - passages[-1].first < _SENTENCES:
+            passages[-1] = Passage(passages[-1].first, number, text[start:end])
+            continue
+        passages += [Passage(number, number, piece) for piece in _pieces(text[begin:end], budget)]
+        start = end - len(passages[-1].text)
+    return passages
+
+
+def _pieces(sentence: str, budget: int) -> Sequence[str]:
+    """Cut a sentence that is longer than a part at white space, or anywhere if it has none."""
+    pieces = []
+    while len(sentence) > budget:
+        end = sentence.rfind(" ", budget // 2, budget)
+        if end < 0:
+            end = budget
+        pieces.append(sentence[:end])
+        sentence = sentence[end:].lstrip()
+    return [*pieces, sentence]
