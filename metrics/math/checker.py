@@ -7,6 +7,7 @@ the limit of CPU time ends the process, and so does one that takes too much memo
 """
 
 import functools
+import importlib
 import json
 import logging
 import signal
@@ -32,23 +33,25 @@ def limit_time(limit_s: float) -> None:
         signal.setitimer(signal.ITIMER_PROF, limit_s)
 
 
+@functools.cache
+def load() -> Any:
+    """Return math-verify, which no other part of the project needs."""
+    return importlib.import_module("math_verify")
+
+
 @functools.lru_cache(maxsize=4096)  # an expected answer is read once for the replies of all models
 def read(latex: str) -> tuple[Any, ...]:
     """Return the expression that a text in LaTeX writes; nothing if it writes none."""
-    import math_verify
-
     # Its own time limits are alarms of the wall clock; 0 turns them off.
-    return tuple(math_verify.parse(f"${latex}$", fallback_mode="no_fallback", parsing_timeout=0))
+    return tuple(load().parse(f"${latex}$", fallback_mode="no_fallback", parsing_timeout=0))
 
 
 def equals(expected: str, reply: str) -> bool:
     """Return whether two expressions are equal; `x < 5` equals the interval that it describes."""
-    import math_verify
-
     golds, answers = [*read(expected)], [*read(reply)]
-    return bool(golds and answers) and math_verify.verify(
-        golds, answers, allow_set_relation_comp=True, timeout_seconds=0
-    )
+    if not golds or not answers:
+        return False
+    return bool(load().verify(golds, answers, allow_set_relation_comp=True, timeout_seconds=0))
 
 
 def main() -> None:
