@@ -179,6 +179,11 @@ class Model(Frozen):
         return min(self.max_concurrency, allowed(self)) if allowed else self.max_concurrency
 
     @property
+    def decides(self) -> bool:
+        """Whether it is put typed questions, and answers with probabilities."""
+        return self.unit.decides is not None and self.unit.decides(self)
+
+    @property
     def unit(self) -> Provider:
         """The provider itself."""
         return find(Provider, self.provider)

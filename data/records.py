@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from data.options import Declared
 from data.shown import Shown
-from data.typed import Typed
+from data.typed import Typed, TypedQuestion
 
 Status = Literal["scored", "no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable"]
 """Status of an item x model x metric: exactly one of these (SPEC 1).
@@ -199,7 +199,8 @@ class Call:
     `parameters` are sampling parameters by their common names (`temperature`, `seed`, `max_tokens`, `top_p`,
     `stop`, ...); `schema` is a JSON schema for the reply; `item_id` and `repeat` identify the question and its
     repeat (a replay looks replies up by them). `item` is the item's facts and its `item_id`, for a provider that
-    sees them.
+    sees them. `typed` is the question to a deciding judge; the only message is then its state, as JSON, or, if the
+    question has no instructions, a prompt that says everything.
     """
 
     messages: tuple[Message, ...]
@@ -208,6 +209,7 @@ class Call:
     item_id: str = ""
     repeat: int = 0
     item: Mapping[str, Any] = field(default_factory=dict)
+    typed: TypedQuestion | None = None
 
 
 HIDDEN_KEYS = "hidden_keys"
@@ -439,7 +441,8 @@ class Provider:
     is then part of the request. `brings(model)` are the facts that may come with its answers (`retrieved_contexts`,
     `citations`), so that the data need not have them. `unready(model)` says why it cannot answer now, as far as can
     be told at once without its package: no key, no file. `batches(client)` returns a client's batch endpoint
-    (`tasks.models.openai_batches`), if there is one.
+    (`tasks.models.openai_batches`), if there is one. `decides(model)`: it is put typed questions (`Call.typed`),
+    and answers with probabilities.
     """
 
     name: str
@@ -453,3 +456,4 @@ class Provider:
     brings: Callable[[Any], Sequence[str]] | None = None
     unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None
+    decides: Callable[[Any], bool] | None = None

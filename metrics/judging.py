@@ -18,18 +18,25 @@ from data.errors import InputError
 from data.json_reply import read_object
 from data.options import options_of
 from data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
+from data.typed import TypedQuestion
 from metrics._reply_bounds import bound, find_cut, widen
+from metrics.deciding import pose, read_probabilities
 from prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
+WRITES = "this judge decides, and cannot write"
+"""Why a deciding judge fails at a step that is no typed question."""
 WAITS = "the reply waits in a batch"
 NO_CALL = "call failed"
 UNREADABLE = "unparsable reply"
 CUT = "cut reply"
 SHOWN = 4000
 """Characters of an unreadable reply shown to the judge in the repair request."""
+
+Probabilities = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Of a deciding judge: by step, by question (and its part), and by label."""
 
 _MARK = 12
 _TIGHTER = 3
@@ -70,7 +77,8 @@ class Cut(Unparsable):
 class JudgeRequest:
     """One request to a judge; `repair` marks the second and last attempt at a question.
 
-    `temperature` is the step's own; None: the metric's.
+    `temperature` is the step's own; None: the metric's. `typed` is what a deciding judge is put in place of
+    messages, about one `part` of the question.
     """
 
     step: str
@@ -79,6 +87,8 @@ class JudgeRequest:
     schema: Mapping[str, Any] | None = None
     temperature: float | None = None
     repair: bool = False
+    typed: TypedQuestion | None = None
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,8 @@ class Session:
     """The state of one judge on one sample. `asks` are the current requests; empty when it has ended.
 
     `n_calls` and `n_repairs` count requests so far; `failure` is the reason of a `judge_failed`, and `error` what
-    was wrong with the last reply. `room`: the judge's for a reply; without, it is unlimited.
+    was wrong with the last reply. `room`: the judge's for a reply; without, it is unlimited. `decides`: the judge
+    is put typed questions; its `probabilities` are by step, by question and part, and by label.
     """
 
     metric: Metric
@@ -101,6 +112,8 @@ class Session:
     failure: str = ""
     error: str = ""
     room: Room | None = None
+    decides: bool = False
+    probabilities: Probabilities = field(default_factory=dict)
 
 
 def fence_code(values: Mapping[str, Any]) -> str:
@@ -152,6 +165,23 @@ def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> Ju
     return replace(ask, messages=messages, repair=True)
 
 
+def write_typed(step: Step, question: Question, language: str, options: Mapping[str, Any]) -> list[JudgeRequest]:
+    """Build what a deciding judge is put: a typed question for each part of a step's question.
+
+    Raises:
+        InputError: as `write`.
+    """
+    typed = step.typed(question)
+    if typed is None:
+        return []
+    prompt, mark = question.prompt or _prompt(step, options), fence_code(question.values)
+    requests = []
+    for part in typed.parts(question.values):
+        posed = pose(typed, question, part, prompt=prompt, language=language, mark=mark)
+        requests.append(JudgeRequest(step.name, question, (), typed=posed, part=part))
+    return requests
+
+
 def begin(
     metric: Metric,
     sample: Sample,
@@ -159,15 +189,17 @@ def begin(
     language: str,
     options: Mapping[str, Any] | None = None,
     room: Room | None = None,
+    decides: bool = False,
 ) -> Session:
     """Open a session, with its first requests, or none if the metric needs no judge for this sample.
 
-    `room`: the judge's for a reply; a question whose reply would not fit is asked in parts.
+    `room`: the judge's for a reply; a question whose reply would not fit is asked in parts. `decides`: the judge is
+    put typed questions.
 
     Raises:
         InputError: an option that the metric does not have, or no prompt in that language.
     """
-    return _go_on(Session(metric, sample, options_of(metric, options or {}), language, room=room))
+    return _go_on(Session(metric, sample, options_of(metric, options or {}), language, room=room, decides=decides))
 
 
 def _go_on(session: Session) -> Session:
@@ -178,9 +210,19 @@ def _go_on(session: Session) -> Session:
         if questions:
             if len({question.key for question in questions}) != len(questions):
                 raise ValueError(f"metric {session.metric.name}, step {step.name}: two questions have the same key")
-            asks = tuple(write(step, question, session.language, session.options) for question in questions)
+            asks = _ask(session, step, questions)
+            if not asks:
+                return replace(session, position=position, asks=(), failure=f"{step.name}: {WRITES}")
             return replace(session, position=position, asks=asks, n_calls=session.n_calls + len(asks))
     return replace(session, position=len(session.metric.steps), asks=())
+
+
+def _ask(session: Session, step: Step, questions: Sequence[Question]) -> tuple[JudgeRequest, ...]:
+    """Return the requests for a step's questions; none if the judge decides and the step must be written."""
+    language, options = session.language, session.options
+    if not session.decides:
+        return tuple(write(step, question, language, options) for question in questions)
+    return tuple(ask for question in questions for ask in write_typed(step, question, language, options))
 
 
 def _divide(step: Step, session: Session, questions: Iterable[Question]) -> tuple[Question, ...]:
@@ -199,6 +241,8 @@ def _parse(session: Session, ask: JudgeRequest, reply: str | CutReply) -> Any:
         Unparsable: it is not of the form asked for.
     """
     step, room = session.metric.steps[session.position], session.room
+    if ask.typed is not None:
+        return read_probabilities(reply.text if isinstance(reply, CutReply) else reply, ask.typed.labels)
     if isinstance(reply, CutReply):
         try:
             return _parse(session, ask, reply.text)
@@ -221,10 +265,11 @@ def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
     step = session.metric.steps[session.position]
     read = dict(session.found.get(step.name, {}))
     repairs: list[JudgeRequest] = []
+    if session.decides:
+        return _decide(session, step, replies)
     for ask, reply in zip(session.asks, replies, strict=True):
         if isinstance(reply, UnansweredRequest):
-            what = WAITS if reply.waits else NO_CALL
-            return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
+            return _end_unanswered(session, step, reply)
         try:
             read[ask.question.key] = _parse(session, ask, reply)
         except Unparsable as error:
@@ -235,6 +280,42 @@ def advance(session: Session, replies: Sequence[JudgeReply]) -> Session:
     if repairs:
         n = len(repairs)
         return replace(session, n_calls=session.n_calls + n, n_repairs=session.n_repairs + n)
+    return _go_on(session)
+
+
+def _end_unanswered(session: Session, step: Step, reply: UnansweredRequest) -> Session:
+    what = WAITS if reply.waits else NO_CALL
+    return replace(session, asks=(), failure=f"{step.name}: {what}", error=reply.reason)
+
+
+def _decide(session: Session, step: Step, replies: Sequence[JudgeReply]) -> Session:
+    """Read a deciding judge's answers to a step, which the step's own parser is given as a written reply."""
+    probabilities: dict[str, Mapping[str, float]] = {}
+    labels: dict[str, dict[str, str]] = {}
+    questions = {ask.question.key: ask.question for ask in session.asks}
+    parsed: dict[str, Any] = {}
+    try:
+        for ask, reply in zip(session.asks, replies, strict=True):
+            if isinstance(reply, UnansweredRequest):
+                return _end_unanswered(session, step, reply)
+            name = f"{ask.question.key}.{ask.part}" if ask.part else ask.question.key
+            probabilities[name] = _parse(session, ask, reply)
+            typed = step.typed(ask.question)
+            if typed is not None:
+                labels.setdefault(ask.question.key, {})[ask.part] = typed.decide(probabilities[name])
+        for key, question in questions.items():
+            typed = step.typed(question)
+            if typed is not None:
+                parsed[key] = step.parse(question, typed.reply(labels[key]))
+    except Unparsable as error:
+        # Asked again in other words it would be the same question.
+        return _fail(session, error)
+    session = replace(
+        session,
+        found={**session.found, step.name: parsed},
+        probabilities={**session.probabilities, step.name: probabilities},
+        asks=(),
+    )
     return _go_on(session)
 
 
@@ -351,6 +432,7 @@ def combine(
                 "n_repairs": sessions[judge].n_repairs,
                 "parts": dict(score.parts),
                 "details": dict(score.details),
+                **_shown_probabilities(sessions[judge]),
             }
             for judge, score in scores.items()
         },
@@ -373,6 +455,11 @@ def combine(
     parts = {name: _joined(of_judges, how) for name, of_judges in values.items()}
     reason = counted[0].reason if len({score.reason for score in counted}) == 1 else ""
     return Score(_joined([score.value for score in counted], how), counted[0].status, reason, details, parts)
+
+
+def _shown_probabilities(session: Session) -> dict[str, Any]:
+    """Return a deciding judge's probabilities, as a score's details hold them."""
+    return {"probabilities": session.probabilities} if session.probabilities else {}
 
 
 def _joined(values: Sequence[float | None], how: Aggregate) -> float | None:

@@ -17,9 +17,10 @@ from data.batches import Batch, Cell, QueryResult, Ref
 from data.draw import canonical
 from data.options import options_of
 from data.plugins import find
-from data.records import Metric, Room, Sample
+from data.records import Message, Metric, Room, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from data.truncation import is_cut
+from data.typed import TypedQuestion
 from metrics.judging import (
     CutReply,
     Judgement,
@@ -30,8 +31,11 @@ from metrics.judging import (
     advance,
     begin,
     constrained,
+    fence_code,
     unreadable,
 )
+from prompts import render
+from tasks.models.openai_forms import LOGPROBS
 from tasks.models.protocol import told_by_server
 from tasks.models.requests import keep, request
 from tasks.plan import Panel
@@ -78,8 +82,10 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
     """Return a question to a judge as a row of the requests table.
 
     A judge's own temperature overrides the step's, and that the metric's. The judge's system prompt is placed
-    before the metric's, in the same message: of two, many servers accept only one.
+    before the metric's, in the same message: of two, many servers accept only one. Deciding judges sample nothing.
     """
+    if ask.typed is not None:
+        return _pose_typed(judge, panel, sample, ask, ask.typed)
     temperatures = (judge.temperature, ask.temperature, panel.temperature)
     temperature = next((value for value in temperatures if value is not None), 0.0)
     first, *rest = ask.messages
@@ -96,6 +102,34 @@ def pose_question(judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeReque
         repeat=ask.question.repeat,
         schema=constrained(ask, judge.max_tokens, sample.language),
         changes={"temperature": temperature},
+    )
+
+
+def _pose_typed(
+    judge: Judge, panel: Panel, sample: SampleRow, ask: JudgeRequest, typed: TypedQuestion
+) -> dict[str, Any]:
+    """Return a typed question as a row of the requests table; the judge's system prompt begins its instructions.
+
+    A chat judge whose probabilities are read is shown all in one prompt.
+    """
+    if judge.system:
+        typed = replace(typed, instructions=f"{judge.system}\n\n{typed.instructions}")
+    message = json.dumps(typed.state, ensure_ascii=False, indent=1)
+    if judge.options.get("api") == LOGPROBS:
+        shown = {"instructions": typed.instructions, "state": typed.state, "labels": typed.labels}
+        message = render("judging/label", sample.language, **shown, mark=fence_code(shown))
+        typed = replace(typed, instructions="", state={})
+    return request(
+        judge,
+        panel.identities[judge.name],
+        (Message("user", message),),
+        item_id=sample.item_id,
+        step=ask.step,
+        subject=(sample.model, sample.repeat),
+        key=ask.question.key,
+        repeat=ask.question.repeat,
+        changes={"temperature": None, "seed": None, "max_tokens": None},
+        typed=typed,
     )
 
 
@@ -119,8 +153,10 @@ def _reply_of(row: Mapping[str, Any]) -> JudgeReply:
     return CutReply(row["text"]) if is_cut(row) else str(row["text"])
 
 
-def room_of(judge: Judge) -> Room:
-    """Return the room that a judge has for a reply."""
+def room_of(judge: Judge) -> Room | None:
+    """Return the room that a judge has for a reply; None for one that writes none."""
+    if judge.decides:
+        return None
     return Room(judge.max_tokens, is_enforced=judge.structured == "schema")
 
 
@@ -202,7 +238,10 @@ def judge(
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
         room = room_of(one)
-        opened = [begin(unit, s.sample, language=s.language, options=options, room=room) for s in samples]
+        opened = [
+            begin(unit, s.sample, language=s.language, options=options, room=room, decides=one.decides)
+            for s in samples
+        ]
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
 
@@ -218,6 +257,7 @@ def judge(
             "metric": unit.name,
             "judge": one.name,
             "found": canonical(encode(session.found)),
+            "probabilities": canonical(session.probabilities) if session.probabilities else None,
             **{name: getattr(session, name) for name in _ENDS},
         }
         for one, (sessions, _) in zip(panel.judges, heard, strict=True)
@@ -238,5 +278,6 @@ def reopen(
         language=language,
         position=len(unit.steps),
         found=decode(json.loads(row["found"])),
+        probabilities=json.loads(row["probabilities"] or "{}"),
         **{name: row[name] for name in _ENDS},
     )

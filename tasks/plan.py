@@ -246,10 +246,10 @@ def resolve(settings: Settings) -> Plan:
 
 
 def check_judges(plan: Plan) -> None:
-    """Reject judged metrics without a judge.
+    """Reject judged metrics without a judge, or with one that cannot answer them.
 
     Raises:
-        InputError: the configuration has none.
+        InputError: the configuration has none, or one that only decides must write.
     """
     for suite in plan.suites:
         if not all(one.judges for one in suite.judged):
@@ -257,6 +257,20 @@ def check_judges(plan: Plan) -> None:
                 f"suite {suite.name}: found no judge, expected at least one under `judges` (the same keys as a "
                 f"model has). Add one, or leave {suite.name} out of `suites`."
             )
+        for use in suite.judged:
+            _check_deciding(suite.name, use)
+
+
+def _check_deciding(suite: str, use: MetricPlan) -> None:
+    """Reject a deciding judge of a metric with a step that must be written."""
+    unit = metric(use.name)
+    written = [step.name for step in unit.steps if step.asks is None]
+    deciding = [judge.name for judge in use.judges if judge.decides]
+    if written and deciding and not unit.internal:
+        raise InputError(
+            f"suite {suite}: {use.name} needs judges that write (for its step {written[0]}), and {deciding[0]} "
+            f"only decides. Name others: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
+        )
 
 
 def check_expected(plan: Plan) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from data.draw import canonical
 from data.plugins import metric
 from data.reading.ends import split
-from metrics.judging import Session, advance, begin
+from metrics.judging import JudgeRequest, Session, advance, begin
 from tasks.judge import pose_question, room_of
 from tasks.plan import MetricPlan, Panel
 from tasks.store.replies import Remembered
@@ -72,6 +72,22 @@ def stand_in(schema: Mapping[str, Any] | None, n: int = 0) -> Any:
     return kind == "boolean" or SENTENCE
 
 
+def suppose(ask: JudgeRequest) -> str:
+    """Return a reply that fits a request: of a deciding judge all labels alike."""
+    if ask.typed is None:
+        return canonical(stand_in(ask.schema))
+    labels = ask.typed.labels
+    return canonical({"probabilities": [(label, 1 / len(labels)) for label in labels]})
+
+
+def count_signs(ask: JudgeRequest) -> int:
+    """Return the characters that a request is written with."""
+    texts = [message.content for message in ask.messages]
+    if ask.typed is not None:
+        texts = [ask.typed.instructions, *ask.typed.state.values(), *ask.typed.labels.values()]
+    return sum(map(len, texts))
+
+
 def rehearse(
     own: MetricPlan, samples: Sequence[SampleRow], panel: Panel, lookup: Lookup | None = None
 ) -> JudgeCalls:
@@ -83,7 +99,14 @@ def rehearse(
     unit = metric(own.name)
     tally = JudgeCalls()
     standing: dict[int, Session] = {
-        n: begin(unit, sample.sample, language=sample.language, options=own.options, room=room_of(judge))
+        n: begin(
+            unit,
+            sample.sample,
+            language=sample.language,
+            options=own.options,
+            room=room_of(judge),
+            decides=judge.decides,
+        )
         for n, sample in enumerate(samples)
     }
     real = set(standing) if lookup else set[int]()
@@ -103,12 +126,13 @@ def rehearse(
                 entry = known.get(row["request_id"]) if surely else None
                 if entry is None:
                     real.discard(n)
-                replies.append(split(entry.reply.text)[0] if entry else canonical(stand_in(ask.schema)))
+                replies.append(split(entry.reply.text)[0] if entry else suppose(ask))
                 if surely and row["request_id"] in seen:
                     continue
                 if surely:
                     seen.add(row["request_id"])
-                signs = sum(len(message.content) for message in ask.messages)
-                tally.count(entry, samples[n].language, signs, len(replies[-1]))
+                # A deciding judge writes nothing.
+                written = 0 if ask.typed else len(replies[-1])
+                tally.count(entry, samples[n].language, count_signs(ask), written)
             standing[n] = advance(session, replies)
     return tally

@@ -17,7 +17,7 @@ from data.suites import Suite
 from metrics.analysis.judged import JudgeStatus, judge_statuses
 from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from metrics.exam import EXAMINED, UNIT, prompt_of, step_of
-from metrics.judging import NO_CALL, WAITS
+from metrics.judging import NO_CALL, WAITS, WRITES
 from prompts import digest, languages
 from tasks.models.requests import parameters
 from tasks.plan import Plan, SuitePlan
@@ -80,7 +80,7 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
         domain = family if family in SETS else ""
         exam = SETS[family].exam if domain else family
         for judge, result in json.loads(details).get("judges", {}).items():
-            if not result["reason"].endswith((WAITS, NO_CALL)):
+            if not result["reason"].endswith((WAITS, NO_CALL, WRITES)):
                 yield ExamResult(judge, exam, language, item_id, result["status"], result["details"], domain)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from http import HTTPStatus
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,11 @@ from config.settings import Model
 from data.errors import InputError
 from data.extras import installing
 from data.records import Call, Reply
+from data.typed import TypedQuestion
+from tasks.models.deciding import Answered, SystemOneWire, read_answers
 from tasks.models.dialect import Dialect
+from tasks.models.errors import Refusal
+from tasks.models.joining import Joining
 from tasks.models.openai_forms import Body, Chat
 from tasks.models.protocol import CallError
 from tasks.models.server import Server
@@ -150,6 +155,7 @@ class EmbeddedClient:
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
         self._connections: dict[_Engine, _Connection] = {}
+        self._joining = Joining(self._put)
 
     async def identity(self) -> Mapping[str, str]:
         """Return the weights' SHA-256 and the runtime's version.
@@ -163,6 +169,7 @@ class EmbeddedClient:
             "digest": await in_thread(lambda: check_digest(self._model, *self._weights)),
             "server": f"xllamacpp {metadata.version('xllamacpp')}",
             "context": str(self._model.context),
+            **({"api": "systemone"} if self._model.decides else {}),
         }
 
     async def ask(self, call: Call) -> Reply:
@@ -171,11 +178,9 @@ class EmbeddedClient:
         Raises:
             CallError: the model cannot be loaded, or refuses the call (a prompt longer than its context).
         """
-        async with self._opening:
-            if (loaded := self._loaded) is None:
-                await in_thread(lambda: check_digest(self._model, *self._weights))
-                loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
-                self._turns = asyncio.Semaphore(len(loaded.engines))
+        loaded = await self._load()
+        if call.typed is not None:
+            return await self._joining.ask(call)
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
             engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
@@ -186,8 +191,44 @@ class EmbeddedClient:
             finally:
                 engine.calls -= 1
 
+    async def _load(self) -> "_LoadedModel":
+        """Return the engines, started at the first call."""
+        async with self._opening:
+            if (loaded := self._loaded) is None:
+                await in_thread(lambda: check_digest(self._model, *self._weights))
+                loaded = self._loaded = await in_thread(lambda: _load(self._model, self._weights[0]))
+                self._turns = asyncio.Semaphore(len(loaded.engines))
+            return loaded
+
+    async def _put(self, state: str, questions: Sequence[TypedQuestion]) -> Answered:
+        """Put typed questions to an engine whose weights are a decision model's.
+
+        Raises:
+            CallError: they are not, or it refuses the request.
+        """
+        loaded, wire = await self._load(), SystemOneWire()
+        async with self._turns:
+            engine = min(loaded.engines, key=lambda candidate: candidate.calls)
+            connection = self._connection(engine)
+            engine.calls += 1
+            engine.held = []
+            try:
+                async with engine.turn():
+                    content = await connection.send(f"/v1{wire.path}", wire.body(state, questions))
+            except Refusal as refusal:
+                if refusal.status != HTTPStatus.NOT_IMPLEMENTED:
+                    raise
+                said = (
+                    f"model {self._model.name!r}: {refusal.message}; `api: systemone` needs a decision model's GGUF"
+                )
+                raise CallError("unknown_model", said) from None
+            finally:
+                engine.calls -= 1
+        return read_answers(content, wire, questions, connection.server.errors)
+
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
+        await self._joining.close()
         for connection in self._connections.values():
             await connection.server.aclose()
         self._connections.clear()

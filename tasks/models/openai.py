@@ -56,8 +56,8 @@ class OpenAIClient:
         self.dialect = Dialect(model, form, self.server.errors)
         self._http = self.server.open_client(params=self.server.query)
         # Absolute, since a relative address is parsed again for each call; Azure's is assembled by the package.
-        self._base = "" if self._is_azure else str(httpx.URL(self.server.url)).rstrip("/")
-        self._address = f"{self._base}{form.path}"
+        self.base = "" if self._is_azure else str(httpx.URL(self.server.url)).rstrip("/")
+        self._address = f"{self.base}{form.path}"
         self._where = f"{self.server.where}/openai" if self._is_azure else self.server.where
 
     def prepare(self) -> None:
@@ -105,10 +105,10 @@ class OpenAIClient:
         """Return what identifies the model."""
         model = self._model
         identity = {"provider": model.provider, "model": model.served, "base_url": self._where}
-        if (
-            model.options.get("api") == "responses"
-        ):  # chats have none, so that replies of earlier versions are found
-            identity["api"] = "responses"
+        # Chats have none, so that replies of earlier versions are found.
+        api = str(model.options.get("api", "chat"))
+        if api != "chat":
+            identity["api"] = api
         query = urlsplit(model.base_url).query
         if query and not secret_part(model.base_url):  # hashed: an address is written down without it
             identity["query"] = hashlib.sha256(query.encode()).hexdigest()
@@ -118,9 +118,9 @@ class OpenAIClient:
 
     async def ask(self, call: Call) -> Reply:
         """Ask once; a refused parameter is renamed or left out and the call repeated at once."""
-        return await self.dialect.ask(call, self._send)
+        return await self.dialect.ask(call, self.send)
 
-    async def _send(self, body: Body) -> bytes:
+    async def send(self, body: Body) -> bytes:
         """Return the body of the response to a call."""
         # Not `chat.completions.create`, which checks every message's types for half of all CPU time.
         from httpx2 import Response

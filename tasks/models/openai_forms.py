@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from config.settings import Model
+from config.settings import Judge, Model
 from data.options import Frozen
 from data.records import Message, Reply
 from tasks.models.protocol import CallError
@@ -155,15 +155,28 @@ Form = Chat | Responses
 class Options(Frozen):
     """How the server is asked."""
 
-    api: Literal["chat", "responses"] = Field(
-        "chat", description="chat completions, which all such servers support, or OpenAI's responses API"
+    api: Literal["chat", "responses", "decisions", "systemone", "logprobs"] = Field(
+        "chat",
+        description="chat completions, which all such servers support, or OpenAI's responses API; of a judge "
+        "also decisions or systemone, whose models decide by probabilities, or logprobs: a chat model's "
+        "probabilities of the labels' first tokens",
     )
 
 
+LOGPROBS = "logprobs"
+DECIDING = frozenset({"decisions", "systemone", LOGPROBS})
+"""The forms in which a judge is put typed questions."""
+
+
 def find_misfit(model: Model) -> str:
-    """Return which of an entry's parameters its form of the API does not have; '' if it has them all."""
+    """Return what of an entry its form of the API does not have; '' if it has all."""
+    api = model.options["api"]
+    if api in DECIDING and not isinstance(model, Judge):
+        return f"found `api: {api}` of a model; only an entry of `judges` decides"
+    if api in DECIDING and model.batch != "off":
+        return f"found `batch: {model.batch}` with `api: {api}`, which has no batch endpoint; leave it off"
     names = [name for name in model.extra if name in Responses.lacks]
-    if model.options["api"] == "chat" or not names:
+    if api != "responses" or not names:
         return ""
     return f"found `extra.{names[0]}`, which the responses API does not have; remove it, or set `api: chat`"
 

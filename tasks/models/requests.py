@@ -13,6 +13,7 @@ from data.draw import canonical, source
 from data.records import Call, Message, Provider
 from data.tables import REQUESTS
 from data.truncation import NAMES, is_cut
+from data.typed import TypedQuestion
 from prompts import fill
 from tasks.store.tables import Store
 
@@ -38,12 +39,14 @@ def request(
     changes: Mapping[str, Any] | None = None,
     facts: Mapping[str, Any] | None = None,
     unit: Provider | None = None,
+    typed: TypedQuestion | None = None,
 ) -> dict[str, Any]:
     """Return a row of the requests table.
 
     The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema as it is sent
     and how it is enforced, and the repeat index; the item too, if the provider answers by it or receives it. `unit`
-    is the model's provider, for callers that already have it.
+    is the model's provider, for callers that already have it. `typed` is a question about the message, and part of
+    the id.
     """
     payload: dict[str, Any] = {
         "identity": dict(identity),
@@ -58,6 +61,10 @@ def request(
         payload["item_id"] = item_id
     if unit.sees and unit.sees(model):
         payload["item"] = {**(facts or {}), "item_id": item_id}
+    if typed is not None:
+        # As text, since the order of the labels is part of the question.
+        question = {"kind": typed.kind, "instructions": typed.instructions, "labels": dict(typed.labels)}
+        payload["typed"] = json.dumps(question, ensure_ascii=False)
     text = canonical(payload)
     return {
         "request_id": hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(),
@@ -95,7 +102,18 @@ def call_of(row: Mapping[str, Any]) -> Call:
         item_id=row["item_id"],
         repeat=row["repeat"],
         item=payload.get("item", {}),
+        typed=_typed_of(payload),
     )
+
+
+def _typed_of(payload: Mapping[str, Any]) -> TypedQuestion | None:
+    """Return the typed question of a request; None if it has none."""
+    if "typed" not in payload:
+        return None
+    question = json.loads(payload["typed"])
+    # Without instructions of its own the message is a prompt that says everything.
+    state = json.loads(payload["messages"][0]["content"]) if question["instructions"] else {}
+    return TypedQuestion(**question, state=state)
 
 
 def for_items(

@@ -3,19 +3,29 @@
 from typing import Any
 
 from data.records import Provider
-from tasks.models.openai_forms import Options, find_misfit
+from tasks.models.openai_forms import DECIDING, Options, find_misfit
 
 
 def _open(model: Any) -> Any:
+    if _decides(model):
+        from tasks.models.openai_deciding import DecidingClient
+
+        return DecidingClient(model)
     from tasks.models.openai import OpenAIClient
 
     return OpenAIClient(model)
 
 
+def _decides(model: Any) -> bool:
+    return model.options["api"] in DECIDING
+
+
 def _check(model: Any) -> str:
     if not (model.base_url and model.api_version):
         return "provider azure needs `base_url` and `api_version`"
+    if model.options["api"] == "systemone":
+        return "found `api: systemone`, which Azure does not speak; use `api: decisions`"
     return find_misfit(model)
 
 
-UNIT = Provider(name="azure", version=1, open=_open, options=Options, check=_check)
+UNIT = Provider(name="azure", version=1, open=_open, options=Options, check=_check, decides=_decides)

@@ -1,9 +1,13 @@
 """A GGUF model in this process, run by llama.cpp."""
 
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from data.errors import InputError
+from data.options import Frozen
 from data.records import Provider
+from tasks.models.openai_forms import find_misfit
 
 
 def _open(model: Any) -> Any:
@@ -28,11 +32,29 @@ def _unready(model: Any) -> str:
     return ""
 
 
+class Options(Frozen):
+    """How the engine is asked."""
+
+    api: Literal["chat", "systemone"] = Field(
+        "chat",
+        description="systemone: the file is a decision model's, which answers a judge's typed questions by "
+        "probabilities; experimental, since no such file has been asked yet",
+    )
+
+
+def _check(model: Any) -> str:
+    if model.key_place:
+        return "provider embedded takes no key"
+    return find_misfit(model)
+
+
 UNIT = Provider(
     name="embedded",
     version=1,
     open=_open,
+    options=Options,
     unready=_unready,
-    check=lambda model: "provider embedded takes no key" if model.key_place else "",
+    check=_check,
     at_once=_at_once,
+    decides=lambda model: model.options["api"] == "systemone",
 )

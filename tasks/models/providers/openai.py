@@ -3,13 +3,21 @@
 from typing import Any
 
 from data.records import Provider
-from tasks.models.openai_forms import Options, find_misfit
+from tasks.models.openai_forms import DECIDING, Options, find_misfit
 
 
 def _open(model: Any) -> Any:
+    if _decides(model):
+        from tasks.models.openai_deciding import DecidingClient
+
+        return DecidingClient(model)
     from tasks.models.openai import OpenAIClient
 
     return OpenAIClient(model)
+
+
+def _decides(model: Any) -> bool:
+    return model.options["api"] in DECIDING
 
 
 def _batches(client: Any) -> Any:
@@ -25,4 +33,5 @@ UNIT = Provider(
     options=Options,
     check=find_misfit,
     batches=_batches,
+    decides=_decides,
 )

@@ -1,0 +1,255 @@
+"""Judges that decide: how typed questions are written on each wire, and their answers read.
+
+An answer becomes `{"probabilities": [[label, probability], …]}` or `{"refusal": true}`, as `metrics.deciding` reads
+it: whether probabilities are sound is judged there, by the rules for unreadable replies.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any
+
+from data.characters import storable
+from data.records import Call, Reply
+from data.typed import TypedQuestion
+from tasks.models.errors import ServerErrors
+from tasks.models.openai_forms import Body, Chat
+from tasks.models.protocol import CallError
+from tasks.models.replies import read_reply
+
+MOST_QUESTIONS = 100
+"""Questions of one request, fewer than any server's limit."""
+MOST_LEVELS = 10
+"""Levels that System One's wire rates on: more are put as a choice."""
+TOP = 20
+"""Tokens whose probabilities a chat server is asked for: the most that OpenAI's gives."""
+
+Pairs = list[tuple[Any, Any]]
+Answers = list[str | CallError]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answers to the questions of one request, in their order, and its tokens."""
+
+    answers: Answers
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+
+def _write(pairs: Pairs) -> str:
+    """Return an answer's probabilities as the text of a reply."""
+    labels = [(storable(label) if isinstance(label, str) else label, value) for label, value in pairs]
+    return json.dumps({"probabilities": labels})
+
+
+def _write_yes(question: TypedQuestion, probability: Any) -> str:
+    """Return the answer to a yes-or-no question from the probability of yes."""
+    yes, no = question.labels
+    is_number = isinstance(probability, int | float) and not isinstance(probability, bool)
+    return _write([(yes, probability), (no, 1 - probability if is_number else None)])
+
+
+REFUSAL = json.dumps({"refusal": True})
+
+
+def _count(usage: Any, name: str) -> int | None:
+    """Return a number of tokens, if the server states one that a table holds."""
+    value = usage.get(name) if isinstance(usage, Mapping) else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return value if is_count else None
+
+
+class DecisionsWire:
+    """OpenAI's decisions: predicates, choices and scores about one input, answered in their order."""
+
+    path = "/decisions"
+
+    def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
+        """Return the input and the questions of a request."""
+        return {"input": state, "questions": [self._question(n, one) for n, one in enumerate(questions, 1)]}
+
+    def _question(self, number: int, question: TypedQuestion) -> Body:
+        body: Body = {"name": f"q{number}", "instructions": question.instructions}
+        lines = [{"description": line} if line else {} for line in question.labels.values()]
+        if question.kind == "yes_no":
+            return {"type": "predicate", **body}
+        name, options = ("level", "levels") if question.kind == "levels" else ("value", "choices")
+        key = "label" if name == "level" else name
+        labels = [{key: label, **line} for label, line in zip(question.labels, lines, strict=True)]
+        return {"type": "score" if name == "level" else "choice", **body, options: labels}
+
+    def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
+        """Read a response; an answer that is malformed is an error of its own question.
+
+        Raises:
+            KeyError, TypeError, AttributeError, ValueError: the form is wrong.
+        """
+        answers = body["answers"]
+        if len(answers) != len(questions):
+            raise ValueError(f"{len(answers)} answers to {len(questions)} questions")
+        read: Answers = []
+        for number, (answer, question) in enumerate(zip(answers, questions, strict=True), 1):
+            try:
+                read.append(self._answer(answer, question, f"q{number}"))
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                read.append(CallError("server", f"answer {number} is malformed: {error!r}"))
+        usage = body.get("usage")
+        return Answered(read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
+
+    def _answer(self, answer: Mapping[str, Any], question: TypedQuestion, name: str) -> str:
+        kind = answer["type"]
+        if answer.get("name") not in {None, name}:
+            raise ValueError("the answers are not in the questions' order")
+        if kind == "refusal":
+            return REFUSAL
+        if kind != {"yes_no": "predicate", "choice": "choice", "levels": "score"}[question.kind]:
+            raise ValueError(f"{kind} in place of {question.kind}")
+        if kind == "predicate":
+            return _write_yes(question, answer["probability"])
+        key = "label" if kind == "score" else "value"
+        return _write([(entry[key], entry["probability"]) for entry in answer["probabilities"]])
+
+
+class SystemOneWire:
+    """System One's wire: nouls, choices and scores about a state, answered by name."""
+
+    path = "/systemone"
+
+    def body(self, state: str, questions: Sequence[TypedQuestion]) -> Body:
+        """Return the state and the questions of a request."""
+        asked = {f"q{n}": self._question(question) for n, question in enumerate(questions, 1)}
+        return {"state": json.loads(state), "questions": asked}
+
+    def _question(self, question: TypedQuestion) -> Body:
+        lines = [line or label for label, line in question.labels.items()]
+        body: Body = {"type": self._kind(question), "instructions": question.instructions}
+        if body["type"] == "choice":
+            body["criteria"] = dict(zip(question.labels, lines, strict=True))
+        if body["type"] == "score":
+            body["criteria"] = lines
+        return body
+
+    def _kind(self, question: TypedQuestion) -> str:
+        if question.kind == "levels" and len(question.labels) <= MOST_LEVELS:
+            return "score"
+        return "noul" if question.kind == "yes_no" else "choice"
+
+    def read(self, body: Any, questions: Sequence[TypedQuestion]) -> Answered:
+        """Read a response; an answer that lacks or is malformed is an error of its own question.
+
+        Raises:
+            KeyError, TypeError, AttributeError: the form is wrong.
+        """
+        answers = body["answers"]
+        read: Answers = []
+        for number, question in enumerate(questions, 1):
+            try:
+                read.append(self._answer(answers[f"q{number}"], question))
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                read.append(CallError("server", f"the answer to q{number} is missing or malformed: {error!r}"))
+        usage = body.get("usage")
+        return Answered(read, _count(usage, "input_tokens"), _count(usage, "output_tokens"))
+
+    def _answer(self, answer: Mapping[str, Any], question: TypedQuestion) -> str:
+        kind = answer["type"]
+        if kind == "refusal":
+            return REFUSAL
+        if kind != self._kind(question):
+            raise ValueError(f"{kind} in place of {self._kind(question)}")
+        if kind == "noul":
+            return _write_yes(question, answer["noul"])
+        probabilities = answer["probabilities"]
+        if isinstance(probabilities, list):
+            probabilities = {str(level): value for level, value in enumerate(probabilities)}
+        pairs = [*probabilities.items()]
+        if kind == "score":
+            pairs = self._name_levels(pairs, question)
+        return _write(pairs)
+
+    def _name_levels(self, pairs: Pairs, question: TypedQuestion) -> Pairs:
+        """Return the levels by their labels: servers number them from 0, or repeat what they were told."""
+        lines = [line or label for label, line in question.labels.items()]
+        by_number = {str(number): label for number, label in enumerate(question.labels)}
+        by_line = dict(zip(lines, question.labels, strict=True))
+        is_numbered = {name for name, _ in pairs} == {*by_number}
+        names = by_number if is_numbered else by_line
+        return [(names.get(name, name), value) for name, value in pairs]
+
+
+def read_answers(
+    content: bytes, wire: DecisionsWire | SystemOneWire, questions: Sequence[TypedQuestion], errors: ServerErrors
+) -> Answered:
+    """Read the body of a response.
+
+    Raises:
+        CallError: it is no response of this wire.
+    """
+    body = errors.parse(content)
+    if isinstance(body, dict) and body.get("error"):
+        raise errors.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, {}, json.dumps(body))
+    try:
+        return wire.read(body, questions)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        text = f"{errors.where} sent no answers to its questions ({error!r}): {errors.quote(content)}"
+        raise CallError("server", errors.clean(text)) from None
+
+
+class Logprobs(Chat):
+    """Chat completions of one token, whose alternatives come with their log probabilities."""
+
+    def read(self, body: Any) -> Reply:
+        """Parse a chat completion; the reply's text is the tokens, the written one first.
+
+        Raises:
+            KeyError, IndexError, TypeError, AttributeError: the form is wrong.
+            CallError: it says that no reply was made.
+        """
+        reply = super().read(body)
+        first = body["choices"][0]["logprobs"]["content"][0]
+        tokens = [(entry["token"], entry["logprob"]) for entry in (first, *first["top_logprobs"])]
+        return replace(reply, text=json.dumps(tokens))
+
+
+def with_logprobs(call: Call) -> Call:
+    """Return a call for the first token of a label and its alternatives."""
+    parameters = {"temperature": 0.0, "max_tokens": 1, "logprobs": True, "top_logprobs": TOP, **call.parameters}
+    return replace(call, parameters=parameters, schema=None)
+
+
+def decide_by_tokens(reply: Reply, question: TypedQuestion) -> Reply:
+    """Return the answer that a token and its alternatives give: the shares of the labels' first tokens.
+
+    Raises:
+        CallError: two labels begin with the same token.
+    """
+    written, *alternatives = json.loads(reply.text)
+    sums = dict.fromkeys(question.labels, 0.0)
+    for token, logprob in dict([written, *alternatives]).items():
+        labels = _begun_by(token, question)
+        if len(labels) > 1:
+            raise CallError(
+                "parameter",
+                f"the labels {', '.join(labels)} begin with the same token, {token!r}, so that `api: logprobs` "
+                "cannot tell them apart; use `api: chat`, or labels or a scale whose first tokens differ",
+            )
+        for label in labels:
+            sums[label] += math.exp(min(0.0, logprob))
+    total = math.fsum(sums.values())
+    # A model that writes something else has not answered, whatever it thinks of the labels.
+    if not total or not _begun_by(written[0], question):
+        return replace(reply, text=_write([(written[0], 1.0)]), finish_reason="stop")
+    return replace(reply, text=_write([(label, sums[label] / total) for label in sums]), finish_reason="stop")
+
+
+def _begun_by(token: str, question: TypedQuestion) -> list[str]:
+    """Return the labels that begin with a token, whatever its case and the space before it."""
+    start = token.strip().casefold()
+    return [label for label in question.labels if start and label.casefold().startswith(start)]
+
+
+def reply_of(answer: str, tokens_in: int | None, tokens_out: int | None) -> Reply:
+    """Return an answer as a reply."""
+    return replace(read_reply("", finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens_out), text=answer)

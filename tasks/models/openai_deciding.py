@@ -1,0 +1,97 @@
+"""Judges that decide, behind servers with OpenAI's API: decisions, System One's wire, a chat model's logprobs."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from config.settings import Model
+from data.records import Call, Reply
+from data.typed import TypedQuestion
+from tasks.models.deciding import (
+    Answered,
+    DecisionsWire,
+    Logprobs,
+    SystemOneWire,
+    decide_by_tokens,
+    read_answers,
+    with_logprobs,
+)
+from tasks.models.dialect import Dialect
+from tasks.models.errors import Refusal, ServerErrors
+from tasks.models.joining import Joining
+from tasks.models.openai import OpenAIClient
+from tasks.models.openai_forms import LOGPROBS
+from tasks.models.protocol import CallError
+
+NO_DECISIONS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
+"""Statuses of a server, or a model, that does not answer typed questions."""
+
+
+class DecidingClient:
+    """A judge that is put typed questions, as `api` of its entry says."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._chat = OpenAIClient(model)
+        self._api = str(model.options["api"])
+        self._wire = SystemOneWire() if self._api == "systemone" else DecisionsWire()
+        self._dialect = Dialect(model, Logprobs(), self._chat.server.errors)
+        self._joining = Joining(self._put)
+        self._http = self._chat.server.open_client(params=self._chat.server.query)
+
+    def prepare(self) -> None:
+        """Import the package before the first call's time counts."""
+        self._chat.prepare()
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return provider, model, address and form."""
+        return await self._chat.identity()
+
+    async def ask(self, call: Call) -> Reply:
+        """Ask one typed question; those about the same text that are asked at once share a request."""
+        if self._api != LOGPROBS or call.typed is None:
+            return await self._joining.ask(call)
+        reply = await self._dialect.ask(with_logprobs(call), self._chat.send)
+        return decide_by_tokens(reply, call.typed)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._joining.close()
+        await self._http.aclose()
+        await self._chat.close()
+
+    async def _put(self, state: str, questions: Sequence[TypedQuestion]) -> Answered:
+        """Put questions about a state in one request.
+
+        Raises:
+            CallError: no usable response came.
+        """
+        body = self._wire.body(state, questions)
+        errors = self._chat.server.errors
+        try:
+            content = await (self._send_state(body) if self._api == "systemone" else self._create(body))
+        except Refusal as refusal:
+            raise explain(refusal, errors, self._api) from None
+        return read_answers(content, self._wire, questions, errors)
+
+    async def _create(self, body: Mapping[str, Any]) -> bytes:
+        """Ask by way of the package, which knows each server's path and key."""
+        with self._chat.raise_call_errors():
+            response = await self._chat.api.decisions.with_raw_response.create(
+                model=self._model.served, extra_body=self._model.extra, **body
+            )
+        return response.http_response.content
+
+    async def _send_state(self, body: Mapping[str, Any]) -> bytes:
+        url = f"{self._chat.base}{SystemOneWire.path}"
+        with self._chat.server.raise_call_errors():
+            response = await self._http.post(url, json={"model": self._model.served, **self._model.extra, **body})
+        return response.content
+
+
+def explain(refusal: Refusal, errors: ServerErrors, api: str) -> CallError:
+    """Return the error of a server that does not answer typed questions, which no further try will change."""
+    if refusal.status not in NO_DECISIONS:
+        return refusal
+    advice = f"it does not answer `api: {api}`; check `base_url`, and that the model is a decision model"
+    return CallError("unknown_model", f"{errors.where}: {refusal.message}; {advice}")

@@ -1,0 +1,127 @@
+"""Runs whose judges decide: what is asked, kept and shown, and what is refused before anything is asked."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.helpers.runs import latest
+from tests.servers.deciding import DecidingServer
+from tests.servers.running import serve
+
+N = 12
+
+
+def lean(state: str, instructions: str, labels: list[str]) -> Mapping[str, float] | None:
+    """Prefer a label by the hash of the question; decline about the reply that says so."""
+    if "Decline" in state:
+        return None
+    digest = hashlib.sha256(f"{state} {instructions}".encode()).digest()
+    best = digest[0] % len(labels)
+    rest = 0.3 / (len(labels) - 1)
+    return {label: 0.7 if n == best else rest for n, label in enumerate(labels)}
+
+
+def configure(folder: Path, url: str, api: str, **changes: Any) -> Path:
+    rows = [
+        {"question": f"Question {n}?", "response": f"Reply {n}.", "retrieved_contexts": [f"Text {n}."]}
+        for n in range(N)
+    ]
+    rows[0]["response"] = "Decline this."
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judge = {"name": "small", "provider": "openai", "base_url": f"{url}/v1", "api": api, "deadline_s": 20}
+    suite = {
+        "name": "support",
+        "threshold": 0.5,
+        "items": {"data": str(folder / "rows.jsonl")},
+        "responses_of": "bot",
+        "metrics": {
+            "rubric": {"criteria": {"polite": "It is polite.", "short": "It is short."}},
+            "response_groundedness": {},
+        },
+    }
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump({"judges": [judge], "suites": [{**suite, **changes}]}), encoding="utf-8")
+    return path
+
+
+def scores_of(tmp_path: Path) -> dict[tuple[str, str], dict[str, Any]]:
+    manifest = json.loads((latest(tmp_path) / "manifest.json").read_text(encoding="utf-8"))
+
+    def read(name: str) -> pl.DataFrame:
+        digests = [ref["digest"] for ref in manifest["tables"][name]]
+        return pl.concat(pl.read_parquet(tmp_path / "store/tables" / one[:2] / f"{one}.parquet") for one in digests)
+
+    rows = read("scores").join(read("items").select("item_id", "facts"), on="item_id")
+    named = rows.with_columns(question=pl.col("facts").str.json_path_match("$.question"))
+    return {(row["question"], row["metric"]): row for row in named.iter_rows(named=True)}
+
+
+@pytest.mark.parametrize("api", ["decisions", "systemone"])
+def test_a_deciding_judge_measures_a_suite_and_is_asked_each_question_once(
+    run: Run, tmp_path: Path, api: str
+) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        file = configure(tmp_path, url, api)
+        plan = run("--dry-run", str(file))
+        assert "Traceback" not in plan.stderr
+        assert not server.bodies
+        done = run(str(file))
+        assert "Traceback" not in done.stderr
+        assert server.questions == 3 * N
+        assert len(server.bodies) == 2 * N, "both criteria of a reply in one request, groundedness in another"
+        again = run(str(file))
+        assert server.questions == 3 * N, "remembered, each by its own text"
+        changed = configure(
+            tmp_path, url, api, metrics={"rubric": {"criteria": {"polite": "It is polite.", "kind": "It is kind."}}}
+        )
+        run(str(changed))
+        assert server.questions == 4 * N, "only the criterion that is new"
+    assert done.returncode == again.returncode, done.stdout + done.stderr
+
+
+def test_the_probabilities_stand_beside_the_verdicts_and_a_refusal_is_a_failed_judge(
+    run: Run, tmp_path: Path
+) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        run(str(configure(tmp_path, url, "decisions")))
+    scores = scores_of(tmp_path)
+    assert scores["Question 0?", "rubric"]["status"] == "judge_failed"
+    row = scores["Question 1?", "response_groundedness"]
+    judged = json.loads(row["details"])["judges"]["small"]
+    shares = judged["probabilities"]["rate"]["rating"]
+    assert max(shares, key=shares.__getitem__) == str(int(row["value"] * 2))
+    assert shares[str(int(row["value"] * 2))] == pytest.approx(0.7)
+
+
+def test_a_metric_that_splits_texts_refuses_a_deciding_judge_before_anything_is_asked(
+    run: Run, tmp_path: Path
+) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        file = configure(tmp_path, url, "decisions", metrics={"factual_correctness": {}})
+        rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]
+        text = "".join(json.dumps({**row, "reference": "A text."}) + "\n" for row in rows)
+        (tmp_path / "rows.jsonl").write_text(text)
+        done = run(str(file))
+    assert done.returncode == 2
+    assert "factual_correctness needs judges that write (for its step split), and small only decides" in done.stderr
+    assert not server.bodies
+
+
+def test_a_deciding_judge_takes_the_exam_of_the_steps_that_it_answers(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        file = configure(tmp_path, url, "decisions")
+        done = run(str(file), "--judge", "small", "--n", "2", command="exam")
+    assert "Traceback" not in done.stderr
+    assert "entails" in done.stdout
+    assert "split" not in done.stdout
