@@ -5,6 +5,7 @@ from typing import Any
 
 from config.settings import Judge, Settings, StoreSettings
 from data.errors import InputError
+from data.suites import Suite
 from prompts import languages
 
 SUITE = "judges_exam"
@@ -28,16 +29,25 @@ def examine(settings: Settings, judges: Sequence[str]) -> Settings:
         )
     if not judge_of:
         raise InputError("exam: found no judge, expected at least one under `judges` of the configuration.")
+    examined = tuple(judge_of[name] for name in judges or judge_of)
     return settings.model_copy(
         update={
             "models": (),
-            "judges": tuple(judge_of[name] for name in judges or judge_of),
-            "suites": (settings.suite(SUITE),),
+            "judges": examined,
+            "suites": (_leave_out_undecided(settings.suite(SUITE), examined),),
             "gate": "off",
             "baseline": "",
             "fail_on": "threshold",
         }
     )
+
+
+def _leave_out_undecided(suite: Suite, judges: Sequence[Judge]) -> Suite:
+    """Return the exam without the steps that none of the judges can answer: all decide by rules."""
+    if not all(judge.unit.decide for judge in judges):
+        return suite
+    steps = [step for step in suite.items["steps"] if any(step in judge.unit.rules for judge in judges)]
+    return suite.model_copy(update={"items": {**suite.items, "steps": steps}})
 
 
 def plan_short_exams(

@@ -442,7 +442,9 @@ class Provider:
     `citations`), so that the data need not have them. `unready(model)` says why it cannot answer now, as far as can
     be told at once without its package: no key, no file. `batches(client)` returns a client's batch endpoint
     (`tasks.models.openai_batches`), if there is one. `decides(model)`: it is put typed questions (`Call.typed`),
-    and answers with probabilities.
+    and answers with probabilities. `decide(step, values)` answers a question of a judged step without a call: given
+    what fills the step's prompt, it returns the object that a judge replies; `rules` names the steps that it can
+    answer, by their exams. Such a provider only judges.
     """
 
     name: str
@@ -457,3 +459,5 @@ class Provider:
     unready: Callable[[Any], str] | None = None
     batches: Callable[[Any], Any] | None = None
     decides: Callable[[Any], bool] | None = None
+    rules: tuple[str, ...] = ()
+    decide: Callable[[str, Mapping[str, Any]], Mapping[str, Any]] | None = None

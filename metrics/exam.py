@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from data.exam import EXAM, FOLDED, KIND, QUESTIONS, TRUTH, TWICE, mark_split
+from data.exam import EXAM, FOLDED, KIND, QUESTIONS, STEPS, TRUTH, TWICE, mark_split
+from data.labelled_sets import SETS
 from data.records import Found, Metric, Question, Sample, Score, Step
 from metrics.citation.citation import UNIT as CITATION
 from metrics.factual_correctness import UNIT as FACTUAL
@@ -52,6 +53,22 @@ def step_of(exam: str) -> tuple[Metric, Step]:
     """Return the metric whose step an exam examines, and the step."""
     metric, name = EXAMINED[exam]
     return metric, next(step for step in metric.steps if step.name == name)
+
+
+def exam_of(metric: str, step: str) -> str:
+    """Return the name of the exam of a metric's step; the exam's own steps have it. '' if none examines it."""
+    if metric == UNIT.name:
+        return step
+    home = {(unit.name, name): exam for exam, (unit, name) in EXAMINED.items()}
+    return home.get((metric, step), "")
+
+
+def exams_of_steps(metric: Metric, source: Mapping[str, Any]) -> dict[str, str]:
+    """Return a metric's judged steps with their exams' names; of the exam itself, those that its source names."""
+    if metric.name != UNIT.name:
+        return {step.name: exam_of(metric.name, step.name) for step in metric.steps}
+    exams = [*source.get("steps", STEPS), *(SETS[name].exam for name in source.get("data", ()))]
+    return dict(zip(exams, exams, strict=True))
 
 
 def prompt_of(step: Step, text: str = "") -> str:

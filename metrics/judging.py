@@ -32,6 +32,8 @@ WAITS = "the reply waits in a batch"
 NO_CALL = "call failed"
 UNREADABLE = "unparsable reply"
 CUT = "cut reply"
+UNSURE = "unsure: "
+"""Begins the reason of an answer of which a judge is unsure."""
 SHOWN = 4000
 """Characters of an unreadable reply shown to the judge in the repair request."""
 
@@ -367,6 +369,20 @@ def outcome(session: Session) -> Score:
     return session.metric.score(session.sample, session.found, session.options)
 
 
+def _read_reason(entry: object) -> object:
+    return entry.get("reason") if isinstance(entry, Mapping) else getattr(entry, "reason", "")
+
+
+def count_unsure(found: Found) -> int:
+    """Return how many of a judge's answers it is unsure of, as their reasons say."""
+    reasons: list[object] = []
+    for answer in (answer for step in found.values() for answer in step.values()):
+        # A verdict or rating; or several verdicts by the ids of claims.
+        entries = answer.values() if isinstance(answer, Mapping) else [answer]
+        reasons += map(_read_reason, entries)
+    return sum(str(reason).startswith(UNSURE) for reason in reasons)
+
+
 def aggregate(values: Sequence[float], how: Aggregate) -> float:
     """Join judges' values into one; a tied majority takes the lower value."""
     if how == "majority":
@@ -430,6 +446,7 @@ def combine(
                 "reason": score.reason,
                 "n_calls": sessions[judge].n_calls,
                 "n_repairs": sessions[judge].n_repairs,
+                "n_unsure": count_unsure(sessions[judge].found),
                 "parts": dict(score.parts),
                 "details": dict(score.details),
                 **_shown_probabilities(sessions[judge]),

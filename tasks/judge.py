@@ -21,6 +21,7 @@ from data.records import Message, Metric, Room, Sample
 from data.tables import JUDGEMENTS, REQUESTS
 from data.truncation import is_cut
 from data.typed import TypedQuestion
+from metrics.exam import exam_of
 from metrics.judging import (
     CutReply,
     Judgement,
@@ -155,7 +156,7 @@ def _reply_of(row: Mapping[str, Any]) -> JudgeReply:
 
 def room_of(judge: Judge) -> Room | None:
     """Return the room that a judge has for a reply; None for one that writes none."""
-    if judge.decides:
+    if judge.decides or judge.unit.decide:
         return None
     return Room(judge.max_tokens, is_enforced=judge.structured == "schema")
 
@@ -190,6 +191,16 @@ def _ask_wave(
         unread = [ids[place] for place in unreadable(session, given) if ids[place] in kept]
         heard[number] = advance(session, given), unread
     return asked, heard
+
+
+def decide(judge: Judge, session: Session) -> Session:
+    """Have a judge that needs no call answer all of a session's questions."""
+    rule = judge.unit.decide
+    while session.asks and rule:
+        exam = exam_of(session.metric.name, session.asks[0].step)
+        replies = [canonical(rule(exam, ask.question.values)) for ask in session.asks]
+        session = advance(session, replies)
+    return session
 
 
 def _ask_judge(
@@ -242,6 +253,8 @@ def judge(
             begin(unit, s.sample, language=s.language, options=options, room=room, decides=one.decides)
             for s in samples
         ]
+        if one.unit.decide:
+            return [decide(one, session) for session in opened], []
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
 

@@ -249,7 +249,7 @@ def check_judges(plan: Plan) -> None:
     """Reject judged metrics without a judge, or with one that cannot answer them.
 
     Raises:
-        InputError: the configuration has none, or one that only decides must write.
+        InputError: the configuration has none; one that only decides must write; or one has no rule for a step.
     """
     for suite in plan.suites:
         if not all(one.judges for one in suite.judged):
@@ -259,6 +259,7 @@ def check_judges(plan: Plan) -> None:
             )
         for use in suite.judged:
             _check_deciding(suite.name, use)
+            _check_rules(suite, use)
 
 
 def _check_deciding(suite: str, use: MetricPlan) -> None:
@@ -271,6 +272,24 @@ def _check_deciding(suite: str, use: MetricPlan) -> None:
             f"suite {suite}: {use.name} needs judges that write (for its step {written[0]}), and {deciding[0]} "
             f"only decides. Name others: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
         )
+
+
+def _check_rules(suite: SuitePlan, use: MetricPlan) -> None:
+    """Refuse a metric with a step that one of its judges has no rule for."""
+    deciding = [judge for judge in use.judges if judge.unit.decide]
+    if not deciding:
+        return
+    from metrics.exam import exams_of_steps  # imports every judged metric, which most runs need later or never
+
+    steps = exams_of_steps(metric(use.name), suite.suite.source)
+    for judge in deciding:
+        unknown = [step for step, exam in steps.items() if exam not in judge.unit.rules]
+        if unknown:
+            raise InputError(
+                f"suite {suite.name}: the judge {judge.name} (provider {judge.provider}) has no rule for "
+                f"{use.name}'s step {unknown[0]}, expected only {', '.join(judge.unit.rules)}. Name other "
+                f"judges: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
+            )
 
 
 def check_expected(plan: Plan) -> None:

@@ -16,13 +16,17 @@ _DRAWS = 2000
 
 @dataclass(frozen=True, slots=True)
 class JudgeFailures:
-    """How often a judge's call or reply failed: the share with its interval; None if the judge was not asked."""
+    """How often a judge's call or reply failed: the share with its interval; None if the judge was not asked.
+
+    `n_unsure` of its ratings rest on an answer of which it said that it is unsure.
+    """
 
     judge: str
     n_asked: int
     n_failed: int
     rate: float | None
     interval: Interval
+    n_unsure: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +108,12 @@ def agreement(ratings: pl.DataFrame) -> Agreement:
 def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
     """Read each judge's own score from the details of a scores table, as rows for `judge_agreement`.
 
-    Columns: metric, unit (item, model and repeat), judge, value (null: that judge failed). Judges for whom the
-    metric was not applicable are left out, and so are scores that needed no judge (computed, or settled by a
-    shortcut): they would count as agreement without failures.
+    Columns: metric, unit (item, model and repeat), judge, value (null: that judge failed), is_unsure. Judges for
+    whom the metric was not applicable are left out, and so are scores that needed no judge (computed, or settled by
+    a shortcut): they would count as agreement without failures.
     """
-    schema = {"metric": pl.String(), "unit": pl.String(), "judge": pl.String(), "value": pl.Float64()}
+    texts = dict.fromkeys(("metric", "unit", "judge"), pl.String())
+    schema = pl.Schema({**texts, "value": pl.Float64(), "is_unsure": pl.Boolean()})
     rows = []
     judged = scores.filter(pl.col("details").str.contains('"judges"', literal=True))
     columns = judged.select("item_id", "model", "repeat", "metric", "details")
@@ -116,7 +121,8 @@ def judge_ratings(scores: pl.DataFrame) -> pl.DataFrame:
         judges = json.loads(details).get("judges")
         for judge, found in judges.items() if isinstance(judges, dict) else ():
             if isinstance(found, dict) and found.get("status") != "not_applicable" and found.get("n_calls") != 0:
-                rows.append((metric, json.dumps([item_id, model, repeat]), judge, found.get("value")))
+                unit, is_unsure = json.dumps([item_id, model, repeat]), bool(found.get("n_unsure"))
+                rows.append((metric, unit, judge, found.get("value"), is_unsure))
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
@@ -124,12 +130,13 @@ def judge_agreement(ratings: pl.DataFrame) -> JudgeAgreement:
     """Compute agreement and failures of judges.
 
     A row of `ratings` is one judge's rating of one unit: `unit`, `judge`, `value` (null: the call failed or its
-    reply could not be parsed). Leave out what was not applicable, which is no failure.
+    reply could not be parsed), `is_unsure`. Leave out what was not applicable, which is no failure.
     """
-    counts = ratings.group_by("judge").agg(asked=pl.len(), failed=pl.col("value").null_count()).sort("judge")
+    failed, unsure = pl.col("value").null_count(), pl.col("is_unsure").sum()
+    counts = ratings.group_by("judge").agg(asked=pl.len(), failed=failed, unsure=unsure).sort("judge")
     judges = tuple(
-        JudgeFailures(judge, asked, failed, failed / asked, wilson(failed, asked))
-        for judge, asked, failed in counts.iter_rows()
+        JudgeFailures(judge, asked, failed, failed / asked, wilson(failed, asked), unsure)
+        for judge, asked, failed, unsure in counts.iter_rows()
     )
     found = agreement(ratings)
     return JudgeAgreement("interval", found.alpha, found.n_units, judges, found.interval)

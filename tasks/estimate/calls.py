@@ -180,13 +180,13 @@ def ask_model(
 
 
 def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory) -> Iterator[CallEstimate]:
-    """Yield each judge's calls for each metric."""
+    """Yield each judge's calls for each metric; a judge that decides by rules makes none."""
     for own in plan.judged:
         paired = add_opponents(plan, own, answered)
         real = [one for one, known in paired if known]
         others = [one for one, known in paired if not known]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
-        for judge in own.judges:
+        for judge in (judge for judge in own.judges if not judge.unit.decide):
             panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
             tally = rehearse(own, real, panel, memory.lookup)
             exact = not others and tally.cached == tally.calls

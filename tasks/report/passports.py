@@ -161,8 +161,11 @@ def _left_out(reasons: Sequence[str]) -> str:
 
 
 def _readable(rated: Sequence[JudgeFailures], judges: Collection[str]) -> Iterator[str]:
-    """Yield how many of judges' replies could be read, if any was asked for."""
+    """Yield how many of judges' replies could be read, if any was asked for, and of how many they are unsure."""
     own = [judge for judge in rated if judge.judge in judges]
     n_failed, n_asked = sum(judge.n_failed for judge in own), sum(judge.n_asked for judge in own)
     if n_asked:
         yield say("screen.unread" if n_failed else "screen.read", k=n_failed, n=n_asked)
+    n_unsure = sum(judge.n_unsure for judge in own)
+    if n_unsure:
+        yield say("screen.unsure", n=n_unsure)

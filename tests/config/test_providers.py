@@ -83,7 +83,7 @@ def test_an_unknown_provider_is_told_with_those_that_there_are(tmp_path: Path) -
     said = refusal(tmp_path, "    provider: parot\n    voice: deep\n")
     assert said == (
         f"{tmp_path}/c.yaml, line 3: models.0.provider: expected one of 'azure', 'embedded', 'http', 'ollama', "
-        "'openai', 'parrot', 'python', 'replay', found 'parot'."
+        "'openai', 'parrot', 'python', 'replay', 'rules', found 'parot'."
     )
 
 

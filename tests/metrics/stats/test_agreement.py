@@ -16,6 +16,7 @@ from data.tables import SCORES
 from metrics.stats.agreement import agreement, judge_agreement, judge_ratings, repeats
 
 RATINGS = pl.Schema({"unit": pl.Int64(), "value": pl.Float64()})
+SURE = pl.lit(value=False).alias("is_unsure")
 
 
 def ratings(*judges: Sequence[float | None]) -> pl.DataFrame:
@@ -96,23 +97,23 @@ def test_a_judges_failures_are_counted_and_lower_no_agreement() -> None:
     table = pl.DataFrame(
         {"unit": [1, 2, 3, 1, 2, 3], "judge": list("aaabbb"), "value": [1.0, 0.0, 1.0, 1.0, 0.0, None]}
     )
-    found = judge_agreement(table)
+    found = judge_agreement(table.with_columns(is_unsure=pl.Series([True, False, True, False, False, False])))
     assert (found.alpha, found.n_units) == (1.0, 2)
-    assert [(j.judge, j.n_asked, j.n_failed, j.rate) for j in found.judges] == [
-        ("a", 3, 0, 0.0),
-        ("b", 3, 1, 1 / 3),
+    assert [(j.judge, j.n_asked, j.n_failed, j.rate, j.n_unsure) for j in found.judges] == [
+        ("a", 3, 0, 0.0, 2),
+        ("b", 3, 1, 1 / 3, 0),
     ]
     json.dumps(asdict(found), allow_nan=False)
 
 
 def test_a_judge_that_always_failed_leaves_alpha_undefined() -> None:
     table = pl.DataFrame({"unit": [1, 1], "judge": ["a", "b"], "value": [1.0, None]})
-    assert judge_agreement(table).alpha is None
+    assert judge_agreement(table.with_columns(SURE)).alpha is None
 
 
 def test_judges_own_scores_are_read_from_the_details_where_they_were_asked() -> None:
     judges = {
-        "a": {"value": 1.0, "status": "scored"},
+        "a": {"value": 1.0, "status": "scored", "n_unsure": 2},
         "b": {"value": None, "status": "judge_failed"},
         "c": {"value": None, "status": "not_applicable"},
     }
@@ -135,7 +136,8 @@ def test_judges_own_scores_are_read_from_the_details_where_they_were_asked() -> 
         ]
     )
     found = judge_ratings(table)
-    assert found.select("metric", "judge", "value").rows() == [("x", "a", 1.0), ("x", "b", None)]
+    columns = found.select("metric", "judge", "value", "is_unsure")
+    assert columns.rows() == [("x", "a", 1.0, True), ("x", "b", None, False)]
     assert judge_agreement(found).judges[1].rate == 1.0
 
 

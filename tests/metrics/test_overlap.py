@@ -1,0 +1,174 @@
+"""The built-in judge: what it decides of a claim, an answer, a response and a text, in three languages."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from data.exam import FILE
+from data.plugins import find
+from data.records import Provider
+from metrics.judging import UNSURE
+from metrics.overlap import DECISIONS, decide_claim
+
+TOWER = (
+    "The Eiffel Tower stands in Paris. It was designed by Gustave Eiffel's company and finished on 31 March 1889. "
+    "The tower is 330 metres high and has 1,665 steps to the top."
+)
+
+
+@pytest.mark.parametrize(
+    ("claim", "label"),
+    [
+        ("The Eiffel Tower stands in Paris.", "SUPPORTED"),
+        ("The tower has 1665 steps.", "SUPPORTED"),
+        ("The company of Gustave Eiffel designed the Eiffel Tower.", "SUPPORTED"),
+        ("The tower was finished in March 1889.", "SUPPORTED"),
+        ("The tower was finished in March 1890.", "CONTRADICTED"),
+        ("The tower is 300 metres high.", "CONTRADICTED"),
+        ("It is not true that the Eiffel Tower stands in Paris.", "CONTRADICTED"),
+        ("It is not true that the tower is 300 metres high.", "SUPPORTED"),
+        ("The Eiffel Tower never stands in Paris.", "CONTRADICTED"),
+        ("Louis XIV collected porcelain from Saxony.", "NEUTRAL"),
+        ("Water boils at a lower temperature on mountains.", "NEUTRAL"),
+        ("", "NEUTRAL"),
+    ],
+)
+def test_a_claim_is_decided_by_words_numbers_and_denials(claim: str, label: str) -> None:
+    assert decide_claim(claim, TOWER).label == label
+
+
+@pytest.mark.parametrize(
+    ("claim", "source", "label"),
+    [
+        ("Башня построена в марте 1889 года.", "Строительство башни завершили 31 марта 1889 года.", "SUPPORTED"),
+        ("Музей открыли 6 мая в городе Каменск.", "Музей города Каменска открыли 6 мая.", "SUPPORTED"),
+        ("Музей открыли 7 мая в городе Каменск.", "Музей города Каменска открыли 6 мая.", "CONTRADICTED"),
+        ("Неверно, что музей открыли 6 мая.", "Музей города Каменска открыли 6 мая.", "CONTRADICTED"),
+        ("博物馆建成于1872年。", "该博物馆建成于1872年，位于东湖市。", "SUPPORTED"),
+        ("博物馆建成于1873年。", "该博物馆建成于1872年，位于东湖市。", "CONTRADICTED"),
+        ("它的设计师是赵晓东。", "该博物馆建成于1872年，位于东湖市。", "NEUTRAL"),
+        ("Opened in января 1900.", "It was opened on 6 January 1900.", "SUPPORTED"),
+    ],
+)
+def test_russian_inflections_and_pairs_of_chinese_characters_are_compared(
+    claim: str, source: str, label: str
+) -> None:
+    assert decide_claim(claim, source).label == label
+
+
+def test_near_its_line_a_decision_says_that_it_is_unsure() -> None:
+    covered = "Anna painted seven large landscapes."
+    assert not decide_claim(covered, covered).reason.startswith(UNSURE)
+    # Two content words of three: 67 % of the claim.
+    assert decide_claim("Anna painted landscapes quickly", "they painted landscapes and Anna slept").reason
+    halves = decide_claim("tall green houses", "tall green trees")
+    assert halves.reason == f"{UNSURE}the source holds 67% of the claim"
+    assert halves.label == "SUPPORTED"
+
+
+def test_words_that_say_nothing_are_compared_by_count_where_there_are_no_others() -> None:
+    assert decide_claim("It is what it is.", "So it is what it is.").label == "SUPPORTED"
+    assert decide_claim("It is what it is.", "Where are they?").label == "NEUTRAL"
+
+
+@pytest.mark.parametrize(
+    ("question", "golds", "answer", "verdict"),
+    [
+        ("Where does it stand?", ["Paris"], "It stands in **Paris**, France.", "CORRECT"),
+        ("Where does it stand?", ["Paris", "the capital of France"], "In paris.", "CORRECT"),
+        ("Where does it stand?", ["Paris"], "It stands in Parisot.", "INCORRECT"),
+        ("Where does it stand?", ["Paris"], "It is not true that it stands in Paris.", "INCORRECT"),
+        ("Where? How high?", ["Paris", "330 metres"], "In Paris; it is 330 metres high.", "CORRECT"),
+        ("Where? How high?", ["Paris", "330 metres"], "In Paris.", "PARTIALLY_CORRECT"),
+        ("Who designed it?", ["Gustave Eiffel"], "A man called Eiffel.", "PARTIALLY_CORRECT"),
+        ("How many steps?", ["12"], "It has 12,500 steps.", "INCORRECT"),
+        ("Где он?", ["Озёрск"], "Он находится в городе Озерск.", "CORRECT"),
+        ("它在哪里？", ["东湖市"], "它位于东湖市。", "CORRECT"),
+        ("Where does it stand?", ["Paris"], "I do not know.", "INCORRECT"),
+    ],
+)
+def test_an_answer_is_right_if_it_holds_a_gold_answer_and_does_not_deny_it(
+    question: str, golds: list[str], answer: str, verdict: str
+) -> None:
+    values = {"question": question, "short_answers": golds, "long_answer": "", "answer": answer}
+    assert DECISIONS["correctness"](values)["verdict"] == verdict
+
+
+def test_without_short_answers_the_gold_passage_decides() -> None:
+    values = {"question": "", "short_answers": [], "long_answer": TOWER, "answer": "The tower is 330 metres high."}
+    assert DECISIONS["correctness"](values)["verdict"] == "CORRECT"
+    assert DECISIONS["correctness"]({**values, "answer": "It is made of iron."})["verdict"] == "INCORRECT"
+
+
+@pytest.mark.parametrize(
+    ("response", "rating"),
+    [
+        ("The Eiffel Tower stands in Paris. It has 1,665 steps.", 2),
+        ("The Eiffel Tower stands in Paris. Millions of tourists queue there in summer.", 1),
+        ("Millions of tourists queue there. Tickets sell out early. The Eiffel Tower stands in Paris.", 0),
+        ("Do you like Paris?", 0),
+        ("…", 0),
+    ],
+)
+def test_a_response_is_rated_by_its_share_of_supported_sentences(response: str, rating: int) -> None:
+    values = {"question": "", "response": response, "contexts": [TOWER, "Another text."]}
+    assert DECISIONS["groundedness"](values)["rating"] == rating
+
+
+def test_a_text_is_split_into_its_statements() -> None:
+    text = "The tower stands in Paris. Is it high? It is 330 metres high!\n\n---\n- It has steps."
+    claims = DECISIONS["split"]({"text": text, "question": ""})["claims"]
+    assert claims == ["The tower stands in Paris.", "It is 330 metres high!", "- It has steps."]
+    assert DECISIONS["split"]({"text": "Really?", "question": ""}) == {"claims": []}
+
+
+def test_verdicts_stand_under_the_ids_of_their_claims() -> None:
+    claims = [{"id": "1", "text": "The tower stands in Paris."}, {"id": "2", "text": "Cats purr."}]
+    verdicts = DECISIONS["entails"]({"claims": claims, "source": TOWER})["verdicts"]
+    assert [(verdict["id"], verdict["verdict"]) for verdict in verdicts] == [("1", "SUPPORTED"), ("2", "NEUTRAL")]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\0", "a" * 50_000, "?" * 5_000, "no " * 9_000, "1,2." * 9_000, "不" * 9_000, "'" * 99]
+)
+def test_no_text_raises_or_takes_long(text: str) -> None:
+    assert decide_claim(text, text).label in {"SUPPORTED", "CONTRADICTED", "NEUTRAL"}
+    DECISIONS["groundedness"]({"question": "", "response": text, "contexts": [text]})
+    DECISIONS["correctness"]({"question": text, "short_answers": [text], "long_answer": text, "answer": text})
+    DECISIONS["split"]({"text": text, "question": text})
+
+
+def test_the_provider_names_the_steps_that_have_a_rule() -> None:
+    assert find(Provider, "rules").rules == tuple(DECISIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "sensitivity", "specificity"),
+    [("refchecker", 0.67, 0.90), ("wice", 0.65, 0.81), ("begin", 0.95, 0.72)],
+)
+def test_it_agrees_with_people_as_the_documents_say(
+    name: str, sensitivity: float, specificity: float, shared: Path
+) -> None:
+    verdicts: dict[str, bool] = {}
+    truths: dict[str, bool] = {}
+    for row in pl.read_parquet(shared / "claims_dev.parquet").filter(set=name).iter_rows(named=True):
+        # Rows of one id are alternative evidence for a claim, of which the best counts.
+        claim, label = row["id"], decide_claim(row["claim"], row["evidence"]).label
+        verdicts[claim] = verdicts.get(claim, False) or label == "SUPPORTED"
+        truths[claim] = truths.get(claim, False) or row["supported"]
+    supported = [verdicts[claim] for claim, truth in truths.items() if truth]
+    unsupported = [not verdicts[claim] for claim, truth in truths.items() if not truth]
+    assert sum(supported) / len(supported) == pytest.approx(sensitivity, abs=0.01)
+    assert sum(unsupported) / len(unsupported) == pytest.approx(specificity, abs=0.01)
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "zh"])
+def test_it_tells_the_claims_of_the_exam_apart(language: str) -> None:
+    """Of the easy questions on claims, nine of ten supported ones are, and three of four others are not."""
+    rows = pl.read_parquet(FILE).filter(step="entails", language=language, level="easy").rows(named=True)
+    labels = [(row["truth"], decide_claim(row["claim"], row["source"]).label) for row in rows]
+    supported = [label == "SUPPORTED" for truth, label in labels if truth == "SUPPORTED"]
+    unsupported = [label != "SUPPORTED" for truth, label in labels if truth != "SUPPORTED"]
+    assert sum(supported) / len(supported) >= 0.9
+    assert sum(unsupported) / len(unsupported) >= 0.75
