@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-IMPORTED := flows.full_eval, flows.ephemeral, flows.cli.application, tasks.models.embedded, tasks.models.ollama, \
-  tasks.models.openai, tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
+IMPORTED := basic_control.flows.full_eval, basic_control.flows.ephemeral, basic_control.flows.cli.application, \
+  basic_control.tasks.models.embedded, basic_control.tasks.models.ollama, basic_control.tasks.models.openai, \
+  basic_control.tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 
 .PHONY: setup eval demo server test test-slow test-all check reference docs format lock clean
 
@@ -23,7 +24,7 @@ $(READY): requirements.lock pyproject.toml
 	@# every process would compile all anew.
 	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
 	  env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -c 'import $(IMPORTED); openai.AsyncOpenAI(api_key="none").chat; \
-	    pages = tasks.report.pages.environment(); [*map(pages.get_template, pages.list_templates(["j2"]))]' && \
+	    pages = basic_control.tasks.report.pages.environment(); [*map(pages.get_template, pages.list_templates(["j2"]))]' && \
 	  $(BIN)/python -m compileall -q basic_control flows tasks config generators metrics prompts data; made=$$?; \
 	  wait $$sandbox && exit $$made
 	@touch $@
@@ -58,8 +59,9 @@ test-all:
 check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	@VENV=$(VENV) .ci/layout
 	$(BIN)/pyrefly check
-	$(BIN)/lint-imports
+	@VENV=$(VENV) .ci/layout $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
 
 # The page that is made from the code.
 reference: $(READY)

@@ -3,16 +3,14 @@
 import sys
 from collections.abc import Sequence
 
-from basic_control import start
 from basic_control.interrupts import leave_at_once
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return the exit code."""
     leave_at_once()
-    start()
-    # Only now can our packages be imported.
-    from flows.cli.application import main as run
+    # Imported late: until Ctrl-C ends the process cleanly, nothing slow may happen.
+    from basic_control.flows.cli.application import main as run
 
     return run(argv)
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import unquote_plus
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 _HOLDS_KEY = (
     r"(?:api|access|secret|private|subscription)[-_]?key|(?:access|auth|bearer)[-_]?token|authorization|password"

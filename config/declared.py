@@ -16,12 +16,12 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from data import plugins
-from data.errors import InputError
-from data.options import names, settle
-from data.plugins import loader, metric
-from data.records import Loader, Metric
-from data.suites import ROBUST, Suite, Use
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.options import names, settle
+from basic_control.data.plugins import loader, metric
+from basic_control.data.records import Loader, Metric
+from basic_control.data.suites import ROBUST, Suite, Use
 
 SHIPPED = Path(__file__).parent / "suites"
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")

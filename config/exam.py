@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from config.settings import Judge, Settings, StoreSettings
-from data.errors import InputError
-from data.suites import Suite
-from prompts import languages
+from basic_control.config.settings import Judge, Settings, StoreSettings
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite
+from basic_control.prompts import languages
 
 SUITE = "judges_exam"
 SHORT: Mapping[str, Any] = {"levels": ("easy",), "twice": False}

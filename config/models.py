@@ -15,12 +15,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from data.errors import InputError
-from data.exam import MOST
-from data.options import OFF, Frozen, Number, Seed, names, settle
-from data.plugins import discover, find
-from data.records import Provider
-from data.truncation import sent_limit
+from basic_control.data.errors import InputError
+from basic_control.data.exam import MOST
+from basic_control.data.options import OFF, Frozen, Number, Seed, names, settle
+from basic_control.data.plugins import discover, find
+from basic_control.data.records import Provider
+from basic_control.data.truncation import sent_limit
 
 BATCH_PRICE = 0.5
 """The price of a batched call as a share of the full price: what every server with batches charges."""

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import Field, ValidationError
 
-from data.options import Frozen, Number
+from basic_control.data.options import Frozen, Number
 
 
 class Prices(Frozen):

@@ -8,8 +8,8 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from config.addresses import mask
-from config.declared import (
+from basic_control.config.addresses import mask
+from basic_control.config.declared import (
     DeclarationError,
     Resolved,
     Steps,
@@ -18,10 +18,10 @@ from config.declared import (
     replacement_of,
     settle_options,
 )
-from config.prices import KEYS as PRICES
-from config.settings import Settings, StoreSettings
-from data.errors import InputError, nearest
-from data.loading import responses_of
+from basic_control.config.prices import KEYS as PRICES
+from basic_control.config.settings import Settings, StoreSettings
+from basic_control.data.errors import InputError, nearest
+from basic_control.data.loading import responses_of
 
 SHIPPED = Path(__file__).parent
 DEFAULT = SHIPPED / "default.yaml"

@@ -12,14 +12,14 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, Field, WithJsonSchema, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
-from config.declared import Declaration, known
-from config.models import Judge, Model
-from config.settings import Settings
-from data import plugins
-from data.options import Frozen, Number, model_of
-from data.plugins import discover, families, loader, metrics
-from data.records import Loader, Provider
-from data.suites import TABLE, Suite, Use
+from basic_control.config.declared import Declaration, known
+from basic_control.config.models import Judge, Model
+from basic_control.config.settings import Settings
+from basic_control.data import plugins
+from basic_control.data.options import Frozen, Number, model_of
+from basic_control.data.plugins import discover, families, loader, metrics
+from basic_control.data.records import Loader, Provider
+from basic_control.data.suites import TABLE, Suite, Use
 
 
 class _Generator(GenerateJsonSchema):

@@ -12,13 +12,20 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, field_validator, model_validator
 
-from config.addresses import ADVICE, holds_key, holds_user, other_scheme, secret_parameter, secret_part
-from config.declared import DeclarationError, resolve
-from config.models import Judge, Model
-from config.prices import Prices, priced
-from data.options import OFF, Frozen, Share
-from data.plugins import loader, metric
-from data.suites import MAX_DROP, Stop, Suite
+from basic_control.config.addresses import (
+    ADVICE,
+    holds_key,
+    holds_user,
+    other_scheme,
+    secret_parameter,
+    secret_part,
+)
+from basic_control.config.declared import DeclarationError, resolve
+from basic_control.config.models import Judge, Model
+from basic_control.config.prices import Prices, priced
+from basic_control.data.options import OFF, Frozen, Share
+from basic_control.data.plugins import loader, metric
+from basic_control.data.suites import MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
@@ -113,7 +120,7 @@ class Report(Frozen):
     @classmethod
     def _spoken(cls, value: str) -> str:
         if value != "en":
-            from prompts.phrases import languages
+            from basic_control.prompts.phrases import languages
 
             if value not in (known := languages()):
                 there = ", ".join(known)

@@ -1,6 +1,6 @@
 """Neutralising characters that act instead of being shown, in untrusted text."""
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 _UNSEEN = pattern(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"

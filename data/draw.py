@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.errors import InputError
-from data.options import Frozen, Seed, options_of
-from data.records import Family, Item
+from basic_control.data.errors import InputError
+from basic_control.data.options import Frozen, Seed, options_of
+from basic_control.data.records import Family, Item
 
 REDRAWS = 2000
 """Consecutive repeated prompts after which the space is considered exhausted."""

@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from data.draw import canonical, content_id
-from data.records import Item
+from basic_control.data.draw import canonical, content_id
+from basic_control.data.records import Item
 
 Step = Literal["split", "entails", "support", "correctness", "groundedness", "rubric", "preference"]
 STEPS: tuple[Step, ...] = get_args(Step)

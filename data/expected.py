@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from data.errors import InputError, plural
-from data.loading import offered, whole
-from data.options import options_of
-from data.plugins import loader, metric
-from data.records import Expectation, Item, Metric, Sample
-from data.suites import Suite
+from basic_control.data.errors import InputError, plural
+from basic_control.data.loading import offered, whole
+from basic_control.data.options import options_of
+from basic_control.data.plugins import loader, metric
+from basic_control.data.records import Expectation, Item, Metric, Sample
+from basic_control.data.suites import Suite
 
 _HOLDS_TEXTS = re.compile(r"\.[ct]sv(?:\.gz)?$", re.IGNORECASE)  # rows.csv, rows.tsv.gz
 FIRST = 3

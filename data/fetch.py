@@ -6,8 +6,8 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from data.errors import InputError
-from data.sources import GROUPS, SOURCES, PublicFile, local_path
+from basic_control.data.errors import InputError
+from basic_control.data.sources import GROUPS, SOURCES, PublicFile, local_path
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse

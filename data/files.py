@@ -13,8 +13,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from data.characters import storable
-from data.errors import InputError
+from basic_control.data.characters import storable
+from basic_control.data.errors import InputError
 
 Row = Mapping[str, Any]
 _LONGEST_FIELD = 100_000_000

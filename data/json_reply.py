@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from data.characters import storable
-from data.patterns import pattern
-from data.reading.thinking import split
-from data.records import Unparsable
+from basic_control.data.characters import storable
+from basic_control.data.patterns import pattern
+from basic_control.data.reading.thinking import split
+from basic_control.data.records import Unparsable
 
 DEPTH = 48
 """Maximum nesting depth of objects and arrays; replies need three."""

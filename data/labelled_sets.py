@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from data.characters import storable
-from data.commands import typed
-from data.errors import InputError
-from data.exam import exam_item
-from data.files import Row, plain_tsv, rows
-from data.records import Item
-from data.sources import GROUPS, local_path
+from basic_control.data.characters import storable
+from basic_control.data.commands import typed
+from basic_control.data.errors import InputError
+from basic_control.data.exam import exam_item
+from basic_control.data.files import Row, plain_tsv, rows
+from basic_control.data.records import Item
+from basic_control.data.sources import GROUPS, local_path
 
 Question = tuple[str, Any, Sequence[Mapping[str, Any]]]
 """A kind, the truth, and the values of each of its questions."""

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from data.errors import InputError
-from data.plugins import loader, metric
-from data.records import Family, Loader, Metric
-from data.sources import name_of
-from data.suites import Suite
-from data.units import UnitIdentity, digest, identity_of, verifier_of
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import loader, metric
+from basic_control.data.records import Family, Loader, Metric
+from basic_control.data.sources import name_of
+from basic_control.data.suites import Suite
+from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of
 
 RESPONSE = "response"
 """The fact that holds a response given with the data."""

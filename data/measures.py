@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from data.beside import read_beside
+from basic_control.data.beside import read_beside
 
 
 @cache

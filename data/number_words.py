@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from data.beside import read_beside
-from data.numerals import Number, exact, narrow, numbers, said_negative
-from data.patterns import pattern
+from basic_control.data.beside import read_beside
+from basic_control.data.numerals import Number, exact, narrow, numbers, said_negative
+from basic_control.data.patterns import pattern
 
 F = Fraction
 _HALF = F(1, 2)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 MOST_DIGITS = 1000
 """Maximum number of digits: exact arithmetic on longer numbers would take unbounded time."""

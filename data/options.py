@@ -19,7 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from data.errors import InputError
+from basic_control.data.errors import InputError
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]

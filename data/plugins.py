@@ -18,14 +18,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
-from data.errors import InputError, nearest
-from data.records import Family, Loader, Metric, Provider
+from basic_control.data import aliases
+from basic_control.data.errors import InputError, nearest
+from basic_control.data.records import Family, Loader, Metric, Provider
 
 FOLDERS: Mapping[type, str] = {
-    Family: "generators",
-    Metric: "metrics",
-    Loader: "data.loaders",
-    Provider: "tasks.models.providers",
+    Family: "basic_control.generators",
+    Metric: "basic_control.metrics",
+    Loader: "basic_control.data.loaders",
+    Provider: "basic_control.tasks.models.providers",
 }
 """Packages of the project's own units; the last part names their entry points, `basic_control.<part>`."""
 VARIABLE = "BASIC_CONTROL_PLUGINS"
@@ -118,6 +119,7 @@ def _loaded(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"plug-in {path}: expected a Python file.")
+    aliases.install(folders)
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -144,7 +146,7 @@ def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:
 
 
 def _ours(module: str, path: Path) -> UnitOrigin:
-    return UnitOrigin(f"{module.replace('.', '/')}.py", module, path)
+    return UnitOrigin(f"{module.removeprefix('basic_control.').replace('.', '/')}.py", module, path)
 
 
 def _own(kind: type) -> Iterator[Found]:
@@ -197,6 +199,7 @@ def load(point: EntryPoint) -> object:
     Raises:
         InputError: it cannot be loaded; the message says which one, and why.
     """
+    aliases.install(folders)
     try:
         return point.load()
     except Exception as error:

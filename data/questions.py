@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from data.draw import canonical, content_id
-from data.exam import EXAM, QUESTIONS
-from data.records import Item
+from basic_control.data.draw import canonical, content_id
+from basic_control.data.exam import EXAM, QUESTIONS
+from basic_control.data.records import Item
 
 WHOLE = "*"
 """Placeholder column for prompts that read the whole row."""

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from data.options import Declared
-from data.shown import Shown
-from data.typed import Typed, TypedQuestion
+from basic_control.data.options import Declared
+from basic_control.data.shown import Shown
+from basic_control.data.typed import Typed, TypedQuestion
 
 Status = Literal["scored", "no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable"]
 """Status of an item x model x metric: exactly one of these (SPEC 1).

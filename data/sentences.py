@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from data.beside import read_beside
+from basic_control.data.beside import read_beside
 
 _STOP = re.compile(
     r"[.!?…]++[\"'”’»)*_]{0,4}+|[。！？।؟۔]++[”’」』）]{0,4}+|\n++[ \t]*+"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import platformdirs
 
-from data.commands import typed
-from data.errors import InputError
+from basic_control.data.commands import typed
+from basic_control.data.errors import InputError
 
 SAMPLES = Path(__file__).parent / "samples"
 """The shipped data."""

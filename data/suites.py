@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from data.options import Frozen, Seed, Share
+from basic_control.data.options import Frozen, Seed, Share
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 GateOn = Literal["mean", "pass_at_k", "pass_all_k"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from data.beside import read_beside
-from data.errors import InputError
+from basic_control.data.beside import read_beside
+from basic_control.data.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

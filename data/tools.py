@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 _NAME_KEYS = ("name", "function", "tool", "tool_name", "function_name", "action", "toolName")
 _ARGUMENT_KEYS = (

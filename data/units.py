@@ -18,9 +18,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError
-from data.plugins import Plugin, Unit, find, folders, origin, remembered
-from data.records import Family
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import Plugin, Unit, find, folders, origin, remembered
+from basic_control.data.records import Family
 
 TOP = Path(__file__).parents[1]
 """The folder of our own packages."""
@@ -181,7 +181,7 @@ def _read_template(path: Path) -> frozenset[str]:
 def _imported(name: str, home: Plugin) -> dict[Path, Plugin]:
     """Return the files of a module that a plug-in imports by its full name, of its own or of another plug-in."""
     top, _, inner = name.partition(".")
-    if (TOP / top / "__init__.py").is_file():
+    if top == "basic_control" or (home.folder == TOP and (TOP / top / "__init__.py").is_file()):
         return {}
     if home.names is not None:
         return _modules(home.folder, name, home)

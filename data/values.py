@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from data.patterns import pattern
-from data.records import Outcome
+from basic_control.data.patterns import pattern
+from basic_control.data.records import Outcome
 
 REL_TOL, ABS_TOL = 1e-9, 1e-12
 SHOWN = 200

@@ -1,6 +1,6 @@
 """The suite `citation` (config/suites/citation.yaml) alone: `python -m flows.citation`."""
 
-from flows.cli.application import alias
+from basic_control.flows.cli.application import alias
 
 main = alias("flows.citation", ("run", "citation"))
 

@@ -1,6 +1,6 @@
 """The suite `cot` (config/suites/cot.yaml) alone: `python -m flows.cot`."""
 
-from flows.cli.application import alias
+from basic_control.flows.cli.application import alias
 
 main = alias("flows.cot", ("run", "cot"))
 

@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import httpx
 import yaml
 
-from config.models import Judge, Model
-from config.reading import read
-from data.commands import CHECKOUT, TOP, typed
-from data.errors import InputError
-from data.exits import Exit
-from flows.cli.console import say
-from flows.environment import PRIVACY, SERVER, modules, results_of
-from flows.preflight import check_rows
-from tasks.plan import resolve
+from basic_control.config.models import Judge, Model
+from basic_control.config.reading import read
+from basic_control.data.commands import CHECKOUT, TOP, typed
+from basic_control.data.errors import InputError
+from basic_control.data.exits import Exit
+from basic_control.flows.cli.console import say
+from basic_control.flows.environment import PRIVACY, SERVER, results_of
+from basic_control.flows.preflight import check_rows
+from basic_control.tasks.plan import resolve
 
 if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
@@ -258,7 +258,9 @@ def scheduled(text: str, config: Path, cron: str) -> str:
         "name": config.stem,
         "description": f"{config.name}, on a schedule.",
         "tags": [POOL],
-        "build": [{"flows.deployment.describe": {"id": "project", "file": str(config), "folder": str(HERE)}}],
+        "build": [
+            {"basic_control.flows.deployment.describe": {"id": "project", "file": str(config), "folder": str(HERE)}}
+        ],
         "schedules": [{"cron": cron, "timezone": "UTC", "active": True}],
     }
     return yaml.safe_dump({**declared, "deployments": [first]}, sort_keys=False, allow_unicode=True)
@@ -267,8 +269,8 @@ def scheduled(text: str, config: Path, cron: str) -> str:
 def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     """Replace this process with Prefect's own, so that signals reach it directly."""
     os.chdir(PLACE)
-    # A worker's runs must find our modules, whatever else is in the folder.
-    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, **modules()})  # noqa: S606 - our own words
+    # A worker's runs must find installed packages, whatever files of such names are in the folder.
+    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, "PYTHONSAFEPATH": "1"})  # noqa: S606 - our own words
 
 
 def work(port: int) -> NoReturn:

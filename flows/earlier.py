@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from config.declared import recorded
-from config.reading import parse
-from config.settings import Settings
-from data.errors import InputError
-from tasks.store.runs import MANIFEST, Run, named, runs_in
+from basic_control.config.declared import recorded
+from basic_control.config.reading import parse
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.tasks.store.runs import MANIFEST, Run, named, runs_in
 
 
 def to_resume(runs: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from config.settings import StoreSettings
+    from basic_control.config.settings import StoreSettings
 
 SERVER = {
     # Batched ingestion: 300 tasks recorded instead of 33 when a temporary server ends (measured).
@@ -38,7 +38,7 @@ def results_of(store: "StoreSettings") -> Path:
     root = store.root
     if root.startswith(("~", "file:", "local:")):
         # Imported here because it is slow; the store resolves such roots.
-        from tasks.store.tables import Store
+        from basic_control.tasks.store.tables import Store
 
         root = str(Store(root).local)
     return Path(root if "://" not in root else "artifacts/store") / "results"
@@ -68,13 +68,6 @@ def prepare(results: Path) -> None:
         settings["PREFECT_LOGGING_TO_API_ENABLED"] = "false"
     for name, value in settings.items():
         os.environ.setdefault(name, value)
-
-
-def modules() -> dict[str, str]:
-    """Return environment variables that make any Python process find our modules first."""
-    known = os.environ.get("PYTHONPATH", "")
-    top = str(Path(__file__).parents[1])
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (top, known))), "PYTHONSAFEPATH": "1"}
 
 
 def unreached(error: BaseException) -> str:

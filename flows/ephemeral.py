@@ -22,8 +22,8 @@ from prefect.events.worker import EventsWorker
 from prefect.settings import Settings, get_current_settings
 from pydantic import SecretStr
 
-from data.errors import InputError
-from flows.api import application
+from basic_control.data.errors import InputError
+from basic_control.flows.api import application
 
 START_S = 300
 """On a crowded machine Prefect's own server may take minutes to answer; its exit is noticed at once."""

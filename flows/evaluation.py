@@ -7,26 +7,26 @@ from typing import Any
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
 from prefect.events import emit_event
 
-from config.settings import Rerun
-from data.batches import Cell
-from data.characters import inert
-from data.exits import Exit
-from flows.preflight import check_rerun
-from flows.runs import RunResult, describe, identify_all, open_run, provenance
-from flows.suite import run_suites
-from tasks.aggregate import aggregate
-from tasks.compare.baseline import check as check_baseline
-from tasks.decide import monitored_suites
-from tasks.gate import gate
-from tasks.models.progress import deployed, has_pages
-from tasks.plan import Plan
-from tasks.report.language import speaking
-from tasks.report.raw import write_results
-from tasks.report.screen import screen
-from tasks.report.writing import report
-from tasks.results import results
-from tasks.runtime.logs import event
-from tasks.runtime.storage import open_cache
+from basic_control.config.settings import Rerun
+from basic_control.data.batches import Cell
+from basic_control.data.characters import inert
+from basic_control.data.exits import Exit
+from basic_control.flows.preflight import check_rerun
+from basic_control.flows.runs import RunResult, describe, identify_all, open_run, provenance
+from basic_control.flows.suite import run_suites
+from basic_control.tasks.aggregate import aggregate
+from basic_control.tasks.compare.baseline import check as check_baseline
+from basic_control.tasks.decide import monitored_suites
+from basic_control.tasks.gate import gate
+from basic_control.tasks.models.progress import deployed, has_pages
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.raw import write_results
+from basic_control.tasks.report.screen import screen
+from basic_control.tasks.report.writing import report
+from basic_control.tasks.results import results
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.storage import open_cache
 
 
 def evaluate(plan: Plan, again: Rerun) -> RunResult:

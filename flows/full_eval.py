@@ -4,17 +4,17 @@
 """
 
 if __name__ == "__main__":  # before Prefect is imported, so that --help and errors are instant
-    from flows.cli.application import alias
+    from basic_control.flows.cli.application import alias
 
     raise SystemExit(alias("flows.full_eval", ("run",))())
 
 from prefect import flow
 
-from config.settings import Rerun, Settings
-from data.files import parsed_once
-from flows.evaluation import evaluate
-from flows.runs import RunResult
-from tasks.plan import check_expected, resolve
+from basic_control.config.settings import Rerun, Settings
+from basic_control.data.files import parsed_once
+from basic_control.flows.evaluation import evaluate
+from basic_control.flows.runs import RunResult
+from basic_control.tasks.plan import check_expected, resolve
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from config.settings import Rerun, Settings
-from data.errors import InputError
-from data.files import rows
-from data.loading import RESPONSE, judged_by, offered
-from data.plugins import loader, metric
-from data.records import Item
-from data.suites import Suite
-from metrics.judging import templates
-from prompts import fill, reads, shipped, template
-from tasks.models.rate_limits import endpoint_of
-from tasks.models.readiness import SPARE, connections_allowed, find_obstacle
-from tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
-from tasks.report.language import say, speaking
-from tasks.report.text import duration, grouped
+from basic_control.config.settings import Rerun, Settings
+from basic_control.data.errors import InputError
+from basic_control.data.files import rows
+from basic_control.data.loading import RESPONSE, judged_by, offered
+from basic_control.data.plugins import loader, metric
+from basic_control.data.records import Item
+from basic_control.data.suites import Suite
+from basic_control.metrics.judging import templates
+from basic_control.prompts import fill, reads, shipped, template
+from basic_control.tasks.models.rate_limits import endpoint_of
+from basic_control.tasks.models.readiness import SPARE, connections_allowed, find_obstacle
+from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
+from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.text import duration, grouped
 
 VAST = 250_000
 """Calls: a larger run needs an explicit confirmation."""

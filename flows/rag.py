@@ -1,6 +1,6 @@
 """The suite `rag` (config/suites/rag.yaml) alone: `python -m flows.rag`."""
 
-from flows.cli.application import alias
+from basic_control.flows.cli.application import alias
 
 main = alias("flows.rag", ("run", "rag"))
 

@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from prefect import Flow, flow
 from prefect.utilities.annotations import quote
 
-from data.errors import InputError
-from data.extras import installing
-from flows.environment import modules
-from tasks.plan import Runner
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
+from basic_control.tasks.plan import Runner
 
 ANSWER_S = 10.0
 """How long a cluster may take to answer."""
@@ -108,8 +107,6 @@ def _ray(where: Runner) -> Iterator[Any]:
         _node_ip_address="127.0.0.1",
         log_to_driver=False,
         configure_logging=False,
-        # Ray puts its start folder first on the path once a worker is set up.
-        runtime_env={"env_vars": modules(), "worker_process_setup_hook": "basic_control.hold"},
     )
     try:
         yield RayTaskRunner()

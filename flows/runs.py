@@ -11,29 +11,29 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from config.settings import Rerun, StoreSettings
-from data.batches import Cell, Ref, Tables, spanned_s
-from data.errors import InputError
-from data.loading import digests_of, makers_of, runs_programs, scorers_of
-from flows.earlier import settings_of
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from tasks import sandbox
-from tasks.compare.provenance import judge_prompts
-from tasks.models.progress import deployed
-from tasks.models.requests import uncut
-from tasks.plan import Identities, Plan, check_judges
-from tasks.query import identify, sharing_failures
-from tasks.runtime.logs import event
-from tasks.runtime.storage import open_cache, open_store
-from tasks.runtime.telemetry import ExitStatus, traced
-from tasks.stage import STAGES, Ledger, recording
-from tasks.store import manifest as manifests
-from tasks.store.owners import owner
-from tasks.store.repair import answered
-from tasks.store.tables import Damaged
+from basic_control.config.settings import Rerun, StoreSettings
+from basic_control.data.batches import Cell, Ref, Tables, spanned_s
+from basic_control.data.errors import InputError
+from basic_control.data.loading import digests_of, makers_of, runs_programs, scorers_of
+from basic_control.flows.earlier import settings_of
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks import sandbox
+from basic_control.tasks.compare.provenance import judge_prompts
+from basic_control.tasks.models.progress import deployed
+from basic_control.tasks.models.requests import uncut
+from basic_control.tasks.plan import Identities, Plan, check_judges
+from basic_control.tasks.query import identify, sharing_failures
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.storage import open_cache, open_store
+from basic_control.tasks.runtime.telemetry import ExitStatus, traced
+from basic_control.tasks.stage import STAGES, Ledger, recording
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.repair import answered
+from basic_control.tasks.store.tables import Damaged
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,34 +8,34 @@ from typing import Any, cast
 from prefect import Flow
 from prefect.context import FlowRunContext
 
-from config.exam import SUITE as EXAM
-from data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
-from data.files import release
-from data.loading import digests_of, makers_of, offered, verifiers_of
-from data.plugins import metric
-from data.records import Metric
-from data.units import identity_of, named_in
-from flows.runners import run_part, running
-from metrics.analysis.judged import LeftOut
-from metrics.analysis.results import SuiteFindings
-from metrics.analysis.verdict import decided
-from prompts import digests
-from tasks.arrange import Numbered, arrange, rounds_of
-from tasks.decide import open_targets
-from tasks.examine import SuiteJudges, judges_of
-from tasks.findings import event_fields, find_suite
-from tasks.generate import ItemSource, generate, given
-from tasks.judge import judge
-from tasks.models.protocol import told_by_server
-from tasks.plan import Identities, MetricPlan, Plan, SuitePlan
-from tasks.query import prepare, query
-from tasks.runtime.logs import event
-from tasks.sandbox import kotlin_tools
-from tasks.score import measure, score, score_judged
-from tasks.stage import current_ledger
-from tasks.twins.renew import renew, wanted_of
-from tasks.verify import verify
-from tasks.verify_sources import verify_sources
+from basic_control.config.exam import SUITE as EXAM
+from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
+from basic_control.data.files import release
+from basic_control.data.loading import digests_of, makers_of, offered, verifiers_of
+from basic_control.data.plugins import metric
+from basic_control.data.records import Metric
+from basic_control.data.units import identity_of, named_in
+from basic_control.flows.runners import run_part, running
+from basic_control.metrics.analysis.judged import LeftOut
+from basic_control.metrics.analysis.results import SuiteFindings
+from basic_control.metrics.analysis.verdict import decided
+from basic_control.prompts import digests
+from basic_control.tasks.arrange import Numbered, arrange, rounds_of
+from basic_control.tasks.decide import open_targets
+from basic_control.tasks.examine import SuiteJudges, judges_of
+from basic_control.tasks.findings import event_fields, find_suite
+from basic_control.tasks.generate import ItemSource, generate, given
+from basic_control.tasks.judge import judge
+from basic_control.tasks.models.protocol import told_by_server
+from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
+from basic_control.tasks.query import prepare, query
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.sandbox import kotlin_tools
+from basic_control.tasks.score import measure, score, score_judged
+from basic_control.tasks.stage import current_ledger
+from basic_control.tasks.twins.renew import renew, wanted_of
+from basic_control.tasks.verify import verify
+from basic_control.tasks.verify_sources import verify_sources
 
 
 def items_of(plan: SuitePlan) -> list[Ref]:

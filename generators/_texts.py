@@ -8,7 +8,7 @@ from typing import TypeVar
 import yaml
 from pydantic import TypeAdapter
 
-from prompts import render
+from basic_control.prompts import render
 
 Form = TypeVar("Form")
 FOLDER = Path(__file__).parent / "texts"

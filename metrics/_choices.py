@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from data.records import Expectation, Sample
-from metrics._expected import ABSENT, answers_of, is_absent, parsed
-from metrics._replies import folded, written
+from basic_control.data.records import Expectation, Sample
+from basic_control.metrics._expected import ABSENT, answers_of, is_absent, parsed
+from basic_control.metrics._replies import folded, written
 
 BARE = "ABCDEFGHIJ"
 """The letters that are looked for where a row does not list its options."""

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from data.patterns import pattern
-from data.records import Expectation, Sample
+from basic_control.data.patterns import pattern
+from basic_control.data.records import Expectation, Sample
 
 ABSENT = "expected an answer"
 _FORMS: tuple[tuple[str, ...], ...] = (

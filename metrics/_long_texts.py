@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from data.sentences import split_sentences
-from metrics._reply_bounds import DOUBTFUL, held_by_token
+from basic_control.data.sentences import split_sentences
+from basic_control.metrics._reply_bounds import DOUBTFUL, held_by_token
 
 _SPREAD = 3.75
 """Characters that a judge may write for each of a text: claims repeat names, and have a form of their own."""

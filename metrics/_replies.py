@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from data.reading import ends, reply_text, thinking
-from data.reading.texts import spaced, unify
-from data.records import RENDERED, Sample, Score
-from data.truncation import CUT
-from metrics._expected import answers_of
+from basic_control.data.reading import ends, reply_text, thinking
+from basic_control.data.reading.texts import spaced, unify
+from basic_control.data.records import RENDERED, Sample, Score
+from basic_control.data.truncation import CUT
+from basic_control.metrics._expected import answers_of
 
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"

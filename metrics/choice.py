@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.options import Frozen
-from data.reading.answer import Reading, read
-from data.reading.options import options_of
-from data.reading.texts import unify
-from data.records import Found, Metric, Sample, Score
-from metrics._choices import completes, expects, offer_of, right_options
-from metrics._replies import NO_EXPECTED, NO_REPLY, prompt, reply, was_cut
+from basic_control.data.options import Frozen
+from basic_control.data.reading.answer import Reading, read
+from basic_control.data.reading.options import options_of
+from basic_control.data.reading.texts import unify
+from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.metrics._choices import completes, expects, offer_of, right_options
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, prompt, reply, was_cut
 
 TEXTS = "options"
 """The default column of the options' texts."""

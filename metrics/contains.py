@@ -6,10 +6,19 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.records import Expectation, Found, Metric, Sample, Score
-from metrics._expected import expect_texts
-from metrics._replies import NO_EXPECTED, NO_REPLY, bounded, folded, reply, spaced, texts, unemphasised
+from basic_control.data.options import Frozen
+from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect_texts
+from basic_control.metrics._replies import (
+    NO_EXPECTED,
+    NO_REPLY,
+    bounded,
+    folded,
+    reply,
+    spaced,
+    texts,
+    unemphasised,
+)
 
 
 class Options(Frozen):

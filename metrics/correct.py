@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from data.records import VALUED, Found, Metric, Sample, Score
+from basic_control.data.records import VALUED, Found, Metric, Sample, Score
 
 BESIDE = ("precision", "recall", "similarity")
 """Values in [0, 1] that a verifier may put in its details, reported as separate metrics."""

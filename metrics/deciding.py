@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from data.records import Question, Unparsable
-from data.typed import Typed, TypedQuestion
-from prompts import fill, render, shipped
+from basic_control.data.records import Question, Unparsable
+from basic_control.data.typed import Typed, TypedQuestion
+from basic_control.prompts import fill, render, shipped
 
 REFUSED = "the judge declined to answer"
 _SUM = 0.01

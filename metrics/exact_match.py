@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from data.options import Frozen
-from data.patterns import pattern
-from data.reading.answer import read_cue
-from data.reading.texts import spaced, unify, without_note
-from data.records import Found, Metric, Sample, Score
-from metrics._expected import expect_texts
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
+from basic_control.data.options import Frozen
+from basic_control.data.patterns import pattern
+from basic_control.data.reading.answer import read_cue
+from basic_control.data.reading.texts import spaced, unify, without_note
+from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect_texts
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, reply, written
 
 _ARTICLES = pattern(r"\b(?:a|an|the)\b", re.IGNORECASE)
 # Signs of category P that are part of what they stand in: 3.5 is not 35, nor -5 5, nor C# C.

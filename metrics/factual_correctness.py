@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.json_reply import read_object
-from data.options import Frozen
-from data.records import Found, Measured, Metric, Question, Room, Sample, Score, Step, Unparsable
-from data.shown import read_shown
-from data.typed import Typed, object_schema
-from metrics._long_texts import divide, is_short
-from metrics._reply_bounds import bound, reason_length, widen
-from metrics.judging import label, reason_of
+from basic_control.data.json_reply import read_object
+from basic_control.data.options import Frozen
+from basic_control.data.records import Found, Measured, Metric, Question, Room, Sample, Score, Step, Unparsable
+from basic_control.data.shown import read_shown
+from basic_control.data.typed import Typed, object_schema
+from basic_control.metrics._long_texts import divide, is_short
+from basic_control.metrics._reply_bounds import bound, reason_length, widen
+from basic_control.metrics.judging import label, reason_of
 
 _WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
 VERDICTS = tuple(_WORTH)

@@ -14,14 +14,14 @@ from functools import cache
 from statistics import fmean, median
 from typing import Any, Literal
 
-from data.errors import InputError
-from data.json_reply import read_object
-from data.options import options_of
-from data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
-from data.typed import TypedQuestion
-from metrics._reply_bounds import bound, find_cut, widen
-from metrics.deciding import pose, read_probabilities
-from prompts import fill, render
+from basic_control.data.errors import InputError
+from basic_control.data.json_reply import read_object
+from basic_control.data.options import options_of
+from basic_control.data.records import Found, Message, Metric, Question, Room, Sample, Score, Step, Unparsable
+from basic_control.data.typed import TypedQuestion
+from basic_control.metrics._reply_bounds import bound, find_cut, widen
+from basic_control.metrics.deciding import pose, read_probabilities
+from basic_control.prompts import fill, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 

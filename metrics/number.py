@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic import Field
 
-from data.options import Frozen, Number
-from data.reading.numbers import read_number
-from data.records import Expectation, Found, Metric, Sample, Score
-from metrics._expected import expect, is_one_number, is_solution
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
+from basic_control.data.options import Frozen, Number
+from basic_control.data.reading.numbers import read_number
+from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect, is_one_number, is_solution
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
 
 
 class Options(Frozen):

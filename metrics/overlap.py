@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from data.beside import read_beside
-from data.reading.texts import unify
-from data.sentences import split_sentences
-from metrics.contains import holds
-from metrics.judging import UNSURE
+from basic_control.data.beside import read_beside
+from basic_control.data.reading.texts import unify
+from basic_control.data.sentences import split_sentences
+from basic_control.metrics.contains import holds
+from basic_control.metrics.judging import UNSURE
 
 # Raised where a question may be decided otherwise.
 VERSION = 1

@@ -5,13 +5,13 @@ from typing import Any
 
 from pydantic import Field
 
-from data.json_reply import read_object
-from data.options import Frozen
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
-from data.shown import Shown
-from data.typed import Typed
-from metrics._replies import NO_REPLY, question, reference, reply, spaced
-from metrics.judging import Judgement, label, reason_of
+from basic_control.data.json_reply import read_object
+from basic_control.data.options import Frozen
+from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step, Unparsable
+from basic_control.data.shown import Shown
+from basic_control.data.typed import Typed
+from basic_control.metrics._replies import NO_REPLY, question, reference, reply, spaced
+from basic_control.metrics.judging import Judgement, label, reason_of
 
 BASELINE = "baseline"
 """The default column of the other response."""

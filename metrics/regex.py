@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from data.options import Frozen
-from data.records import Expectation, Found, Metric, Sample, Score
-from metrics._expected import expect_texts
-from metrics._replies import NO_REPLY, reply, spaced, texts
+from basic_control.data.options import Frozen
+from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect_texts
+from basic_control.metrics._replies import NO_REPLY, reply, spaced, texts
 
 if TYPE_CHECKING:
     import regex

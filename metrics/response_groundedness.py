@@ -7,13 +7,13 @@ from typing import Any
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.patterns import pattern
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step
-from data.sentences import count_words, split_sentences
-from data.shown import read_shown
-from data.typed import levels
-from metrics.judging import Judgement, read_whole
+from basic_control.data.options import Frozen
+from basic_control.data.patterns import pattern
+from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.sentences import count_words, split_sentences
+from basic_control.data.shown import read_shown
+from basic_control.data.typed import levels
+from basic_control.metrics.judging import Judgement, read_whole
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
 

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StrictInt, StringConstraints, field_validator, model_validator
 
-from data.errors import InputError
-from data.options import Frozen
-from data.questions import WHOLE
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step
-from data.typed import Typed, levels
-from metrics._replies import NO_REPLY, question, reference, reply
-from metrics.judging import Judgement, read_whole
-from prompts import reads, shipped
+from basic_control.data.errors import InputError
+from basic_control.data.options import Frozen
+from basic_control.data.questions import WHOLE
+from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.typed import Typed, levels
+from basic_control.metrics._replies import NO_REPLY, question, reference, reply
+from basic_control.metrics.judging import Judgement, read_whole
+from basic_control.prompts import reads, shipped
 
 WIDEST = 100
 """Maximum number of steps of a scale: a finer scale gives no more information."""

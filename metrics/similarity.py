@@ -6,10 +6,10 @@ from typing import Any, Literal
 from pydantic import Field
 from rapidfuzz import fuzz, utils
 
-from data.options import Frozen
-from data.records import Found, Metric, Sample, Score
-from metrics._expected import expect_texts
-from metrics._replies import NO_EXPECTED, NO_REPLY, reply, texts
+from basic_control.data.options import Frozen
+from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect_texts
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, reply, texts
 
 LONGEST = 100_000
 """Characters of a reply that are compared: the time grows with the product of both lengths."""

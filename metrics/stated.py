@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from data.records import Found, Metric, Sample, Score
+from basic_control.data.records import Found, Metric, Sample, Score
 
 NAME = "stated"
 

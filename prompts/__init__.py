@@ -19,9 +19,9 @@ from jinja2 import (
 )
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from data import plugins
-from data.errors import InputError
-from data.questions import WHOLE
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.questions import WHOLE
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")

@@ -15,9 +15,9 @@ from string import Formatter
 
 import yaml
 
-from data.errors import InputError
-from data.shown import Text
-from prompts import folders
+from basic_control.data.errors import InputError
+from basic_control.data.shown import Text
+from basic_control.prompts import folders
 
 ENGLISH = "en"
 _FOLDER = Path(__file__).parent

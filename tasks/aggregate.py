@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from config.settings import StoreSettings
-from data.batches import Ref
-from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.stopping import with_sequence_intervals
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import observations
-from tasks.decide import MonitoredSuite, monitor
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Ref
+from basic_control.data.tables import ITEMS, SCORES, SUMMARY
+from basic_control.metrics.analysis.stopping import with_sequence_intervals
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.values import observations
+from basic_control.tasks.decide import MonitoredSuite, monitor
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
 
 
 @stage(version=2, part="aggregate", takes="score")

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
-from config.settings import StoreSettings
-from data.batches import Ref
-from data.suites import Stop, Suite
-from data.tables import ITEMS
-from metrics.analysis.stopping import cut_into_rounds
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Ref
+from basic_control.data.suites import Stop, Suite
+from basic_control.data.tables import ITEMS
+from basic_control.metrics.analysis.stopping import cut_into_rounds
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
 
 Numbered = Mapping[int | None, Ref]
 """Batches of items by number; None for the only one."""

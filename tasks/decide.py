@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from config.settings import StoreSettings
-from data.batches import Cell, Ref, Tables
-from data.options import options_of
-from data.plugins import metric
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.judged import exam_table, judge_statuses, left_out
-from metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
-from metrics.stats.calibration import ExamTable
-from prompts import languages
-from tasks.judges.passports import PassportFinder
-from tasks.plan import Identities, SuitePlan
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
-from tasks.store.tables import Store
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Cell, Ref, Tables
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.judged import exam_table, judge_statuses, left_out
+from basic_control.metrics.analysis.stopping import ConfidenceSequence, confidence_sequences, undecided_models
+from basic_control.metrics.stats.calibration import ExamTable
+from basic_control.prompts import languages
+from basic_control.tasks.judges.passports import PassportFinder
+from basic_control.tasks.plan import Identities, SuitePlan
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
+from basic_control.tasks.store.tables import Store
 
 
 @dataclass(frozen=True, slots=True)

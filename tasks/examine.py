@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from config.exam import plan_short_exams
-from data.batches import Ref, Tables
-from data.tables import ITEMS, SCORES
-from metrics.analysis.judged import JudgeStatus, LeftOut, left_out
-from tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
-from tasks.plan import Identities, SuitePlan, resolve
-from tasks.runtime.storage import open_store
+from basic_control.config.exam import plan_short_exams
+from basic_control.data.batches import Ref, Tables
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.judged import JudgeStatus, LeftOut, left_out
+from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
+from basic_control.tasks.plan import Identities, SuitePlan, resolve
+from basic_control.tasks.runtime.storage import open_store
 
 
 @dataclass(frozen=True, slots=True)

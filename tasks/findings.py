@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Tables
-from data.plugins import metric
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.headlines import Headline, Key
-from metrics.analysis.judged import (
+from basic_control.data.batches import Tables
+from basic_control.data.plugins import metric
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.headlines import Headline, Key
+from basic_control.metrics.analysis.judged import (
     CorrectedMean,
     JudgeStatus,
     Labels,
@@ -20,19 +20,19 @@ from metrics.analysis.judged import (
     corrected_means,
     withheld_by_judges,
 )
-from metrics.analysis.policy import Must
-from metrics.analysis.results import SuiteFindings
-from metrics.analysis.scores import Circumstances, headline_parts, suite_headlines
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import observations
-from tasks.decide import monitor, monitored_suites
-from tasks.judges.labels import LABELS, kept_labels
-from tasks.judges.passports import PassportFinder, statuses_of
-from tasks.plan import Identities, Plan, SuitePlan
-from tasks.runtime.storage import open_store
-from tasks.store.samples import answers_of
-from tasks.store.tables import Store
+from basic_control.metrics.analysis.policy import Must
+from basic_control.metrics.analysis.results import SuiteFindings
+from basic_control.metrics.analysis.scores import Circumstances, headline_parts, suite_headlines
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.values import observations
+from basic_control.tasks.decide import monitor, monitored_suites
+from basic_control.tasks.judges.labels import LABELS, kept_labels
+from basic_control.tasks.judges.passports import PassportFinder, statuses_of
+from basic_control.tasks.plan import Identities, Plan, SuitePlan
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.store.samples import answers_of
+from basic_control.tasks.store.tables import Store
 
 UNSETTLED = "without network a source can at best be UNCERTAIN, so no score can decide this suite"
 

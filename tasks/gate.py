@@ -1,9 +1,9 @@
 """Gate: a run's results against the configured thresholds."""
 
-from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict, verdict_of
-from tasks.stage import stage
+from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
+from basic_control.tasks.stage import stage
 
 
 @stage(version=1, part="report", takes="report", cached=False)

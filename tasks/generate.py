@@ -6,21 +6,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from config.settings import StoreSettings
-from data.batches import QueryResult, Ref
-from data.draw import canonical, content_id
-from data.loading import RESPONSE, offered
-from data.plugins import loader
-from data.questions import identify
-from data.reading.ends import split
-from data.records import Item
-from data.sources import name_of
-from data.suites import Suite
-from data.tables import ITEMS, REQUESTS, RESPONSES
-from data.units import UnitIdentity
-from prompts import fill, read_by
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import QueryResult, Ref
+from basic_control.data.draw import canonical, content_id
+from basic_control.data.loading import RESPONSE, offered
+from basic_control.data.plugins import loader
+from basic_control.data.questions import identify
+from basic_control.data.reading.ends import split
+from basic_control.data.records import Item
+from basic_control.data.sources import name_of
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
+from basic_control.data.units import UnitIdentity
+from basic_control.prompts import fill, read_by
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
 
 ITEM_COLUMNS = ("item_id", "suite", "family", "version", "level", "language", "template", "seed", "index", "prompt",
                 "answer")  # fmt: skip

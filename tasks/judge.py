@@ -12,17 +12,17 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from typing import Any
 
-from config.settings import Judge, StoreSettings
-from data.batches import Batch, Cell, QueryResult, Ref
-from data.draw import canonical
-from data.options import options_of
-from data.plugins import find
-from data.records import Message, Metric, Room, Sample
-from data.tables import JUDGEMENTS, REQUESTS
-from data.truncation import is_cut
-from data.typed import TypedQuestion
-from metrics.exam import exam_of
-from metrics.judging import (
+from basic_control.config.settings import Judge, StoreSettings
+from basic_control.data.batches import Batch, Cell, QueryResult, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.options import options_of
+from basic_control.data.plugins import find
+from basic_control.data.records import Message, Metric, Room, Sample
+from basic_control.data.tables import JUDGEMENTS, REQUESTS
+from basic_control.data.truncation import is_cut
+from basic_control.data.typed import TypedQuestion
+from basic_control.metrics.exam import exam_of
+from basic_control.metrics.judging import (
     CutReply,
     Judgement,
     JudgeReply,
@@ -35,15 +35,15 @@ from metrics.judging import (
     fence_code,
     unreadable,
 )
-from prompts import render
-from tasks.models.openai_forms import LOGPROBS
-from tasks.models.protocol import told_by_server
-from tasks.models.requests import keep, request
-from tasks.plan import Panel
-from tasks.query import query
-from tasks.runtime.storage import open_cache, open_store
-from tasks.stage import stage
-from tasks.store.samples import SampleRow, sample_rows
+from basic_control.prompts import render
+from basic_control.tasks.models.openai_forms import LOGPROBS
+from basic_control.tasks.models.protocol import told_by_server
+from basic_control.tasks.models.requests import keep, request
+from basic_control.tasks.plan import Panel
+from basic_control.tasks.query import query
+from basic_control.tasks.runtime.storage import open_cache, open_store
+from basic_control.tasks.stage import stage
+from basic_control.tasks.store.samples import SampleRow, sample_rows
 
 _ENDS = ("failure", "error", "n_calls", "n_repairs")
 """Columns about a session's end that are stored unchanged."""

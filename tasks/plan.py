@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from config.prices import Prices
-from config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
-from data.errors import InputError
-from data.expected import ExpectedAnswers, read_expected, remarks
-from data.loading import compared, judged_by, needs_of, responses_of
-from data.plugins import loader, metric
-from data.suites import Aggregate, Suite
-from metrics.analysis.pairs import sharing_nothing
-from metrics.analysis.policy import Must, Policy
-from prompts.phrases import phrase
+from basic_control.config.prices import Prices
+from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
+from basic_control.data.errors import InputError
+from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
+from basic_control.data.loading import compared, judged_by, needs_of, responses_of
+from basic_control.data.plugins import loader, metric
+from basic_control.data.suites import Aggregate, Suite
+from basic_control.metrics.analysis.pairs import sharing_nothing
+from basic_control.metrics.analysis.policy import Must, Policy
+from basic_control.prompts.phrases import phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +279,9 @@ def _check_rules(suite: SuitePlan, use: MetricPlan) -> None:
     deciding = [judge for judge in use.judges if judge.unit.decide]
     if not deciding:
         return
-    from metrics.exam import exams_of_steps  # imports every judged metric, which most runs need later or never
+    from basic_control.metrics.exam import (
+        exams_of_steps,  # imports every judged metric, which most runs need later or never
+    )
 
     steps = exams_of_steps(metric(use.name), suite.suite.source)
     for judge in deciding:
@@ -359,8 +361,10 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
 
 
 def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
-    from metrics.analysis.stopping import sequences  # few runs need it, and it imports half of the statistics
-    from metrics.stats.sequential import share_of
+    from basic_control.metrics.analysis.stopping import (
+        sequences,  # few runs need it, and it imports half of the statistics
+    )
+    from basic_control.metrics.stats.sequential import share_of
 
     every = sum(sequences(one.suite, len(one.names)) for one in suites if one.suite.stop)
     return [replace(one, alpha=share_of(stop.alpha, every)) if (stop := one.suite.stop) else one for one in suites]

@@ -10,23 +10,23 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell, QueryResult, Ref
-from data.draw import canonical
-from data.errors import InputError
-from data.reading.ends import split
-from data.records import Provider
-from data.tables import REQUESTS, RESPONSES
-from data.units import plugin_source
-from tasks.models import open_client
-from tasks.models.progress import counts, showing
-from tasks.models.protocol import FATAL, CallError, Client
-from tasks.models.requests import call_of, for_items, keep
-from tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
-from tasks.runtime.logs import event
-from tasks.runtime.storage import open_cache, open_store, open_submissions
-from tasks.stage import current_ledger, stage
-from tasks.store.replies import Remembered
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell, QueryResult, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.reading.ends import split
+from basic_control.data.records import Provider
+from basic_control.data.tables import REQUESTS, RESPONSES
+from basic_control.data.units import plugin_source
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.progress import counts, showing
+from basic_control.tasks.models.protocol import FATAL, CallError, Client
+from basic_control.tasks.models.requests import call_of, for_items, keep
+from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.storage import open_cache, open_store, open_submissions
+from basic_control.tasks.stage import current_ledger, stage
+from basic_control.tasks.store.replies import Remembered
 
 IDENTITY_S = 60.0
 """Seconds that a server has to identify itself."""

@@ -7,23 +7,23 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Ref, Tables
-from data.tables import ITEMS, SCORES
-from metrics.analysis.explainability import EXPLAINED, Terms, explained
-from metrics.analysis.passports import passports
-from metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
-from metrics.analysis.scores import THRESHOLD
-from metrics.analysis.twins import joined_counts, twin_results
-from metrics.analysis.values import Observations, observations
-from tasks.compare.baseline import compare_planned
-from tasks.findings import read_scored, replies_of, with_counts
-from tasks.judges.passports import exam_results
-from tasks.plan import Plan, crossed
-from tasks.runtime.spending import spending_of
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
-from tasks.store.tables import Store
-from tasks.twins.renew import named
+from basic_control.data.batches import Ref, Tables
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explained
+from basic_control.metrics.analysis.passports import passports
+from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
+from basic_control.metrics.analysis.scores import THRESHOLD
+from basic_control.metrics.analysis.twins import joined_counts, twin_results
+from basic_control.metrics.analysis.values import Observations, observations
+from basic_control.tasks.compare.baseline import compare_planned
+from basic_control.tasks.findings import read_scored, replies_of, with_counts
+from basic_control.tasks.judges.passports import exam_results
+from basic_control.tasks.plan import Plan, crossed
+from basic_control.tasks.runtime.spending import spending_of
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
+from basic_control.tasks.store.tables import Store
+from basic_control.tasks.twins.renew import named
 
 
 @stage(version=1, part="report", takes="aggregate", cached=False)

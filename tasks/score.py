@@ -4,22 +4,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from config.settings import StoreSettings
-from data.batches import Batch, Ref
-from data.draw import canonical
-from data.errors import InputError
-from data.options import options_of
-from data.plugins import line_in
-from data.records import VALUED, Found, Metric, Score, Status
-from data.suites import Aggregate
-from data.tables import SCORES
-from data.units import UnitIdentity, loaded
-from metrics.analysis.judged import LeftOut
-from metrics.judging import combine
-from tasks.judge import reopen
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
-from tasks.store.samples import SampleRow, sample_rows
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Batch, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.plugins import line_in
+from basic_control.data.records import VALUED, Found, Metric, Score, Status
+from basic_control.data.suites import Aggregate
+from basic_control.data.tables import SCORES
+from basic_control.data.units import UnitIdentity, loaded
+from basic_control.metrics.analysis.judged import LeftOut
+from basic_control.metrics.judging import combine
+from basic_control.tasks.judge import reopen
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
+from basic_control.tasks.store.samples import SampleRow, sample_rows
 
 
 def scores_of(verdict: Mapping[str, Any], unit: Metric) -> Iterator[dict[str, Any]]:
@@ -90,7 +90,7 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
     """Run a metric's programs in all replies at once; return each reply's results."""
     if unit.programs is None:
         return [{}] * len(replies)
-    from tasks.sandbox import run_programs
+    from basic_control.tasks.sandbox import run_programs
 
     return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
 

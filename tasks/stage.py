@@ -26,14 +26,14 @@ from prefect.context import TaskRunContext
 from prefect.utilities.annotations import quote
 from pydantic import BaseModel
 
-from config.settings import StoreSettings
-from data.batches import Batch, Cell, Execution, QueryResult, Ref
-from data.draw import canonical
-from data.units import RULES, UnitIdentity, digest_of
-from tasks.models.progress import has_pages
-from tasks.runtime import machine
-from tasks.runtime.logs import event
-from tasks.runtime.storage import open_results, open_store
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Batch, Cell, Execution, QueryResult, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.units import RULES, UnitIdentity, digest_of
+from basic_control.tasks.models.progress import has_pages
+from basic_control.tasks.runtime import machine
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.storage import open_results, open_store
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from config.settings import Sandbox, StoreSettings
-from data.batches import Batch, Ref
-from data.draw import canonical
-from data.errors import InputError
-from data.plugins import family
-from data.records import VALUED, Item, Outcome, Program, Status, Verdict
-from data.tables import VERDICTS
-from data.truncation import is_cut
-from data.units import UnitIdentity
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
-from tasks.store.samples import answers_of
+from basic_control.config.settings import Sandbox, StoreSettings
+from basic_control.data.batches import Batch, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import family
+from basic_control.data.records import VALUED, Item, Outcome, Program, Status, Verdict
+from basic_control.data.tables import VERDICTS
+from basic_control.data.truncation import is_cut
+from basic_control.data.units import UnitIdentity
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
+from basic_control.tasks.store.samples import answers_of
 
 _FOUND = Sandbox()
 """Tools found in the environment."""
@@ -116,7 +116,7 @@ def verify_all(replies: Iterable[ReplyToVerify], tools: Sandbox = _FOUND) -> lis
 def _run(programs: Sequence[Program], tools: Sandbox) -> list[tuple[Outcome, ...]]:
     if not programs:
         return []
-    from tasks import sandbox
+    from basic_control.tasks import sandbox
 
     return sandbox.run(programs, kotlin_compiler=tools.kotlin_compiler, java=tools.java)
 

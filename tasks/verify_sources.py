@@ -1,12 +1,12 @@
 """Verify sources: check cited sources, by rule and, if allowed, on the network."""
 
-from config.settings import StoreSettings
-from data.batches import Batch, Ref
-from data.tables import EVIDENCE
-from tasks.runtime.storage import open_store
-from tasks.stage import FETCHING, stage
-from tasks.store.samples import sample_rows
-from tasks.web import check
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Batch, Ref
+from basic_control.data.tables import EVIDENCE
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import FETCHING, stage
+from basic_control.tasks.store.samples import sample_rows
+from basic_control.tasks.web import check
 
 
 @stage(version=1, part="query", takes="query", rules=FETCHING)

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from flows.environment import QUIET
+from basic_control.flows.environment import QUIET
 from tests.helpers import certificates, inside
 from tests.helpers.preloaded import Preloaded
 
@@ -94,10 +94,10 @@ def pytest_runtest_setup() -> None:
     No fixture: setting one up for each of all tests takes longer than this.
     """
     os.environ.pop("COLUMNS", None)
-    console = sys.modules.get("flows.cli.console")
+    console = sys.modules.get("basic_control.flows.cli.console")
     if console is not None:
         console._console.cache_clear()
-    query = sys.modules.get("tasks.query")
+    query = sys.modules.get("basic_control.tasks.query")
     if query is not None and query._clients:
         query.close_clients()
         query.event_loop_thread().endpoints.clear()

@@ -6,6 +6,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -70,9 +71,9 @@ NO_SUITE = {
     ("config/declared.py", "judges_exam"),  # a section of earlier versions
     ("metrics/citation/source_lists.py", "citation"),  # a key that models write in their JSON
     ("tasks/runtime/logs.py", "basic_control"),  # the package's logger
+    ("data/units.py", "basic_control"),  # the package
     ("data/commands.py", "basic_control"),  # the package and its command
     ("data/commands.py", "basic_control.__main__"),
-    ("flows/runners.py", "basic_control.hold"),  # the package's own function
     ("flows/deployment.py", "basic_control.deployed.full_eval"),  # the package's own module
     ("tasks/models/openai_batches.py", "basic_control"),  # the field of a batch that says whose it is
 }
@@ -93,7 +94,9 @@ def named_suites(path: Path) -> Iterator[str]:
 def test_no_file_knows_a_suite_by_name() -> None:
     """`basic_control` is the package's name as well, and of its entry points' groups: `basic_control.suites`."""
     assert len(SUITES) >= 4
-    group = re.compile(r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers)")
+    group = re.compile(
+        r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers|data|prompts|config|tasks|flows)"
+    )
     files = [path for room in PRODUCT for path in sorted((TOP / room).rglob("*.py"))]
     names = {str(path.relative_to(TOP)): [*named_suites(path)] for path in files}
     found = {
@@ -121,10 +124,18 @@ def test_no_file_is_longer_than_a_reader_takes_in() -> None:
     assert long <= TABLES, "a file past some 600 lines wants to be two"
 
 
+@cache
+def imports_by_module() -> dict[str, set[str]]:
+    """Return the modules of the rooms, and which of these they import."""
+    graph = grimp.build_graph("basic_control", cache_dir=None)
+    # The package's path takes in the whole checkout.
+    modules = {name for name in graph.modules if name.startswith(tuple(f"basic_control.{room}" for room in ROOMS))}
+    return {name: graph.find_modules_directly_imported_by(name) & modules for name in modules}
+
+
 def test_no_files_import_each_other_in_a_circle() -> None:
     """Also inside of functions; modules that start the command line do so by name."""
-    graph = grimp.build_graph(*ROOMS, cache_dir=None)
-    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
+    TopologicalSorter(imports_by_module()).prepare()
 
 
 SHARED_NAMES = 2
@@ -151,7 +162,11 @@ RESOLVING = {"tasks/plan.py"}
 
 def test_stages_take_their_part_of_the_plan_and_no_settings() -> None:
     files = [TOP / "flows" / "suite.py", *(TOP / "tasks").glob("*.py"), *(TOP / "tasks" / "judges").glob("*.py")]
-    seen = {str(path.relative_to(TOP)) for path in files if "config.settings.Settings" in set(imported(path))}
+    seen = {
+        str(path.relative_to(TOP))
+        for path in files
+        if "basic_control.config.settings.Settings" in set(imported(path))
+    }
     assert seen == RESOLVING
 
 
@@ -177,8 +192,10 @@ SOLE_IMPORTERS = 40
 
 def test_few_files_serve_one_file_of_another_folder() -> None:
     """Such a file mostly belongs beside the one that imports it, or in it; units and commands are found by name."""
-    graph = grimp.build_graph(*ROOMS, cache_dir=None)
-    importers = {name: graph.find_modules_that_directly_import(name) for name in graph.modules}
+    importers = defaultdict[str, set[str]](set)
+    for importer, modules in imports_by_module().items():
+        for module in modules:
+            importers[module].add(importer)
     folders = {name: {one.rpartition(".")[0] for one in by} for name, by in importers.items() if len(by) == 1}
     apart = sorted(name for name, of in folders.items() if of != {name.rpartition(".")[0]})
     assert len(apart) <= SOLE_IMPORTERS, apart

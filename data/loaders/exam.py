@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.draw import choose, source
-from data.exam import FILE, MOST, STEPS, VERSION, Step, exam_item
-from data.labelled_sets import SETS, files_of, read_set
-from data.loaders.families import Wrong
-from data.options import Frozen, Seed
-from data.records import Item, Loader
+from basic_control.data.draw import choose, source
+from basic_control.data.exam import FILE, MOST, STEPS, VERSION, Step, exam_item
+from basic_control.data.labelled_sets import SETS, files_of, read_set
+from basic_control.data.loaders.families import Wrong
+from basic_control.data.options import Frozen, Seed
+from basic_control.data.records import Item, Loader
 
 Row = Mapping[str, Any]
 ABOUT = frozenset({"step", "language", "level", "truth", "subject", "way"})

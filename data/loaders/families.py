@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from data.draw import draw
-from data.errors import InputError
-from data.options import Frozen, Seed, names
-from data.plugins import family
-from data.records import Family, Item, Loader
+from basic_control.data.draw import draw
+from basic_control.data.errors import InputError
+from basic_control.data.options import Frozen, Seed, names
+from basic_control.data.plugins import family
+from basic_control.data.records import Family, Item, Loader
 
 Wrong = tuple[tuple[str | int, ...], str]
 """The path of an option, and its error."""

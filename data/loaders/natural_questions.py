@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.draw import Sampling, chosen
-from data.draw import source as random_source
-from data.errors import InputError
-from data.files import Row, as_text, rows
-from data.options import Frozen
-from data.records import Item, Loader
-from data.sources import SAMPLES, given_file, locate
+from basic_control.data.draw import Sampling, chosen
+from basic_control.data.draw import source as random_source
+from basic_control.data.errors import InputError
+from basic_control.data.files import Row, as_text, rows
+from basic_control.data.options import Frozen
+from basic_control.data.records import Item, Loader
+from basic_control.data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "nq.jsonl"
 """The shipped sample: facts in the project's own words, English and Russian."""

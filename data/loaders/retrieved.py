@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.draw import Sampling, chosen
-from data.errors import InputError
-from data.files import Row, as_text, rows
-from data.options import Frozen
-from data.records import Item, Loader
-from data.sources import SAMPLES, given_file
+from basic_control.data.draw import Sampling, chosen
+from basic_control.data.errors import InputError
+from basic_control.data.files import Row, as_text, rows
+from basic_control.data.options import Frozen
+from basic_control.data.records import Item, Loader
+from basic_control.data.sources import SAMPLES, given_file
 
 SAMPLE = SAMPLES / "rag.jsonl"
 """The shipped sample: English and Russian, without responses."""

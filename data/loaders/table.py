@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.draw import Sampling, choose
-from data.errors import InputError
-from data.files import rows
-from data.options import Frozen
-from data.records import Item, Loader
-from data.sources import given_file, locate
+from basic_control.data.draw import Sampling, choose
+from basic_control.data.errors import InputError
+from basic_control.data.files import rows
+from basic_control.data.options import Frozen
+from basic_control.data.records import Item, Loader
+from basic_control.data.sources import given_file, locate
 
 BOOLEANS = {"true": True, "false": False}
 

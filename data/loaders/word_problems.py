@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.draw import Sampling, chosen
-from data.errors import InputError
-from data.files import Row, rows
-from data.options import Frozen
-from data.patterns import pattern
-from data.records import Item, Loader
-from data.sources import SAMPLES, given_file, locate
+from basic_control.data.draw import Sampling, chosen
+from basic_control.data.errors import InputError
+from basic_control.data.files import Row, rows
+from basic_control.data.options import Frozen
+from basic_control.data.patterns import pattern
+from basic_control.data.records import Item, Loader
+from basic_control.data.sources import SAMPLES, given_file, locate
 
 SAMPLE = SAMPLES / "word_problems.jsonl"
 """The shipped sample: the project's own problems, English and Russian."""
@@ -65,8 +65,8 @@ def problems(source: str | Path = "sample", *, language: str = "") -> list[Item]
 
 
 def _problem(raw: Row, where: str, path: Path) -> Item:
-    from data.numerals import numbers  # not needed for checking a configuration
-    from data.reading.numbers import read_number
+    from basic_control.data.numerals import numbers  # not needed for checking a configuration
+    from basic_control.data.reading.numbers import read_number
 
     question, answer, value = raw.get("question"), raw.get("answer"), raw.get("answer_number")
     if not isinstance(question, str) or not question.strip():

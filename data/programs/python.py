@@ -11,10 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from data.patterns import pattern
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunks, fenced, indentation, spans
-from data.programs.tree import ENTITIES, FUNCTION, VALUE, Parser, completed, defines, missing
-from data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
+from basic_control.data.patterns import pattern
+from basic_control.data.programs.text import (
+    BLOCKS_CAP,
+    SOURCE_CAP,
+    Block,
+    answer_part,
+    chunks,
+    fenced,
+    indentation,
+    spans,
+)
+from basic_control.data.programs.tree import ENTITIES, FUNCTION, VALUE, Parser, completed, defines, missing
+from basic_control.data.programs.wrapped import in_html, is_patch, repaired, unescaped, unwrapped, without_prompts
 
 TAGS = frozenset({"", "python", "py", "python3", "py3", "pycon", "ipython", "ipython3", "sage"})
 DEEP = 2

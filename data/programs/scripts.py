@@ -5,10 +5,10 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from data.patterns import pattern
-from data.programs.python import TAGS, find_python
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, answer_part, fenced
-from data.programs.tree import FUNCTION, Parser, defines, joined
+from basic_control.data.patterns import pattern
+from basic_control.data.programs.python import TAGS, find_python
+from basic_control.data.programs.text import BLOCKS_CAP, SOURCE_CAP, answer_part, fenced
+from basic_control.data.programs.tree import FUNCTION, Parser, defines, joined
 
 CUTS = 20
 """Maximum number of paragraphs removed as prose from the end of an unfenced program."""

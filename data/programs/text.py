@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from data.patterns import pattern
-from data.reading import ends, thinking
+from basic_control.data.patterns import pattern
+from basic_control.data.reading import ends, thinking
 
 REPLY_CAP = 1_000_000
 """Characters of a response that are read, from its end, where the answer is."""

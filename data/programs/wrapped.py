@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 WRAPPED_CAP = 256_000
 """Characters of a text searched for wrappings."""

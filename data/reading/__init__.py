@@ -5,7 +5,7 @@ places that may state an answer, `answer` decides. What an answer is, a slot say
 The words of twenty-odd languages are rows of the YAML files, each with an example that a test reads.
 """
 
-from data.reading import ends, thinking
+from basic_control.data.reading import ends, thinking
 
 
 def reply_text(text: str, *, prompt: str = "", question: str = "", expected: str = "") -> str:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple, Protocol
 
-from data.reading.clauses import Mention, Prepared, Values, find_last, is_denied, is_refuted, is_yes
-from data.reading.statements import Statement, find_brace, statements, with_content
-from data.reading.words import MARKUP, pattern
-from data.sentences import sentence_begin, sentence_end
+from basic_control.data.reading.clauses import Mention, Prepared, Values, find_last, is_denied, is_refuted, is_yes
+from basic_control.data.reading.statements import Statement, find_brace, statements, with_content
+from basic_control.data.reading.words import MARKUP, pattern
+from basic_control.data.sentences import sentence_begin, sentence_end
 
 TRIES = 50
 """Number of statements tried, from the last one backwards."""

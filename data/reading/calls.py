@@ -9,10 +9,10 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from data.beside import read_beside
-from data.reading import ends, thinking
-from data.reading.calls_python import read_literal, read_python
-from data.tools import ToolCall, Untyped, read_arguments, read_call, read_calls
+from basic_control.data.beside import read_beside
+from basic_control.data.reading import ends, thinking
+from basic_control.data.reading.calls_python import read_literal, read_python
+from basic_control.data.tools import ToolCall, Untyped, read_arguments, read_call, read_calls
 
 _LONGEST = 100_000
 """Characters of a reply in which calls are looked for: Python's own parser needs a hundred bytes for each."""

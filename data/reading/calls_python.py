@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from data.patterns import pattern
-from data.tools import ToolCall
+from basic_control.data.patterns import pattern
+from basic_control.data.tools import ToolCall
 
 _DEEPEST = 60
 """Brackets within brackets that Python's parser is given."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from data.reading.words import MARKUP, pattern
+from basic_control.data.reading.words import MARKUP, pattern
 
 Values = frozenset[Hashable]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from data.beside import read_beside
-from data.reading.protected import Events
-from data.reading.statements import states_answer
+from basic_control.data.beside import read_beside
+from basic_control.data.reading.protected import Events
+from basic_control.data.reading.statements import states_answer
 
 _ECHOED = 15
 """Least length of a question that is recognised where a reply repeats it."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from data.reading.clauses import (
+from basic_control.data.reading.clauses import (
     LONGEST_WHOLE,
     OTHER,
     Mention,
@@ -16,8 +16,8 @@ from data.reading.clauses import (
     lines,
     runs,
 )
-from data.reading.words import pattern
-from data.sentences import split_sentences
+from basic_control.data.reading.words import pattern
+from basic_control.data.sentences import split_sentences
 
 _ENVIRONMENT = r"\\begin\{(?:[pbvBV]?(?:small)?matrix|cases|array)\*?\}.{1,1500}?\\end\{[a-zA-Z]+\*?\}"
 _SEGMENT = re.compile(

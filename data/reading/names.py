@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from data.reading.clauses import (
+from basic_control.data.reading.clauses import (
     LONGEST_WHOLE,
     Mention,
     Prepared,
@@ -16,8 +16,8 @@ from data.reading.clauses import (
     open_values,
     unite,
 )
-from data.reading.words import MARKUP, pattern
-from data.sentences import split_sentences
+from basic_control.data.reading.words import MARKUP, pattern
+from basic_control.data.sentences import split_sentences
 
 _WORD = re.compile(r"[^\W_]+")
 _STEM = 5

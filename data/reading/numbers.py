@@ -7,11 +7,11 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from data.measures import dimensions, unit
-from data.number_words import spelled, worded
-from data.numerals import MINUS, Number, narrow, numbers
-from data.reading.answer import read
-from data.reading.clauses import (
+from basic_control.data.measures import dimensions, unit
+from basic_control.data.number_words import spelled, worded
+from basic_control.data.numerals import MINUS, Number, narrow, numbers
+from basic_control.data.reading.answer import read
+from basic_control.data.reading.clauses import (
     LONGEST_WHOLE,
     Mention,
     Prepared,
@@ -23,9 +23,9 @@ from data.reading.clauses import (
     lines,
     set_aside,
 )
-from data.reading.quantity import AskedQuantity, asked_quantity, is_given_in, is_money, pattern
-from data.reading.words import pattern as words
-from data.sentences import split_sentences
+from basic_control.data.reading.quantity import AskedQuantity, asked_quantity, is_given_in, is_money, pattern
+from basic_control.data.reading.words import pattern as words
+from basic_control.data.sentences import split_sentences
 
 GROUPED_BY_POINTS = frozenset(
     [

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from data.reading.clauses import (
+from basic_control.data.reading.clauses import (
     LONGEST_WHOLE,
     Mention,
     Prepared,
@@ -19,9 +19,9 @@ from data.reading.clauses import (
     set_aside,
     unite,
 )
-from data.reading.texts import spaced, unify
-from data.reading.words import MARKUP, pattern
-from data.sentences import split_sentences
+from basic_control.data.reading.texts import spaced, unify
+from basic_control.data.reading.words import MARKUP, pattern
+from basic_control.data.sentences import split_sentences
 
 _PAIR = 2
 _NEAR = 30

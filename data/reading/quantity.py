@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from data.beside import read_beside
-from data.numerals import CURRENCIES, Number
+from basic_control.data.beside import read_beside
+from basic_control.data.numerals import CURRENCIES, Number
 
 _ASKED = 4_000
 """Characters read at the end of a question."""

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from data.reading.protected import Events
-from data.reading.words import MARKUP, answer_cues, pattern
+from basic_control.data.reading.protected import Events
+from basic_control.data.reading.words import MARKUP, answer_cues, pattern
 
 _BLOCK = 300
 """Characters searched first, from a reply's end backwards: the last statement decides. Next blocks are larger."""

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from data.beside import read_beside
-from data.reading.protected import Events
+from basic_control.data.beside import read_beside
+from basic_control.data.reading.protected import Events
 
 _NUMBERED = re.compile(r"(open|close)([0-9]+)")
 _ROLE = re.compile(r"\s*(?:[*_]{0,3}\w{1,12}[*_]{0,3}[:：]\s*)?")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from data.beside import read_beside
+from basic_control.data.beside import read_beside
 
 BOUND, END = r"(?<![^\W_])", r"(?![^\W_])"
 """Boundaries of a word in scripts that put spaces between words."""

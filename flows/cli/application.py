@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from basic_control.data.commands import SCRIPT
+from basic_control.data.errors import InputError
+from basic_control.data.exits import EXPLAINED, Exit
 from basic_control.interrupts import interrupt_again
-from data.commands import SCRIPT
-from data.errors import InputError
-from data.exits import EXPLAINED, Exit
 
 if TYPE_CHECKING:
     from cyclopts import App
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
             words[0] = command
     for command in (words[0], " ".join(words[:2])):
         if command in REPLACED:
-            from flows.cli.console import complain
+            from basic_control.flows.cli.console import complain
 
             complain(f"{command}: this command was removed; {REPLACED[command]}")
             return Exit.ERROR
@@ -164,7 +164,7 @@ def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
         raise InputError(
             f"{' '.join(words) or app.name[0]}: expected a command after it. See {app.name[0]} --help."
         )
-    from data.files import parsed_once
+    from basic_control.data.files import parsed_once
 
     interrupt_again()
     with parsed_once():
@@ -183,7 +183,7 @@ def _version() -> str:
 
 def _end(make: "Callable[[], App]", words: Sequence[str]) -> int:
     """Run a command line and return its exit code; print one message for any error."""
-    from flows.cli.console import complain, say
+    from basic_control.flows.cli.console import complain, say
 
     try:
         return _call(make, words) or Exit.PASSED
@@ -193,7 +193,7 @@ def _end(make: "Callable[[], App]", words: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        from flows.environment import unreached
+        from basic_control.flows.environment import unreached
 
         message = unreached(error) or (
             f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "

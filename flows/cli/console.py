@@ -6,8 +6,8 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
-from data.characters import visible
-from tasks.runtime.logs import event, structured
+from basic_control.data.characters import visible
+from basic_control.tasks.runtime.logs import event, structured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,7 +67,7 @@ def room() -> tuple[int, bool]:
 
 def written(paths: "Iterable[object]", language: str = "en") -> None:
     """Print which files were written."""
-    from prompts.phrases import phrase
+    from basic_control.prompts.phrases import phrase
 
     show(*(phrase("screen.written", language, path=path) for path in paths))
 

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from data.exits import Exit
-from flows.cli.console import complain, prose, say, show
-from flows.environment import prepare, results_of
-from flows.preflight import check_rerun, check_rows, too_many_items, unread_responses
-from prompts.phrases import phrase
-from tasks.plan import check_judges, resolve
-from tasks.report.language import speaking
-from tasks.report.tables import Table, column_maker
-from tasks.report.text import duration, grouped, percent
-from tasks.report.words import money
+from basic_control.data.exits import Exit
+from basic_control.flows.cli.console import complain, prose, say, show
+from basic_control.flows.environment import prepare, results_of
+from basic_control.flows.preflight import check_rerun, check_rows, too_many_items, unread_responses
+from basic_control.prompts.phrases import phrase
+from basic_control.tasks.plan import check_judges, resolve
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.tables import Table, column_maker
+from basic_control.tasks.report.text import duration, grouped, percent
+from basic_control.tasks.report.words import money
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from config.settings import Rerun, Settings
-    from tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
+    from basic_control.config.settings import Rerun, Settings
+    from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, DetectableEffect
 
 
 def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
@@ -42,7 +42,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
     for said in unread_responses(plan):
         say(said, level=logging.WARNING)
     prepare(results_of(plan.store))
-    from tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
+    from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now
 
     found = estimate(plan)
     with speaking(language):
@@ -54,7 +54,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
 
 def parts(found: "CostEstimate") -> Iterator["RenderableType"]:
     """Yield the table and the lines below it."""
-    from tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
+    from basic_control.tasks.estimate.calls import CHARACTERS_PER_TOKEN, FRAME
 
     language = found.language
     yield prose(phrase("estimate.title", language), "bold")

@@ -17,19 +17,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from basic_control.data.errors import Stopped, plural
+from basic_control.data.exits import Exit
+from basic_control.flows.cli.console import room, say, show
+from basic_control.flows.cli.progress import progress
 from basic_control.interrupts import interrupt_again, leave_at_once
-from data.errors import Stopped, plural
-from data.exits import Exit
-from flows.cli.console import room, say, show
-from flows.cli.progress import progress
-from tasks.runtime.logs import structured
+from basic_control.tasks.runtime.logs import structured
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from config.settings import Rerun, Settings
-    from flows.runs import RunResult
-    from tasks.plan import Plan
+    from basic_control.config.settings import Rerun, Settings
+    from basic_control.flows.runs import RunResult
+    from basic_control.tasks.plan import Plan
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
 SAME = "run the same command again to continue."
@@ -45,7 +45,7 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
     """
 
     def go_on() -> str:
-        from flows.earlier import interrupted_fresh_run
+        from basic_control.flows.earlier import interrupted_fresh_run
 
         if not settings.fresh or again.resume:
             return SAME
@@ -54,10 +54,10 @@ def evaluate(settings: "Settings", again: "Rerun", *, only_failed: bool) -> "tup
         return "nothing has been asked yet."
 
     with _started(settings, again, go_on) as plan:
-        from flows import evaluation
-        from flows.earlier import settings_of
-        from flows.runners import run_part
-        from flows.runs import restore
+        from basic_control.flows import evaluation
+        from basic_control.flows.earlier import settings_of
+        from basic_control.flows.runners import run_part
+        from basic_control.flows.runs import restore
 
         if only_failed:
             restore(plan.store, settings_of(plan.store.runs, again.of)[1])
@@ -75,8 +75,8 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
         InputError: as `evaluate`.
         KeyboardInterrupt: as `evaluate`.
     """
-    from flows.environment import prepare, results_of
-    from flows.preflight import check, too_few_connections, unread_responses
+    from basic_control.flows.environment import prepare, results_of
+    from basic_control.flows.preflight import check, too_few_connections, unread_responses
 
     leave_at_once()
     try:
@@ -88,8 +88,8 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             shown = None if structured() else stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
-            from flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
-            from tasks.query import watch
+            from basic_control.flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
+            from basic_control.tasks.query import watch
 
             _interruptible(go_on)
             gc.freeze()
@@ -119,7 +119,7 @@ def _end(go_on: Callable[[], str]) -> None:
 
 def _interruptible(go_on: Callable[[], str]) -> None:
     """Make Ctrl-C and SIGTERM stop the asking first, whichever thread waits for it; a second Ctrl-C ends all."""
-    from tasks.models.scheduler import GRACE_S, stop
+    from basic_control.tasks.models.scheduler import GRACE_S, stop
 
     def interrupt(_signal: int, _frame: Any) -> None:
         raise KeyboardInterrupt
@@ -153,16 +153,16 @@ def _interruptible(go_on: Callable[[], str]) -> None:
 
 def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, again: bool = False) -> None:
     """Print a run's screen, after every figure and stage if `verbose`; `again` counts the stages that ran."""
-    from tasks.report.language import speaking
+    from basic_control.tasks.report.language import speaking
 
     with speaking(plan.report.language):
         show(*_outcome(outcome, plan, verbose=verbose, again=again))
 
 
 def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
-    from tasks.report.language import say
-    from tasks.report.regressions import lines
-    from tasks.report.screen import screen
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.regressions import lines
+    from basic_control.tasks.report.screen import screen
 
     if verbose:
         (report,) = (Path(path) for path in outcome.reports if path.endswith(".md"))
@@ -183,7 +183,7 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
 
 def _stage(stage: Mapping[str, Any]) -> str:
     """Say whether a stage came from the cache or was run, and why."""
-    from tasks.report.language import say
+    from basic_control.tasks.report.language import say
 
     if stage["cached"]:
         return f"{stage['stage']} {stage['label']}: {say('screen.cached')}"

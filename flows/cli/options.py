@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
 
-from data.errors import InputError
-from data.truncation import NAMES
-from flows.cli.console import say
-from tasks.runtime.logs import FORMS, VARIABLE
+from basic_control.data.errors import InputError
+from basic_control.data.truncation import NAMES
+from basic_control.flows.cli.console import say
+from basic_control.tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
     from cyclopts.completion import CompletionContext
     from pydantic import BaseModel
 
-    from config.settings import Rerun, Settings, StoreSettings
-    from tasks.compare.sides import FileForm
+    from basic_control.config.settings import Rerun, Settings, StoreSettings
+    from basic_control.tasks.compare.sides import FileForm
 
 STAGES = ("generate", "query", "verify", "judge", "score", "aggregate", "report")
 CONFIG = Path(__file__).parents[2] / "config"
@@ -40,8 +40,8 @@ def _runs(_context: "CompletionContext") -> list[str]:
 
 def _keys(_context: "CompletionContext") -> list[tuple[str, str]]:
     """Return the configuration's keys with their meanings; those of models and judges use the first of each."""
-    from config.models import Judge, Model
-    from config.settings import Settings
+    from basic_control.config.models import Judge, Model
+    from basic_control.config.settings import Settings
 
     listed = ((Settings, ""), (Model, "models.0."), (Judge, "judges.0."))
     return [(f"{key}=", meaning) for model, before in listed for key, meaning in _keys_of(model, before)]
@@ -169,7 +169,7 @@ class Where:
     @property
     def store(self) -> "StoreSettings":
         """The section; see `config.reading.read_store`."""
-        from config.reading import read_store
+        from basic_control.config.reading import read_store
 
         return read_store(self.config, self.sets)
 
@@ -223,7 +223,7 @@ class FileOptions:
         Raises:
             InputError: an option is malformed.
         """
-        from tasks.compare.sides import FileForm
+        from basic_control.tasks.compare.sides import FileForm
 
         listed = [one.partition("=") for one in self.columns.split(",") if one]
         if wrong := next((one for one in listed if not one[0].strip() or not one[2].strip()), None):
@@ -290,9 +290,9 @@ def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
     """
     import yaml
 
-    from config.reading import DEFAULT
-    from data.plugins import discover
-    from data.records import Provider
+    from basic_control.config.reading import DEFAULT
+    from basic_control.data.plugins import discover
+    from basic_control.data.records import Provider
 
     providers = discover(Provider)
     made: list[dict[str, Any]] = []
@@ -341,7 +341,7 @@ def _assignments(only: str, given: RunOptions) -> list[str]:
     values = {key: getattr(given, option) for option, key in KEYS.items()}
     sets += [*given.sets, *(f"{key}={as_yaml(value)}" for key, value in values.items() if value)]
     if given.data:
-        from config.declared import takes_all
+        from basic_control.config.declared import takes_all
 
         if not only:
             raise InputError("--data: expected the name of the suite before it, such as run cot --data FILE.")
@@ -363,7 +363,7 @@ def _refuse_unready(settings: "Settings") -> None:
     if settings.fail_on == "regression" and not settings.baseline:
         raise InputError("--fail-on regression: expected --baseline NAME as well, to compare the run with.")
     if settings.baseline:
-        from tasks.store.baselines import read
+        from basic_control.tasks.store.baselines import read
 
         read(settings.baseline)
 
@@ -390,8 +390,8 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
     Raises:
         InputError: the options are incompatible, or the configuration or the earlier run is invalid.
     """
-    from config.reading import fallback, read
-    from config.settings import Rerun
+    from basic_control.config.reading import fallback, read
+    from basic_control.config.settings import Rerun
 
     sets = _assignments(only, given)
     _refuse_contradictions(given)
@@ -418,8 +418,8 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
 
 def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:
     """Return the configuration of an earlier run, and what of it is repeated besides what is given."""
-    from config.reading import read_store
-    from flows.earlier import ended, settings_of, to_resume
+    from basic_control.config.reading import read_store
+    from basic_control.flows.earlier import ended, settings_of, to_resume
 
     runs = read_store(given.config, [one for one in sets if one.startswith("store.")]).runs
     run = given.run or [*(given.resume or ()), ""][0] or to_resume(Path(runs))

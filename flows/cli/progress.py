@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from data.characters import visible
-from flows.cli.console import prose
-from tasks.runtime.logs import LOGGER
+from basic_control.data.characters import visible
+from basic_control.flows.cli.console import prose
+from basic_control.tasks.runtime.logs import LOGGER
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from data.batches import Cell
-    from metrics.analysis.headlines import Headline
-    from tasks.models.scheduler import BatchProgress
+    from basic_control.data.batches import Cell
+    from basic_control.metrics.analysis.headlines import Headline
+    from basic_control.tasks.models.scheduler import BatchProgress
 
 EVERY_S = 10.0
 """Between two lines."""
@@ -257,14 +257,14 @@ def _columns() -> "Progress":
 
 
 def _said(name: str, language: str, /, **values: object) -> str:
-    from prompts.phrases import phrase
+    from basic_control.prompts.phrases import phrase
 
     return phrase(f"progress.{name}", language, **values)
 
 
 def _pieces(count: Count, language: str) -> tuple[str, str, str]:
     """Return the rate, what others ask or waits in batches, and the time left; '' for what does not apply."""
-    from prompts.phrases import phrase
+    from basic_control.prompts.phrases import phrase
 
     rate = f"{count.rate:.1f}".replace(".", phrase("common.point", language)) if count.rate else ""
     who = ", ".join(count.holders) or _said("another", language)
@@ -303,9 +303,9 @@ def _measured(count: Count, language: str) -> str:
 
 
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
-    from tasks.report.language import speaking
-    from tasks.report.text import around
-    from tasks.report.words import scored, why
+    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.text import around
+    from basic_control.tasks.report.words import scored, why
 
     for model, fields in models.items():
         headline = _headline(suite, model, fields)
@@ -321,8 +321,8 @@ def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str)
 
 def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
     """Return a model's score as the event of a suite's end has it."""
-    from metrics.analysis.headlines import Decision, Headline, Measurement, Shortfall
-    from metrics.stats.intervals import Interval, MeanEstimate
+    from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, Shortfall
+    from basic_control.metrics.stats.intervals import Interval, MeanEstimate
 
     measured = Measurement(
         score=MeanEstimate(fields["score"], Interval(fields["low"], fields["high"])),

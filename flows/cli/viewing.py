@@ -23,12 +23,12 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from data.errors import InputError
-from prompts.phrases import ENGLISH, languages
-from tasks.report import runs as pages
-from tasks.report.language import say, speaking
-from tasks.store.history import HistoryEntry, history
-from tasks.store.runs import find, folders
+from basic_control.data.errors import InputError
+from basic_control.prompts.phrases import ENGLISH, languages
+from basic_control.tasks.report import runs as pages
+from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.store.history import HistoryEntry, history
+from basic_control.tasks.store.runs import find, folders
 
 HOST = "127.0.0.1"
 PAGE = "report_*.html"
@@ -124,8 +124,8 @@ class Pages:
         there = {**folders(self.runs), **self.files}
         if not all(name in there for name in named):
             raise InputError("expected two of the listed runs or files.")
-        from tasks.compare.runs import compare_runs
-        from tasks.report import comparison
+        from basic_control.tasks.compare.runs import compare_runs
+        from basic_control.tasks.report import comparison
 
         both = [str(there[name]) for name in named]
         with self._lock:  # one at a time: two large ones together would need the memory of both

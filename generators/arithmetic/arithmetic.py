@@ -10,11 +10,11 @@ from operator import add, mul, sub
 from random import Random
 from typing import NamedTuple
 
-from data.patterns import pattern
-from data.reading import reply_text
-from data.reading.numbers import read_number
-from data.records import Family, Item, Verdict
-from prompts import render
+from basic_control.data.patterns import pattern
+from basic_control.data.reading import reply_text
+from basic_control.data.reading.numbers import read_number
+from basic_control.data.records import Family, Item, Verdict
+from basic_control.prompts import render
 
 LEVELS = {
     "easy": {"numbers": (3, 4), "largest": 20, "limit": 10_000},

@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.programs.python import find_python
-from data.records import Family, Item, Outcome, Program, Verdict
-from data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
-from generators.code_gen.draws import between, pick
-from generators.code_gen.function import (
+from basic_control.data.options import Frozen
+from basic_control.data.programs.python import find_python
+from basic_control.data.records import Family, Item, Outcome, Program, Verdict
+from basic_control.data.values import ExpectedException, describe, equal, literal, same_type, shown, simple_name
+from basic_control.generators.code_gen.draws import between, pick
+from basic_control.generators.code_gen.function import (
     WORDS,
     Arguments,
     Constants,
@@ -28,8 +28,8 @@ from generators.code_gen.function import (
     shapes,
     skeleton,
 )
-from generators.code_gen.kotlin import find_kotlin
-from generators.code_gen.values import decode, encode, kotlin_literal
+from basic_control.generators.code_gen.kotlin import find_kotlin
+from basic_control.generators.code_gen.values import decode, encode, kotlin_literal
 
 FILES = {"easy": "easy.yaml", "medium": "medium.yaml", "hard": "hard.yaml"}  # each level's function templates
 FINDERS: Mapping[str, Callable[[str, str], str | None]] = {"python": find_python, "kotlin": find_kotlin}

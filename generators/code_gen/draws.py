@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import TypeVar
 
-from data.beside import read_beside
+from basic_control.data.beside import read_beside
 
 T = TypeVar("T")
 

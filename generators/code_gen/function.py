@@ -16,11 +16,11 @@ from typing import Any
 
 import yaml
 
-from data.patterns import pattern
-from data.values import ExpectedException, literal
-from generators.code_gen import draws
-from generators.code_gen.values import kotlin_literal, kotlin_type
-from prompts import template
+from basic_control.data.patterns import pattern
+from basic_control.data.values import ExpectedException, literal
+from basic_control.generators.code_gen import draws
+from basic_control.generators.code_gen.values import kotlin_literal, kotlin_type
+from basic_control.prompts import template
 
 Constants = dict[str, Any]
 Arguments = tuple[Any, ...]

@@ -8,9 +8,18 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from data.patterns import pattern
-from data.programs.text import BLOCKS_CAP, SOURCE_CAP, Block, answer_part, chunks, fenced, indentation, spans
-from data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
+from basic_control.data.patterns import pattern
+from basic_control.data.programs.text import (
+    BLOCKS_CAP,
+    SOURCE_CAP,
+    Block,
+    answer_part,
+    chunks,
+    fenced,
+    indentation,
+    spans,
+)
+from basic_control.data.programs.wrapped import in_html, is_patch, unwrapped, without_prompts
 
 TAGS = frozenset({"", "kotlin", "kt", "kts"})
 DEEP, WRAPPED = 2, 32  # nesting levels of wrappings to unwrap, and wrapped pieces of one text to try

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from data.values import ExpectedException
+from basic_control.data.values import ExpectedException
 
 _PLAIN = frozenset({int, bool, str, float, type(None)})
 

@@ -8,11 +8,11 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from data.patterns import pattern
-from data.reading import reply_text
-from data.records import Family, Item, Verdict
-from generators._texts import SLOT, frame
-from generators.data_extraction.entities import (
+from basic_control.data.patterns import pattern
+from basic_control.data.reading import reply_text
+from basic_control.data.records import Family, Item, Verdict
+from basic_control.generators._texts import SLOT, frame
+from basic_control.generators.data_extraction.entities import (
     COMPACT,
     DATE,
     EMAIL,
@@ -25,8 +25,8 @@ from generators.data_extraction.entities import (
     read_email,
     read_phone,
 )
-from generators.data_extraction.letters import LetterDraft
-from generators.data_extraction.objects import find, last_first, named_object, strings
+from basic_control.generators.data_extraction.letters import LetterDraft
+from basic_control.generators.data_extraction.objects import find, last_first, named_object, strings
 
 NOUNS = {"emails": "an e-mail", "phones": "a phone", "dates": "a date"}
 RUN = 8  # consecutive source words, with no entity between them, that count as an echo

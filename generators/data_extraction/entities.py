@@ -13,8 +13,8 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from data.beside import read_beside
-from data.patterns import pattern
+from basic_control.data.beside import read_beside
+from basic_control.data.patterns import pattern
 
 KINDS = ("emails", "phones", "dates")
 

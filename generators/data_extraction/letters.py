@@ -7,8 +7,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from generators._texts import by_language
-from generators.data_extraction.entities import (
+from basic_control.generators._texts import by_language
+from basic_control.generators.data_extraction.entities import (
     KINDS,
     MONTHS,
     REGIONS,

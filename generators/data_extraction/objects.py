@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from data.beside import read_beside
-from data.json_reply import Grammar, NotJson
-from data.patterns import pattern
-from generators.data_extraction.entities import KINDS
+from basic_control.data.beside import read_beside
+from basic_control.data.json_reply import Grammar, NotJson
+from basic_control.data.patterns import pattern
+from basic_control.generators.data_extraction.entities import KINDS
 
 DEPTH = 32  # how deep objects and lists may nest
 

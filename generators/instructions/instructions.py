@@ -10,12 +10,12 @@ from itertools import combinations, permutations, product
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from data.beside import read_beside
-from data.patterns import pattern
-from data.reading import reply_text
-from data.records import Family, Item, Verdict
-from generators._texts import by_language
-from prompts import render
+from basic_control.data.beside import read_beside
+from basic_control.data.patterns import pattern
+from basic_control.data.reading import reply_text
+from basic_control.data.records import Family, Item, Verdict
+from basic_control.generators._texts import by_language
+from basic_control.prompts import render
 
 BASIC = ("reverse", "count_vowels", "wrap", "upper")
 WIDER = (*BASIC, "remove_digits", "swap_ends", "hyphens")

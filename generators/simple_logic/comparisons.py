@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from generators._texts import by_language
-from generators.simple_logic.people import Gender, cases, genders
+from basic_control.generators._texts import by_language
+from basic_control.generators.simple_logic.people import Gender, cases, genders
 
 
 class QuestionWordings(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Literal
 
-from generators._texts import by_language
+from basic_control.generators._texts import by_language
 
 Gender = Literal["f", "m"]
 

@@ -7,15 +7,23 @@ from collections.abc import Sequence
 from functools import cache
 from random import Random
 
-from data.reading import reply_text
-from data.reading.answer import read
-from data.reading.names import Names
-from data.reading.texts import unify
-from data.records import Family, Item, Verdict
-from generators.simple_logic.comparisons import Property, ask, listed, properties, state, texts, wordings
-from generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
-from generators.simple_logic.people import cases, names, renamed
-from prompts import render
+from basic_control.data.reading import reply_text
+from basic_control.data.reading.answer import read
+from basic_control.data.reading.names import Names
+from basic_control.data.reading.texts import unify
+from basic_control.data.records import Family, Item, Verdict
+from basic_control.generators.simple_logic.comparisons import (
+    Property,
+    ask,
+    listed,
+    properties,
+    state,
+    texts,
+    wordings,
+)
+from basic_control.generators.simple_logic.orderings import DIRECT, INDIRECT, Fact, Puzzle, puzzles
+from basic_control.generators.simple_logic.people import cases, names, renamed
+from basic_control.prompts import render
 
 LEVELS = {
     "easy": {"people": (2, 3), "statements": (2, 3), "kinds": DIRECT, "inner_places": False},

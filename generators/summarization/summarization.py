@@ -8,11 +8,11 @@ from functools import lru_cache
 from random import Random
 from typing import Any, NamedTuple
 
-from data.patterns import pattern
-from data.reading import reply_text
-from data.reading.clauses import is_denied, is_refuted
-from data.records import Family, Item, Verdict
-from generators._texts import by_language, frame
+from basic_control.data.patterns import pattern
+from basic_control.data.reading import reply_text
+from basic_control.data.reading.clauses import is_denied, is_refuted
+from basic_control.data.records import Family, Item, Verdict
+from basic_control.generators._texts import by_language, frame
 
 NOUNS = {"detail": "a detail", "example": "an example", "aside": "an aside", "loud": "a loud trifle"}
 NEAR = 0.8  # similarity from which a reply counts as a changed copy of that sentence

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from data.draw import canonical, source
-from data.suites import TwinKind
-from generators.twins import names, numbers, order
-from generators.twins.base import Refused, Renewed
+from basic_control.data.draw import canonical, source
+from basic_control.data.suites import TwinKind
+from basic_control.generators.twins import names, numbers, order
+from basic_control.generators.twins.base import Refused, Renewed
 
 LABELS = {
     "en": ("Q:", "Question:", "Problem.", "Task:"),

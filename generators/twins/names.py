@@ -11,9 +11,9 @@ from random import Random
 
 from pydantic import BaseModel, ConfigDict
 
-from generators._texts import by_language
-from generators.simple_logic.people import cases, genders
-from generators.twins.base import Refused, Renewed
+from basic_control.generators._texts import by_language
+from basic_control.generators.simple_logic.people import cases, genders
+from basic_control.generators.twins.base import Refused, Renewed
 
 LANGUAGES = ("en", "ru")
 _CAPITAL = re.compile(r"(?<![^\W_])[^\W\d_a-zа-яё][a-zа-яё]+(?![^\W_])")

@@ -17,8 +17,8 @@ from itertools import groupby, pairwise
 from operator import add, itemgetter, mul, ne, sub, truediv
 from random import Random
 
-from generators.twins.base import Refused, Renewed
-from generators.twins.quantities import (
+from basic_control.generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.quantities import (
     NUMBER,
     SMALL,
     Quantity,

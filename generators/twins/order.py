@@ -10,7 +10,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.base import Refused, Renewed
 
 LETTERS = "ABCDEFGHIJ"
 COLUMNS = ("options", "choices")  # the columns that hold options

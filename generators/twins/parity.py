@@ -10,10 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from data.draw import source
-from data.options import options_of
-from data.records import Family, Item
-from generators.twins.base import Refused
+from basic_control.data.draw import source
+from basic_control.data.options import options_of
+from basic_control.data.records import Family, Item
+from basic_control.generators.twins.base import Refused
 
 ATTEMPTS = 100  # draws of an item tried, as earlier ones may have repeated a prompt
 _COMMAND = re.compile(r"[a-z_]+")

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, PlainValidator
 
-from generators._texts import by_language
-from generators.twins.base import Refused
+from basic_control.generators._texts import by_language
+from basic_control.generators.twins.base import Refused
 
 NUMBER = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?|(?<![0-9])\.[0-9]+")
 LONGEST = 9  # digits of the longest number that is renewed

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from data.draw import content_id
-from data.errors import InputError
-from metrics.analysis.pairs import (
+from basic_control.data.draw import content_id
+from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.pairs import (
     Comparison,
     DraftedComparison,
     conclude,
@@ -18,10 +18,10 @@ from metrics.analysis.pairs import (
     draft_nothing,
     score_of_suite,
 )
-from metrics.analysis.questions import QuestionChanges, pair_questions
-from metrics.analysis.rules import Provenance, RuleDifference, differences, missing, refuse
-from metrics.analysis.values import KEY, observations, question_values, values_of
-from metrics.stats.regression import Change, Regression, regressions
+from basic_control.metrics.analysis.questions import QuestionChanges, pair_questions
+from basic_control.metrics.analysis.rules import Provenance, RuleDifference, differences, missing, refuse
+from basic_control.metrics.analysis.values import KEY, observations, question_values, values_of
+from basic_control.metrics.stats.regression import Change, Regression, regressions
 
 SHOWN = 10
 LEAST_COMMON = 0.95

@@ -12,16 +12,16 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from data.documents import RESULTS_VERSION
-from metrics.analysis.explainability import ExplainabilityResult, read_published
-from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
-from metrics.analysis.judged import CorrectedMean
-from metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
-from metrics.analysis.passports import Passport, read_passport
-from metrics.analysis.results import Results
-from metrics.analysis.summary import COLUMNS, Counts, SummaryRow
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.intervals import MeanEstimate
+from basic_control.data.documents import RESULTS_VERSION
+from basic_control.metrics.analysis.explainability import ExplainabilityResult, read_published
+from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
+from basic_control.metrics.analysis.judged import CorrectedMean
+from basic_control.metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
+from basic_control.metrics.analysis.passports import Passport, read_passport
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.summary import COLUMNS, Counts, SummaryRow
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.intervals import MeanEstimate
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from metrics.analysis.headlines import Headline, ModelResult
-from metrics.analysis.policy import reaches
-from metrics.analysis.scores import THRESHOLD
-from metrics.analysis.summary import rounded
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.policy import reaches
+from basic_control.metrics.analysis.scores import THRESHOLD
+from basic_control.metrics.analysis.summary import rounded
 
 EXPLAINED = ("cot", "citation")
 """The suites joined in the explainability result, which are its keys (SPEC 5)."""

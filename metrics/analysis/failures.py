@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from data.records import Status
-from data.suites import Suite
-from metrics.stats.missing import LOST
+from basic_control.data.records import Status
+from basic_control.data.suites import Suite
+from basic_control.metrics.stats.missing import LOST
 
 LONGEST = 200
 """Maximum length of a cause, in characters."""

@@ -7,12 +7,12 @@ the same form, without a suite.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from data.exits import OUTCOMES, GateOutcome
-from data.suites import GateOn
-from metrics.analysis.failures import FailureCount
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.values import End
-from metrics.stats.intervals import MeanEstimate
+from basic_control.data.exits import OUTCOMES, GateOutcome
+from basic_control.data.suites import GateOn
+from basic_control.metrics.analysis.failures import FailureCount
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.values import End
+from basic_control.metrics.stats.intervals import MeanEstimate
 
 Key = tuple[str, str, str]
 """A headline's suite, metric and model."""

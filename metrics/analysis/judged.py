@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from data.exits import GateOutcome
-from data.options import options_of
-from data.plugins import metric
-from data.records import Measured, Metric
-from data.suites import Suite
-from metrics.analysis.passports import Passport
-from metrics.analysis.policy import Gate, Must, outcome_at
-from metrics.analysis.summary import percent
-from metrics.analysis.values import placed, unit_codes
-from metrics.exam import EXAMINED
-from metrics.judging import Aggregate, aggregate
-from metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
-from metrics.stats.intervals import (
+from basic_control.data.exits import GateOutcome
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
+from basic_control.data.records import Measured, Metric
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.passports import Passport
+from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
+from basic_control.metrics.analysis.summary import percent
+from basic_control.metrics.analysis.values import placed, unit_codes
+from basic_control.metrics.exam import EXAMINED
+from basic_control.metrics.judging import Aggregate, aggregate
+from basic_control.metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
+from basic_control.metrics.stats.intervals import (
     Floats,
     Interval,
     MeanEstimate,
@@ -43,8 +43,7 @@ from metrics.stats.intervals import (
     pool,
     summed,
 )
-from metrics.stats.labelled import DECIDING, FEWEST, Powered
-from metrics.stats.reliability import Reliability
+from basic_control.metrics.stats.labelled import DECIDING, FEWEST, Powered
 
 NO_PASSPORT = "the judge has no passport"
 OTHER_SCALE = "the exam knows other ratings than these"
@@ -64,8 +63,7 @@ _RARE = 0.05
 class JudgeStatus:
     """Whether a judge counts at a step of a metric, in a language; `why` gives the exam's finding if not.
 
-    `measured`: it has a passport, with these rates, this contrast and, if it decides, this reliability. A judge
-    without one counts, unmeasured.
+    `measured`: it has a passport, with these rates and this contrast. A judge without one counts, unmeasured.
     """
 
     suite: str
@@ -79,7 +77,6 @@ class JudgeStatus:
     sensitivity: Share | None = None
     specificity: Share | None = None
     contrast: Contrast | None = None
-    reliability: Reliability | None = None
 
 
 def exams_of(unit: Metric) -> list[str]:
@@ -105,7 +102,6 @@ def judge_statuses(
                 counts=passport.counts,
                 why="" if passport.counts else why,
                 contrast=passport.contrast,
-                reliability=passport.reliability,
                 **rates,
             )
         found.append(one)

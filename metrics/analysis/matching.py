@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from data.questions import shown_answer, shown_question
-from data.suites import Suite
-from metrics.analysis.baseline import NOTHING
-from metrics.analysis.pairs import (
+from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.baseline import NOTHING
+from basic_control.metrics.analysis.pairs import (
     Comparison,
     DraftedComparison,
     Grouping,
@@ -22,8 +22,8 @@ from metrics.analysis.pairs import (
     pairs_in,
     scores_to_compare,
 )
-from metrics.analysis.values import KEY, question_values, values_of
-from metrics.stats.margins import PairedSample
+from basic_control.metrics.analysis.values import KEY, question_values, values_of
+from basic_control.metrics.stats.margins import PairedSample
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
-from data.suites import Suite
-from data.tables import SUMMARY
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import ENDS, End, question_values
-from metrics.stats.agreement import pass_all, pass_at
-from metrics.stats.intervals import (
+from basic_control.data.suites import Suite
+from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.values import ENDS, End, question_values
+from basic_control.metrics.stats.agreement import pass_all, pass_at
+from basic_control.metrics.stats.intervals import (
     Interval,
     MeanEstimate,
     estimate,
@@ -23,7 +23,7 @@ from metrics.stats.intervals import (
     united,
     units_of,
 )
-from metrics.stats.missing import highest, lowest, scored
+from basic_control.metrics.stats.missing import highest, lowest, scored
 
 
 def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> MeanEstimate:

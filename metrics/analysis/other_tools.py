@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from metrics.stated import NAME
+from basic_control.metrics.stated import NAME
 
 
 @dataclass(frozen=True, slots=True)

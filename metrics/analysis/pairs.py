@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from data.suites import Suite
-from metrics.analysis.values import composites, question_values
-from metrics.stats.intervals import Floats, Interval
-from metrics.stats.margins import (
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.values import composites, question_values
+from basic_control.metrics.stats.intervals import Floats, Interval
+from basic_control.metrics.stats.margins import (
     Differences,
     MarginTest,
     PairedSample,
@@ -30,8 +30,8 @@ from metrics.stats.margins import (
     paired,
     two_sided,
 )
-from metrics.stats.missing import ALIKE, equated
-from metrics.stats.power import ALPHA, HolmStep, detectable, holm
+from basic_control.metrics.stats.missing import ALIKE, equated
+from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm
 
 Scope = Literal["metric", "suite", "total", "overall"]
 """What is compared: a metric, the mean of a suite's metrics, a TOTAL over families, or the overall score."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from data.exits import GateOutcome
+from basic_control.data.exits import GateOutcome
 
 if TYPE_CHECKING:  # imports numpy, which the command line avoids
-    from metrics.stats.intervals import Interval
+    from basic_control.metrics.stats.intervals import Interval
 
 TOLERANCE = 1e-9  # smaller differences are rounding errors
 Gate = Literal["point", "interval", "off"]

@@ -7,24 +7,24 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import TwinCount
-from data.errors import InputError
-from data.suites import Suite
-from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.explainability import ExplainabilityResult
-from metrics.analysis.headlines import Headline, ModelResult
-from metrics.analysis.judged import CorrectedMean, JudgeStatus
-from metrics.analysis.matching import question_sets
-from metrics.analysis.other_tools import StatedScore, stated_scores
-from metrics.analysis.pairs import Comparison, Grouping, compare, groups
-from metrics.analysis.passports import Passport
-from metrics.analysis.scores import Circumstances, model_result, totals_of
-from metrics.analysis.spending import Spending
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import SummaryRow, Total, cells
-from metrics.analysis.twins import TwinResult
-from metrics.analysis.values import Observations, RepeatedQuestions, few_templates
-from metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
+from basic_control.data.batches import TwinCount
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.explainability import ExplainabilityResult
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
+from basic_control.metrics.analysis.matching import question_sets
+from basic_control.metrics.analysis.other_tools import StatedScore, stated_scores
+from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
+from basic_control.metrics.analysis.passports import Passport
+from basic_control.metrics.analysis.scores import Circumstances, model_result, totals_of
+from basic_control.metrics.analysis.spending import Spending
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import SummaryRow, Total, cells
+from basic_control.metrics.analysis.twins import TwinResult
+from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, few_templates
+from basic_control.metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
 @dataclass(frozen=True, slots=True)

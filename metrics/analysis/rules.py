@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from data.draw import canonical
-from data.errors import InputError
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
 
 _LONGEST = 80
 _DIGEST = re.compile("[0-9a-f]{32,}")  # a SHA-256, such as 9f86d081884c7d659a2feaa0c55ad015…

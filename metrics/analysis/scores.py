@@ -7,19 +7,27 @@ from typing import NamedTuple
 
 import polars as pl
 
-from data.plugins import metric
-from data.suites import Suite
-from data.tables import SUMMARY
-from metrics.analysis.failures import FailureCount, all_failed, failures
-from metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
-from metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
-from metrics.analysis.means import repeated, suite_intervals
-from metrics.analysis.policy import TOLERANCE
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, combined, totals
-from metrics.analysis.values import ENDS, End, Observations
-from metrics.stats.intervals import Interval, MeanEstimate, at_once, correlated, part_of, stratified
-from metrics.stats.labelled import Powered
+from basic_control.data.plugins import metric
+from basic_control.data.suites import Suite
+from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.failures import FailureCount, all_failed, failures
+from basic_control.metrics.analysis.headlines import Headline, Key, Measurement, ModelResult, Shortfall
+from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus, Labels, Withheld, panel_status
+from basic_control.metrics.analysis.means import repeated, suite_intervals
+from basic_control.metrics.analysis.policy import TOLERANCE
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import (
+    OF_FAMILIES,
+    OF_SUITES,
+    SummaryRow,
+    Total,
+    cells,
+    combined,
+    totals,
+)
+from basic_control.metrics.analysis.values import ENDS, End, Observations
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, at_once, correlated, part_of, stratified
+from basic_control.metrics.stats.labelled import Powered
 
 MIN_COVERAGE = 0.9
 """Minimum share of a headline's applicable rows that must be scored."""

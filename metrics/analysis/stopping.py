@@ -14,14 +14,14 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
-from data.draw import content_id
-from data.errors import InputError
-from data.suites import Stop, Suite
-from data.tables import SUMMARY
-from metrics.analysis.values import observations, question_values
-from metrics.stats.calibration import ExamTable, bounds
-from metrics.stats.intervals import Codes, Floats
-from metrics.stats.sequential import Look, Side, decided, follow, side
+from basic_control.data.draw import content_id
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Stop, Suite
+from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.values import observations, question_values
+from basic_control.metrics.stats.calibration import ExamTable, bounds
+from basic_control.metrics.stats.intervals import Codes, Floats
+from basic_control.metrics.stats.sequential import Look, Side, decided, follow, side
 
 GROWTH = 0.15
 """Fraction by which each round increases the number of questions asked."""

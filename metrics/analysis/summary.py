@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from data.errors import InputError
-from data.records import STATUSES, VALUED
-from data.tables import SUMMARY
-from metrics.analysis.policy import reaches
-from metrics.analysis.values import End, placed
-from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
-from metrics.stats.missing import LOST, RAISABLE, highest, lowest, scored
+from basic_control.data.errors import InputError
+from basic_control.data.records import STATUSES, VALUED
+from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.policy import reaches
+from basic_control.metrics.analysis.values import End, placed
+from basic_control.metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, independent, pool
+from basic_control.metrics.stats.missing import LOST, RAISABLE, highest, lowest, scored
 
 ROLL_UPS: tuple[tuple[str, ...], ...] = (
     (),

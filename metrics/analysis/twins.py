@@ -14,12 +14,12 @@ from typing import Literal
 
 import polars as pl
 
-from data.batches import TwinCount
-from data.plugins import metric
-from data.suites import TWIN_KINDS, Suite
-from metrics.analysis.pairs import Comparison, conclude, draft_comparisons, metrics_to_compare
-from metrics.analysis.values import question_values
-from metrics.stats.intervals import Interval, mean_interval
+from basic_control.data.batches import TwinCount
+from basic_control.data.plugins import metric
+from basic_control.data.suites import TWIN_KINDS, Suite
+from basic_control.metrics.analysis.pairs import Comparison, conclude, draft_comparisons, metrics_to_compare
+from basic_control.metrics.analysis.values import question_values
+from basic_control.metrics.stats.intervals import Interval, mean_interval
 
 MARGIN = 0.05
 """Equivalence margin, in either direction."""

@@ -13,9 +13,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from data.errors import InputError
-from metrics.stats.intervals import Codes, Units, units_of
-from metrics.stats.missing import LOST, RAISABLE, bounded, scored
+from basic_control.data.errors import InputError
+from basic_control.metrics.stats.intervals import Codes, Units, units_of
+from basic_control.metrics.stats.missing import LOST, RAISABLE, bounded, scored
 
 KEY = ("item_id", "repeat")
 TEMPLATE = ("suite", "family", "template")

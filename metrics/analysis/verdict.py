@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from data.errors import plural
-from data.exits import Exit, GateOutcome
-from metrics.analysis.failures import lost
-from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
-from metrics.analysis.judged import outcome_as_judged
-from metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
-from metrics.analysis.results import Results
-from metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, overall
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import percent
-from metrics.stats.intervals import Interval, MeanEstimate
-from metrics.stats.power import deciding_n
-from metrics.stats.regression import Change
-from metrics.stats.sequential import Side, side
+from basic_control.data.errors import plural
+from basic_control.data.exits import Exit, GateOutcome
+from basic_control.metrics.analysis.failures import lost
+from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
+from basic_control.metrics.analysis.judged import outcome_as_judged
+from basic_control.metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.scores import MIN_COVERAGE, THRESHOLD, overall
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import percent
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.metrics.stats.power import deciding_n
+from basic_control.metrics.stats.regression import Change
+from basic_control.metrics.stats.sequential import Side, side
 
 _AGAIN = {
     (True, False): "ask them again with --only-failed",

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from rapidfuzz import fuzz, process
 
-from data.json_reply import objects
-from data.patterns import pattern
-from data.reading.thinking import split
-from data.sentences import count_words, split_sentences
-from metrics.citation.markers import LARGEST, Mark, common, marks, points, rounded, split_said, unwrap
-from metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources
+from basic_control.data.json_reply import objects
+from basic_control.data.patterns import pattern
+from basic_control.data.reading.thinking import split
+from basic_control.data.sentences import count_words, split_sentences
+from basic_control.metrics.citation.markers import LARGEST, Mark, common, marks, points, rounded, split_said, unwrap
+from basic_control.metrics.citation.source_lists import ListedSource, read_json_sources, read_sources, split_sources
 
 CLAIM_WORDS = 4
 """Minimum number of words of a sentence that needs a citation, and of a clause that is a claim."""

@@ -7,14 +7,14 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from data.options import Frozen, Share
-from data.records import Found, Measured, Metric, Question, Sample, Score, Step
-from data.shown import read_shown
-from data.typed import Typed
-from metrics.citation import passages as _passages
-from metrics.citation.answers import Citation, CitedAnswer, parse_answer
-from metrics.citation.urls import Finding
-from metrics.judging import Judgement, read_verdict
+from basic_control.data.options import Frozen, Share
+from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
+from basic_control.data.shown import read_shown
+from basic_control.data.typed import Typed
+from basic_control.metrics.citation import passages as _passages
+from basic_control.metrics.citation.answers import Citation, CitedAnswer, parse_answer
+from basic_control.metrics.citation.urls import Finding
+from basic_control.metrics.judging import Judgement, read_verdict
 
 SUPPORT = {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0}
 VERIFICATION = {"VERIFIED": 1.0, "UNCERTAIN": 0.5, "LIKELY_FABRICATED": 0.0}

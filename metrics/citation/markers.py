@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from data.patterns import pattern
-from metrics.citation.source_lists import HEADINGS, LINK, trim_url
+from basic_control.data.patterns import pattern
+from basic_control.metrics.citation.source_lists import HEADINGS, LINK, trim_url
 
 _EN = r"passages?|documents?|docs?\.?|sources?|references?|refs?\.?|citations?|excerpts?|snippets?|contexts?"
 _RU = (

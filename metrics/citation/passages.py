@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics.citation.quotes import LONGEST_QUOTE, clean, find_quote
-from metrics.citation.urls import Finding
+from basic_control.metrics.citation.quotes import LONGEST_QUOTE, clean, find_quote
+from basic_control.metrics.citation.urls import Finding
 
 
 def count(sample: Mapping[str, Any]) -> int:

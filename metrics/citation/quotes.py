@@ -9,9 +9,9 @@ from itertools import islice
 
 from rapidfuzz import fuzz
 
-from data.patterns import pattern
-from data.sentences import split_sentences
-from metrics.citation.urls import Finding
+from basic_control.data.patterns import pattern
+from basic_control.data.sentences import split_sentences
+from basic_control.metrics.citation.urls import Finding
 
 LONGEST_QUOTE = 4000
 """Maximum length of a quote in characters; longer ones are ignored."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from data.patterns import pattern
-from data.sentences import count_words
+from basic_control.data.patterns import pattern
+from basic_control.data.sentences import count_words
 
 MOST_SOURCES = 1000
 MOST_SIGNS = 2000

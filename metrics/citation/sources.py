@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 
-from metrics.citation.identifiers import PAGES, identifiers
-from metrics.citation.quotes import find_claims, find_quote
-from metrics.citation.source_lists import ListedSource
-from metrics.citation.urls import Finding, Url, read_url
+from basic_control.metrics.citation.identifiers import PAGES, identifiers
+from basic_control.metrics.citation.quotes import find_claims, find_quote
+from basic_control.metrics.citation.source_lists import ListedSource
+from basic_control.metrics.citation.urls import Finding, Url, read_url
 
 QUOTE_MATCH = 90.0
 CLAIM_MATCH = 75.0

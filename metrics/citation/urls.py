@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Literal
 from urllib.parse import quote
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 SourceVerdict = Literal["VERIFIED", "UNCERTAIN", "LIKELY_FABRICATED"]
 

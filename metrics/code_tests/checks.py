@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from data.values import equal
+from basic_control.data.values import equal
 
 BIGGEST = 1_000_000
 """Maximum length of a text or list that a test repeats; maximum bits of a power's result."""

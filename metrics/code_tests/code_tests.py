@@ -11,17 +11,27 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.programs.scripts import code_before, find_completion, find_script
-from data.programs.tree import joined
-from data.records import Expectation, Found, Metric, Outcome, Program, ProgramUnderTest, Sample, Score, Status
-from data.shown import Shown
-from data.values import describe, same_type, shown, simple_name
-from metrics._replies import NO_REPLY, program_reply
-from metrics.code_tests.checks import Check, as_json
-from metrics.code_tests.packages import find_package
-from metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
-from metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
+from basic_control.data.options import Frozen
+from basic_control.data.programs.scripts import code_before, find_completion, find_script
+from basic_control.data.programs.tree import joined
+from basic_control.data.records import (
+    Expectation,
+    Found,
+    Metric,
+    Outcome,
+    Program,
+    ProgramUnderTest,
+    Sample,
+    Score,
+    Status,
+)
+from basic_control.data.shown import Shown
+from basic_control.data.values import describe, same_type, shown, simple_name
+from basic_control.metrics._replies import NO_REPLY, program_reply
+from basic_control.metrics.code_tests.checks import Check, as_json
+from basic_control.metrics.code_tests.packages import find_package
+from basic_control.metrics.code_tests.runners import CALLED, RUNNER, checker, stdin_program
+from basic_control.metrics.code_tests.scripts import Test, entry_of, imports_of, read_tests
 
 KEY = "reply"
 FAILED_SHOWN = 5

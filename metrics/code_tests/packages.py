@@ -5,9 +5,9 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
-from data.patterns import pattern
-from data.records import Outcome
-from metrics.code_tests.reach import find_bound_names, find_read_names
+from basic_control.data.patterns import pattern
+from basic_control.data.records import Outcome
+from basic_control.metrics.code_tests.reach import find_bound_names, find_read_names
 
 _MISSING = pattern(r"No module named '([A-Za-z_]\w*)[\w.]*'")  # No module named 'scipy.optimize'
 _UNBOUND = pattern(r"name '(\w+)' is not defined")  # name 'np' is not defined

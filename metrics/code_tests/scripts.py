@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from metrics.code_tests.checks import Check, Part, is_constant, take_apart
-from metrics.code_tests.reach import BUILTINS, Reach, Repeatable, find_bound_names, shares_interpreter
+from basic_control.metrics.code_tests.checks import Check, Part, is_constant, take_apart
+from basic_control.metrics.code_tests.reach import BUILTINS, Reach, Repeatable, find_bound_names, shares_interpreter
 
 _BLOCKS = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.AsyncFor, ast.AsyncWith)
 _FAILS = (ast.Assert, ast.Raise)

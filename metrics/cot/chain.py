@@ -8,12 +8,21 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from data.reading.numbers import NumberAnswer, NumberReading, read_number
-from data.sentences import split_sentences
-from metrics.cot.equations import equations
-from metrics.cot.expressions import Exact, Operand, Token, evaluate, number, operands, operators, tokens
-from metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
-from metrics.cot.notation import normalise, plain, says, spoken, undashed
+from basic_control.data.reading.numbers import NumberAnswer, NumberReading, read_number
+from basic_control.data.sentences import split_sentences
+from basic_control.metrics.cot.equations import equations
+from basic_control.metrics.cot.expressions import (
+    Exact,
+    Operand,
+    Token,
+    evaluate,
+    number,
+    operands,
+    operators,
+    tokens,
+)
+from basic_control.metrics.cot.judging import FLOAT_DIGITS, CalculationCheck, judge
+from basic_control.metrics.cot.notation import normalise, plain, says, spoken, undashed
 
 LONGEST = 500
 """Maximum length in characters of an annotation, and of one side of an equation in the text."""

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from data.number_words import given_numbers
-from data.options import Frozen, Number, Share
-from data.records import Found, Metric, Sample, Score
-from data.shown import read_shown
-from metrics._replies import prompt, reply, was_cut
-from metrics.cot.chain import Chain, read
-from metrics.cot.expressions import Exact, shown
-from metrics.cot.first_error import REASONS, as_details, first_error
+from basic_control.data.number_words import given_numbers
+from basic_control.data.options import Frozen, Number, Share
+from basic_control.data.records import Found, Metric, Sample, Score
+from basic_control.data.shown import read_shown
+from basic_control.metrics._replies import prompt, reply, was_cut
+from basic_control.metrics.cot.chain import Chain, read
+from basic_control.metrics.cot.expressions import Exact, shown
+from basic_control.metrics.cot.first_error import REASONS, as_details, first_error
 
 LISTED = 200
 """Maximum number of calculations listed in an item's details; all of them are counted."""

@@ -7,10 +7,10 @@ from fractions import Fraction
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from data.measures import unit
-from metrics.cot.expressions import Token, decimals, is_irrational, operators, tokens
-from metrics.cot.judging import LETTERS, CalculationCheck, joined, judge
-from metrics.cot.notation import UNKNOWN
+from basic_control.data.measures import unit
+from basic_control.metrics.cot.expressions import Token, decimals, is_irrational, operators, tokens
+from basic_control.metrics.cot.judging import LETTERS, CalculationCheck, joined, judge
+from basic_control.metrics.cot.notation import UNKNOWN
 
 _UNIT_WORDS = 8
 _REACH = 100

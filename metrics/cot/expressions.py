@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import gcd, isqrt
 from typing import Literal, NamedTuple
 
-from data.numerals import MOST_DIGITS, exact
+from basic_control.data.numerals import MOST_DIGITS, exact
 
 Exact = int | Fraction
 """An exact number: an int if it is whole (they hash and compare equal, and ints are fast)."""

@@ -8,9 +8,9 @@ from itertools import chain, combinations
 from math import prod
 from typing import Any, Literal, NamedTuple
 
-from metrics.cot.chain import Calculation, Chain
-from metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, shown, tokens
-from metrics.cot.notation import plain
+from basic_control.metrics.cot.chain import Calculation, Chain
+from basic_control.metrics.cot.expressions import Exact, Operand, Token, divide, evaluate, shown, tokens
+from basic_control.metrics.cot.notation import plain
 
 Kind = Literal["slip", "operand", "operation", "omission", "invented number", "stopped early", "misread final"]
 Rule = Literal["recomputed", "aligned", "final"]

@@ -5,8 +5,8 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from data.measures import dimensions, unit
-from metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
+from basic_control.data.measures import dimensions, unit
+from basic_control.metrics.cot.expressions import Base, Exact, Token, decimals, evaluate, number
 
 FLOAT_DIGITS = 14
 """Significant digits compared with a chain's result: later digits of a calculator are binary rounding."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from data.numerals import narrow
-from metrics.cot.expressions import evaluate, tokens
+from basic_control.data.numerals import narrow
+from basic_control.metrics.cot.expressions import evaluate, tokens
 
 UNKNOWN = "@"
 """Placeholder for a time of day, which is no number of a calculation. Expressions do not extend over it."""

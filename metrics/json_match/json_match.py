@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from data.json_reply import read_value
-from data.options import Frozen
-from data.records import Expectation, Found, Metric, Sample, Score, Unparsable
-from data.shown import Shown
-from metrics._expected import ABSENT, is_absent
-from metrics._replies import NO_EXPECTED, NO_REPLY, reply
+from basic_control.data.json_reply import read_value
+from basic_control.data.options import Frozen
+from basic_control.data.records import Expectation, Found, Metric, Sample, Score, Unparsable
+from basic_control.data.shown import Shown
+from basic_control.metrics._expected import ABSENT, is_absent
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, reply
 
 
 class Options(Frozen):
@@ -26,7 +26,7 @@ class Options(Frozen):
     @classmethod
     def _valid(cls, value: dict[str, Any]) -> dict[str, Any]:
         # Imported here, so that listing the metrics does not import the library.
-        from metrics.json_match.schemas import check
+        from basic_control.metrics.json_match.schemas import check
 
         check(value)
         return value
@@ -93,7 +93,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     except Unparsable as error:
         parts = {"valid": 0.0, "equal": 0.0 if wanted else None}
         return Score(0.0, "no_answer", "no JSON value", {"problem": str(error)[:200]}, parts)
-    from metrics.json_match.schemas import problem
+    from basic_control.metrics.json_match.schemas import problem
 
     try:
         misfit = problem(options["schema"], value)

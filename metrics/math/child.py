@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from data.errors import InputError
-from data.extras import installing
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
 
 LIMIT_S = 5.0
 """CPU seconds for one reply."""

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from data.options import Frozen
-from data.reading.answer import Reading, read
-from data.reading.expressions import Expressions
-from data.reading.texts import unify
-from data.records import Expectation, Found, Metric, Sample, Score
-from metrics._expected import expect, is_solution
-from metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
-from metrics.math.child import CHILD, LIMIT_S
-from metrics.math.notation import find_base, to_latex
+from basic_control.data.options import Frozen
+from basic_control.data.reading.answer import Reading, read
+from basic_control.data.reading.expressions import Expressions
+from basic_control.data.reading.texts import unify
+from basic_control.data.records import Expectation, Found, Metric, Sample, Score
+from basic_control.metrics._expected import expect, is_solution
+from basic_control.metrics._replies import NO_EXPECTED, NO_REPLY, expected, prompt, reply, was_cut, written
+from basic_control.metrics.math.child import CHILD, LIMIT_S
+from basic_control.metrics.math.notation import find_base, to_latex
 
 _MOST_WORDS = 3
 """Most words of an expected answer that is a text: 'no real solution'."""

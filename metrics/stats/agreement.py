@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from data.records import VALUED
-from metrics.stats.intervals import Interval, MeanEstimate, mean_interval, wilson
+from basic_control.data.records import VALUED
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, mean_interval, wilson
 
 _NOTHING = 1e-12
 _DRAWS = 2000

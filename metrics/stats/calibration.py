@@ -15,8 +15,8 @@ from operator import mul
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats, Interval, Share, Z, score_limits
-from metrics.stats.sequential import follow
+from basic_control.metrics.stats.intervals import Codes, Floats, Interval, Share, Z, score_limits
+from basic_control.metrics.stats.sequential import follow
 
 UNUSABLE = 0.2
 """Sensitivity + specificity - 1 below which nothing is corrected: such a judge cannot measure."""

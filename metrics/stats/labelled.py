@@ -15,7 +15,16 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats, Interval, MeanEstimate, estimate, grouped, score_limits, summed
+from basic_control.metrics.stats.intervals import (
+    Codes,
+    Floats,
+    Interval,
+    MeanEstimate,
+    estimate,
+    grouped,
+    score_limits,
+    summed,
+)
 
 FEWEST = 10
 """Minimum number of labels of either class for an interval."""

@@ -26,7 +26,7 @@ from typing import ClassVar, Literal, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
+from basic_control.metrics.stats.intervals import Codes, Floats, Interval, summed, units_of
 
 Test = Literal["tango", "student", "sign-flip", "equal", "none"]
 

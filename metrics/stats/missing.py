@@ -8,7 +8,7 @@ Source: SPEC 10.
 
 import polars as pl
 
-from data.records import VALUED, Status
+from basic_control.data.records import VALUED, Status
 
 UNSTATED = "no score"
 """Start of a reason without a cause: two such reasons need not be the same."""

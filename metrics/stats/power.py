@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from metrics.stats.intervals import Interval
-from metrics.stats.margins import Differences, below, few_clusters, least_p
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.metrics.stats.margins import Differences, below, few_clusters, least_p
 
 ALPHA = 0.05
 POWER = 0.8

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from data.suites import MAX_DROP
-from metrics.stats.margins import Differences, MarginTest, PairedSample, TestedSample, choose_tests
-from metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
+from basic_control.data.suites import MAX_DROP
+from basic_control.metrics.stats.margins import Differences, MarginTest, PairedSample, TestedSample, choose_tests
+from basic_control.metrics.stats.power import ALPHA, HolmStep, detectable, holm, needed_units
 
 Change = Literal["regressed", "held", "undecided"]
 Test = Literal["binomial", "tango", "student", "sign-flip", "equal", "none"]

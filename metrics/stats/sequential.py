@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from metrics.stats.intervals import Floats
+from basic_control.metrics.stats.intervals import Floats
 
 Side = Literal["above", "below", ""]
 PARTS = np.minimum(np.geomspace(0.03, 1.0, 24), 0.99)

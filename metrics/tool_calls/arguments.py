@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from data.patterns import pattern
-from data.reading.texts import unify
-from data.tools import Tool, ToolCall, Untyped
+from basic_control.data.patterns import pattern
+from basic_control.data.reading.texts import unify
+from basic_control.data.tools import Tool, ToolCall, Untyped
 
 OPTIONAL = ""
 """Among an argument's alternatives: it may be left out."""

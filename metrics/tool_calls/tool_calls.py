@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.options import Frozen
-from data.reading.calls import read_written_calls
-from data.records import CALLS, TYPICAL, Expectation, Found, Metric, Sample, Score
-from data.shown import Shown
-from data.tools import Tool, ToolCall, read_calls, read_tools, write_calls
-from metrics._expected import ABSENT
-from metrics._replies import NO_REPLY, prompt, reply
-from metrics.tool_calls.arguments import Difference, find_differences
+from basic_control.data.options import Frozen
+from basic_control.data.reading.calls import read_written_calls
+from basic_control.data.records import CALLS, TYPICAL, Expectation, Found, Metric, Sample, Score
+from basic_control.data.shown import Shown
+from basic_control.data.tools import Tool, ToolCall, read_calls, read_tools, write_calls
+from basic_control.metrics._expected import ABSENT
+from basic_control.metrics._replies import NO_REPLY, prompt, reply
+from basic_control.metrics.tool_calls.arguments import Difference, find_differences
 
 COLUMN = "calls"
 """The column of the expected calls."""

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import polars as pl
 
-from config.declared import recorded
-from config.settings import Settings
-from data.errors import InputError
-from metrics.analysis.baseline import ComparedSide
-from metrics.analysis.rules import Provenance, changed_units
-from tasks.exchange.tables import Side
-from tasks.plan import Plan, resolve
-from tasks.store.baselines import Tables
-from tasks.store.runs import Run
+from basic_control.config.declared import recorded
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.baseline import ComparedSide
+from basic_control.metrics.analysis.rules import Provenance, changed_units
+from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.plan import Plan, resolve
+from basic_control.tasks.store.baselines import Tables
+from basic_control.tasks.store.runs import Run
 
 Judges = Mapping[str, Mapping[str, str]]
 """The identities of a run's judges by name."""
@@ -34,7 +34,7 @@ def score_again(
     asked = plan() if is_changed else None
     if not asked:
         return side.scores, ()
-    from tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
+    from basic_control.tasks.compare.rescore import rescore  # imports Prefect, which few comparisons need
 
     return rescore(asked, side, tables, provenance, judges)
 

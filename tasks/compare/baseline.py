@@ -9,17 +9,17 @@ from typing import Any
 
 import polars as pl
 
-from data.tables import ITEMS
-from metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline, matched
-from metrics.analysis.rules import differences, refuse
-from tasks.compare.alignment import score_again
-from tasks.compare.provenance import provenance_of
-from tasks.compare.sides import deciding_scores, side_of
-from tasks.plan import BaselineRule, Plan
-from tasks.runtime.storage import open_store
-from tasks.store.baselines import Baseline, read
-from tasks.store.runs import Run
-from tasks.store.tables import Damaged, Store
+from basic_control.data.tables import ITEMS
+from basic_control.metrics.analysis.baseline import BaselineComparison, ComparedSide, compare_with_baseline, matched
+from basic_control.metrics.analysis.rules import differences, refuse
+from basic_control.tasks.compare.alignment import score_again
+from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.compare.sides import deciding_scores, side_of
+from basic_control.tasks.plan import BaselineRule, Plan
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.store.baselines import Baseline, read
+from basic_control.tasks.store.runs import Run
+from basic_control.tasks.store.tables import Damaged, Store
 
 
 def pin(name: str, run: Run, root: str = "") -> Baseline:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from prompts.phrases import ENGLISH, catalogue, languages
+from basic_control.prompts.phrases import ENGLISH, catalogue, languages
 
 
 def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

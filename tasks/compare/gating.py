@@ -6,25 +6,25 @@ from pathlib import Path
 
 import polars as pl
 
-from data.errors import InputError
-from data.suites import Suite
-from metrics.analysis.baseline import BaselineComparison, compare_with_baseline
-from metrics.analysis.headlines import Headline
-from metrics.analysis.policy import Policy
-from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from metrics.analysis.rules import Provenance, SuiteRules
-from metrics.analysis.scores import Circumstances, suite_headlines
-from metrics.analysis.stopping import against
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import observations
-from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stated import NAME as STATED
-from tasks.compare.alignment import align_scores
-from tasks.compare.sides import FileForm, deciding_scores, shared_metrics, sides
-from tasks.exchange.records import UNNAMED_JUDGE
-from tasks.exchange.tables import Side
-from tasks.plan import BaselineRule
-from tasks.store.runs import Run, results
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.metrics.analysis.scores import Circumstances, suite_headlines
+from basic_control.metrics.analysis.stopping import against
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.values import observations
+from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
+from basic_control.metrics.stated import NAME as STATED
+from basic_control.tasks.compare.alignment import align_scores
+from basic_control.tasks.compare.sides import FileForm, deciding_scores, shared_metrics, sides
+from basic_control.tasks.exchange.records import UNNAMED_JUDGE
+from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.plan import BaselineRule
+from basic_control.tasks.store.runs import Run, results
 
 
 def gate(

@@ -6,19 +6,19 @@ from typing import Any
 
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from config.declared import suites_in
-from data.errors import InputError
-from data.loading import judged_by
-from data.options import Declared
-from data.plugins import metric
-from data.suites import Suite
-from metrics.analysis.explainability import EXPLAINED
-from metrics.analysis.rules import Provenance, SuiteRules
-from metrics.analysis.scores import THRESHOLD
-from metrics.judging import templates
-from prompts import digest, languages, read_by, shipped
-from tasks.compare.configurations import flatten
-from tasks.store.manifest import lasting
+from basic_control.config.declared import suites_in
+from basic_control.data.errors import InputError
+from basic_control.data.loading import judged_by
+from basic_control.data.options import Declared
+from basic_control.data.plugins import metric
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.explainability import EXPLAINED
+from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.metrics.analysis.scores import THRESHOLD
+from basic_control.metrics.judging import templates
+from basic_control.prompts import digest, languages, read_by, shipped
+from basic_control.tasks.compare.configurations import flatten
+from basic_control.tasks.store.manifest import lasting
 
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")

@@ -5,25 +5,25 @@ from contextlib import suppress
 
 import polars as pl
 
-from data.batches import Batch, Cell, Ref
-from data.errors import InputError
-from data.loading import verifiers_of
-from data.plugins import metric
-from data.records import Metric
-from data.suites import Suite
-from data.tables import TABLES
-from data.units import identity_of
-from metrics.analysis.baseline import ComparedSide
-from metrics.analysis.judged import LeftOut, judge_statuses, left_out
-from metrics.analysis.rules import Provenance, changed_units, same_rules
-from tasks.judges.passports import PassportFinder
-from tasks.plan import MetricPlan, Plan, SuitePlan
-from tasks.runtime.storage import open_store
-from tasks.sandbox import kotlin_tools
-from tasks.score import measure, score, score_judged
-from tasks.store.baselines import KEPT, Tables
-from tasks.store.tables import Damaged
-from tasks.verify import verify
+from basic_control.data.batches import Batch, Cell, Ref
+from basic_control.data.errors import InputError
+from basic_control.data.loading import verifiers_of
+from basic_control.data.plugins import metric
+from basic_control.data.records import Metric
+from basic_control.data.suites import Suite
+from basic_control.data.tables import TABLES
+from basic_control.data.units import identity_of
+from basic_control.metrics.analysis.baseline import ComparedSide
+from basic_control.metrics.analysis.judged import LeftOut, judge_statuses, left_out
+from basic_control.metrics.analysis.rules import Provenance, changed_units, same_rules
+from basic_control.tasks.judges.passports import PassportFinder
+from basic_control.tasks.plan import MetricPlan, Plan, SuitePlan
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.sandbox import kotlin_tools
+from basic_control.tasks.score import measure, score, score_judged
+from basic_control.tasks.store.baselines import KEPT, Tables
+from basic_control.tasks.store.tables import Damaged
+from basic_control.tasks.verify import verify
 
 
 def rescore(

@@ -8,18 +8,25 @@ from typing import Any
 
 import polars as pl
 
-from data.draw import canonical
-from data.errors import InputError
-from data.suites import Suite, prompted
-from data.tables import SCORES
-from metrics.analysis.matching import ComparedModel, changes, common, compare_fields, compared_models, fields
-from metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
-from metrics.analysis.questions import QuestionChanges, align
-from metrics.analysis.values import KEY, RepeatedQuestions, observations
-from prompts.phrases import ENGLISH
-from tasks.compare.alignment import align_scores
-from tasks.compare.sides import FileForm, metrics_of, shared_metrics, sides, stated_differences
-from tasks.exchange.tables import Side
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite, prompted
+from basic_control.data.tables import SCORES
+from basic_control.metrics.analysis.matching import (
+    ComparedModel,
+    changes,
+    common,
+    compare_fields,
+    compared_models,
+    fields,
+)
+from basic_control.metrics.analysis.pairs import Comparison, Grouping, sharing_nothing
+from basic_control.metrics.analysis.questions import QuestionChanges, align
+from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
+from basic_control.prompts.phrases import ENGLISH
+from basic_control.tasks.compare.alignment import align_scores
+from basic_control.tasks.compare.sides import FileForm, metrics_of, shared_metrics, sides, stated_differences
+from basic_control.tasks.exchange.tables import Side
 
 _SHOWN_DIFFERENCES = 8
 MOST_MODELS = 50
@@ -135,7 +142,7 @@ def _language(whole: Sequence[Side], language: str) -> str:
     runs = [side.run for side in whole if side.run]
     if not (runs or language):
         return ENGLISH
-    from tasks.compare.configurations import language_of  # slow import, which files need not wait for
+    from basic_control.tasks.compare.configurations import language_of  # slow import, which files need not wait for
 
     return language_of((run.configuration for run in runs), language)
 

@@ -7,18 +7,27 @@ from pathlib import Path
 
 import polars as pl
 
-from data.batches import Ref
-from data.errors import InputError
-from data.tables import SCORES
-from metrics.analysis.other_tools import stated_scores
-from metrics.analysis.rules import stated_facts
-from metrics.stated import NAME as STATED
-from tasks.exchange.reading import read
-from tasks.exchange.records import name_of
-from tasks.exchange.tables import UNNAMED, LogFrames, Scales, Side, differing, framed, shared_ids, tabulate
-from tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
-from tasks.store.baselines import read as read_baseline
-from tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
+from basic_control.data.batches import Ref
+from basic_control.data.errors import InputError
+from basic_control.data.tables import SCORES
+from basic_control.metrics.analysis.other_tools import stated_scores
+from basic_control.metrics.analysis.rules import stated_facts
+from basic_control.metrics.stated import NAME as STATED
+from basic_control.tasks.exchange.reading import read
+from basic_control.tasks.exchange.records import name_of
+from basic_control.tasks.exchange.tables import (
+    UNNAMED,
+    LogFrames,
+    Scales,
+    Side,
+    differing,
+    framed,
+    shared_ids,
+    tabulate,
+)
+from basic_control.tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
+from basic_control.tasks.store.baselines import read as read_baseline
+from basic_control.tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
 
 EXPECTED = "expected answers"
 
@@ -105,7 +114,7 @@ def _read(path: Path, form: FileForm) -> LogFrames:
     if blank := next((n for n, row in enumerate(log.rows, 1) if not (row.id or row.question.strip())), 0):
         raise InputError(f"{path}, row {blank}: found neither a question nor an id.")
     if form.verify:
-        from tasks.exchange.verifying import verified
+        from basic_control.tasks.exchange.verifying import verified
 
         log = verified(log, form.verify)
     return framed(log)
@@ -139,8 +148,8 @@ def side_of(run: Run, root: str = "") -> Side:
     Raises:
         InputError: the run's tables are not intact.
     """
-    from config.declared import suites_in  # half a second, which files need not wait for
-    from tasks.compare.provenance import provenance_of
+    from basic_control.config.declared import suites_in  # half a second, which files need not wait for
+    from basic_control.tasks.compare.provenance import provenance_of
 
     items = items_of(run, root).unique("item_id", maintain_order=True)
     scores = load(run, "scores", root).join(items.select("item_id", "suite"), on="item_id", maintain_order="left")

@@ -10,25 +10,25 @@ from typing import Any
 
 import polars as pl
 
-from config.exam import plan_short_exams
-from config.prices import Prices
-from config.settings import Judge, Model
-from data.loading import RESPONSE, judged_by, needs_of
-from data.plugins import metric
-from data.reading.ends import split
-from data.suites import Suite
-from data.tables import ITEMS
-from metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
-from prompts.phrases import ENGLISH, phrase
-from tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
-from tasks.estimate.memory import Memory
-from tasks.generate import items_of
-from tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
-from tasks.models.requests import for_items
-from tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
-from tasks.runtime.storage import open_store
-from tasks.store.samples import SampleRow, named_columns, returned
-from tasks.twins.renew import TWIN, twins_of, wanted_of
+from basic_control.config.exam import plan_short_exams
+from basic_control.config.prices import Prices
+from basic_control.config.settings import Judge, Model
+from basic_control.data.loading import RESPONSE, judged_by, needs_of
+from basic_control.data.plugins import metric
+from basic_control.data.reading.ends import split
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS
+from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
+from basic_control.prompts.phrases import ENGLISH, phrase
+from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
+from basic_control.tasks.estimate.memory import Memory
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
+from basic_control.tasks.models.requests import for_items
+from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.store.samples import SampleRow, named_columns, returned
+from basic_control.tasks.twins.renew import TWIN, twins_of, wanted_of
 
 CHARACTERS_PER_TOKEN: Mapping[str, float] = {"en": 4.0, "ru": 2.5, "zh": 1.3}
 """Characters per token, by language; our rough values: tokenisers differ by a third either way."""

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from data.draw import canonical
-from data.plugins import metric
-from data.reading.ends import split
-from metrics.judging import JudgeRequest, Session, advance, begin
-from tasks.judge import pose_question, room_of
-from tasks.plan import MetricPlan, Panel
-from tasks.store.replies import Remembered
-from tasks.store.samples import SampleRow
+from basic_control.data.draw import canonical
+from basic_control.data.plugins import metric
+from basic_control.data.reading.ends import split
+from basic_control.metrics.judging import JudgeRequest, Session, advance, begin
+from basic_control.tasks.judge import pose_question, room_of
+from basic_control.tasks.plan import MetricPlan, Panel
+from basic_control.tasks.store.replies import Remembered
+from basic_control.tasks.store.samples import SampleRow
 
 LISTED = 3
 """Entries of a list, such as claims, in a stand-in reply."""

@@ -6,13 +6,13 @@ Nothing is called or written, and no cache is created.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from config.settings import Model, StoreSettings
-from data.errors import InputError
-from prompts.phrases import phrase
-from tasks.query import identify
-from tasks.runtime.storage import cache_url, open_cache
-from tasks.store.databases import file_of
-from tasks.store.replies import Remembered
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.errors import InputError
+from basic_control.prompts.phrases import phrase
+from basic_control.tasks.query import identify
+from basic_control.tasks.runtime.storage import cache_url, open_cache
+from basic_control.tasks.store.databases import file_of
+from basic_control.tasks.store.replies import Remembered
 
 
 @dataclass

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from data.errors import InputError
-from tasks.exchange import adapters
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange import adapters
 
 _CONSTANT = re.compile(r'^(FORM|WRITES) = "(.+)"$', re.MULTILINE)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from config.declared import suites_in
-from data.errors import InputError
-from metrics.analysis.headlines import Headline
-from metrics.analysis.summary import SummaryRow
-from tasks.exchange.discovery import writer
-from tasks.store.runs import Run, answers, load, results
+from basic_control.config.declared import suites_in
+from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.summary import SummaryRow
+from basic_control.tasks.exchange.discovery import writer
+from basic_control.tasks.store.runs import Run, answers, load, results
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from data.characters import storable
-from data.errors import InputError, plural
-from tasks.exchange.discovery import readers
-from tasks.exchange.records import AggregatesAlone, Log, Recorded
-from tasks.exchange.source import FORMS, Source, open_source
+from basic_control.data.characters import storable
+from basic_control.data.errors import InputError, plural
+from basic_control.tasks.exchange.discovery import readers
+from basic_control.tasks.exchange.records import AggregatesAlone, Log, Recorded
+from basic_control.tasks.exchange.source import FORMS, Source, open_source
 
 NAMED = 20
 """Maximum rows named in a remark."""

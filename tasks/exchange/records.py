@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from data.characters import storable
-from data.errors import InputError
-from data.records import Status
-from data.truncation import LIMITS
-from metrics.stats.missing import UNSTATED
+from basic_control.data.characters import storable
+from basic_control.data.errors import InputError
+from basic_control.data.records import Status
+from basic_control.data.truncation import LIMITS
+from basic_control.metrics.stats.missing import UNSTATED
 
 UNNAMED_JUDGE = "a model"
 

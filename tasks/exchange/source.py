@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError
-from data.files import stream
+from basic_control.data.errors import InputError
+from basic_control.data.files import stream
 
 LARGEST = 512 << 20
 """Bytes of a file, unpacked: the text of a JSON document is kept in memory."""

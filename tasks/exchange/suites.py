@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from data.errors import InputError, plural
-from tasks.exchange.reading import read as read_log
-from tasks.exchange.records import Log, Recorded, share
+from basic_control.data.errors import InputError, plural
+from basic_control.tasks.exchange.reading import read as read_log
+from basic_control.tasks.exchange.records import Log, Recorded, share
 
 ROWS, RUN = "rows.jsonl", "run.yaml"
 _NUMBER = re.compile(r"[-−+]?[$€£]?\d[\d., ]*%?")

@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
-from data.draw import content_id
-from data.errors import InputError
-from data.questions import identify, identify_text
-from data.records import Item
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import ComparedSide
-from metrics.analysis.other_tools import StatedScore
-from metrics.analysis.rules import Provenance, SuiteRules
-from tasks.exchange.records import UNREAD, Log, Recorded
-from tasks.store.baselines import Tables
-from tasks.store.runs import Run
+from basic_control.data.draw import content_id
+from basic_control.data.errors import InputError
+from basic_control.data.questions import identify, identify_text
+from basic_control.data.records import Item
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.baseline import ComparedSide
+from basic_control.metrics.analysis.other_tools import StatedScore
+from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.tasks.exchange.records import UNREAD, Log, Recorded
+from basic_control.tasks.store.baselines import Tables
+from basic_control.tasks.store.runs import Run
 
 UNNAMED = "results"
 """The suite of files that name none."""

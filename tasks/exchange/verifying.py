@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from data.errors import InputError, plural
-from data.options import options_of
-from data.plugins import metric, metrics
-from data.records import Found, Metric, Sample
-from data.truncation import CUT
-from tasks.exchange.records import Log, Recorded, Stated, name_of
-from tasks.sandbox import run_programs
+from basic_control.data.errors import InputError, plural
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric, metrics
+from basic_control.data.records import Found, Metric, Sample
+from basic_control.data.truncation import CUT
+from basic_control.tasks.exchange.records import Log, Recorded, Stated, name_of
+from basic_control.tasks.sandbox import run_programs
 
 
 def verified(log: Log, name: str) -> Log:

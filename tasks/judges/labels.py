@@ -18,26 +18,26 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from data.draw import canonical
-from data.errors import InputError
-from data.questions import shown_answer, shown_question
-from data.suites import Suite
-from metrics.analysis.judged import Labels
-from metrics.analysis.scores import MIN_COVERAGE
-from metrics.analysis.values import placed, unit_codes
-from metrics.judging import aggregate
-from metrics.stats.agreement import Agreement, agreement
-from metrics.stats.intervals import Floats
-from metrics.stats.labelled import Powered, prediction_powered
-from tasks.store.runs import Run, load, replies
-from tasks.store.tables import write_json
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.judged import Labels
+from basic_control.metrics.analysis.scores import MIN_COVERAGE
+from basic_control.metrics.analysis.values import placed, unit_codes
+from basic_control.metrics.judging import aggregate
+from basic_control.metrics.stats.agreement import Agreement, agreement
+from basic_control.metrics.stats.intervals import Floats
+from basic_control.metrics.stats.labelled import Powered, prediction_powered
+from basic_control.tasks.store.runs import Run, load, replies
+from basic_control.tasks.store.tables import write_json
 
 By = Literal["random", "uncertainty"]
 GROUP = ("suite", "model", "metric")
 KEY = (*GROUP, "item_id", "repeat")
 COLUMNS = (*KEY, "probability", "prompt", "reference", "response", "label")
 WORDS: Mapping[str, float] = {"yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0, "да": 1.0, "нет": 0.0}
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 LABELS = ".labels"
 """The folder among the runs that stores labels: a file for each suite, model, metric and criterion."""

@@ -9,22 +9,22 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Judge
-from data.draw import canonical
-from data.exam import edition
-from data.labelled_sets import SETS
-from data.suites import Suite
-from metrics.analysis.judged import JudgeStatus, judge_statuses
-from metrics.analysis.passports import ExamResult, Passport, passports, read_passport
-from metrics.exam import EXAMINED, UNIT, prompt_of, step_of
-from metrics.judging import NO_CALL, WAITS, WRITES
-from prompts import digest, languages
-from tasks.models.requests import parameters
-from tasks.plan import Plan, SuitePlan
-from tasks.runtime.storage import open_store
-from tasks.store.manifest import lasting
-from tasks.store.runs import load, opened
-from tasks.store.tables import Store
+from basic_control.config.settings import Judge
+from basic_control.data.draw import canonical
+from basic_control.data.exam import edition
+from basic_control.data.labelled_sets import SETS
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.judged import JudgeStatus, judge_statuses
+from basic_control.metrics.analysis.passports import ExamResult, Passport, passports, read_passport
+from basic_control.metrics.exam import EXAMINED, UNIT, prompt_of, step_of
+from basic_control.metrics.judging import NO_CALL, WAITS, WRITES
+from basic_control.prompts import digest, languages
+from basic_control.tasks.models.requests import parameters
+from basic_control.tasks.plan import Plan, SuitePlan
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.store.manifest import lasting
+from basic_control.tasks.store.runs import load, opened
+from basic_control.tasks.store.tables import Store
 
 FIRST_EDITION = ""
 """Of passports of the exam whose questions were drawn anew for each; they count until the judge takes this one."""
@@ -81,10 +81,7 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
         exam = SETS[family].exam if domain else family
         for judge, result in json.loads(details).get("judges", {}).items():
             if not result["reason"].endswith((WAITS, NO_CALL, WRITES)):
-                shares = result.get("probabilities", {}).get(exam, {})
-                yield ExamResult(
-                    judge, exam, language, item_id, result["status"], result["details"], domain, shares
-                )
+                yield ExamResult(judge, exam, language, item_id, result["status"], result["details"], domain)
 
 
 def keep_passports(

@@ -1,7 +1,7 @@
 """The only code that talks to a model."""
 
-from config.settings import Model
-from tasks.models.protocol import Client
+from basic_control.config.settings import Model
+from basic_control.tasks.models.protocol import Client
 
 
 def open_client(model: Model) -> Client:

@@ -5,9 +5,9 @@ import re
 from base64 import b64encode
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
-from config.settings import Model
-from data.errors import InputError
-from tasks.runtime.secrets import know
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.tasks.runtime.secrets import know
 
 _OLLAMA_PORT = 11434
 # The port of 127.0.0.1:11500 and [::1]:11500; [::1] has none.

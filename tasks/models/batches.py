@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, TypeVar
 import stamina
 import stamina.instrumentation
 
-from config.settings import Model
-from data.records import Call, Reply
-from tasks.models.protocol import RETRIED, BatchState, CallError
-from tasks.models.running import LEASE_S, RunningBatch
-from tasks.runtime.logs import event
-from tasks.runtime.secrets import mask
-from tasks.store.replies import FailedCall, Remembered
-from tasks.store.submissions import Submissions, Submitted
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.protocol import RETRIED, BatchState, CallError
+from basic_control.tasks.models.running import LEASE_S, RunningBatch
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.secrets import mask
+from basic_control.tasks.store.replies import FailedCall, Remembered
+from basic_control.tasks.store.submissions import Submissions, Submitted
 
 if TYPE_CHECKING:
-    from tasks.models.openai_batches import OpenAIBatches
+    from basic_control.tasks.models.openai_batches import OpenAIBatches
 
 # The arguments of a call do not belong in a log.
 stamina.instrumentation.set_on_retry_hooks([])

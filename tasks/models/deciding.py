@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from data.characters import storable
-from data.records import Call, Reply
-from data.typed import TypedQuestion
-from tasks.models.errors import ServerErrors
-from tasks.models.openai_forms import Body, Chat
-from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
+from basic_control.data.characters import storable
+from basic_control.data.records import Call, Reply
+from basic_control.data.typed import TypedQuestion
+from basic_control.tasks.models.errors import ServerErrors
+from basic_control.tasks.models.openai_forms import Body, Chat
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import read_reply
 
 MOST_QUESTIONS = 100
 """Questions of one request, fewer than any server's limit."""

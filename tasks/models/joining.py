@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from data.records import Call, Reply
-from data.typed import TypedQuestion
-from tasks.models.deciding import MOST_QUESTIONS, Answered, reply_of
-from tasks.models.protocol import CallError
+from basic_control.data.records import Call, Reply
+from basic_control.data.typed import TypedQuestion
+from basic_control.tasks.models.deciding import MOST_QUESTIONS, Answered, reply_of
+from basic_control.tasks.models.protocol import CallError
 
 JOINED_S = 0.003
 """How long a question waits for others about the same text: less than any server takes."""

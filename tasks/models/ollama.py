@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import httpx
 import ollama
 
-from config.settings import Model
-from data.records import Call, Reply
-from tasks.models.access import find_ollama
-from tasks.models.errors import Refusal
-from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
-from tasks.models.server import CONNECT_S, Server
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.access import find_ollama
+from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.server import CONNECT_S, Server
 
 T = TypeVar("T")
 

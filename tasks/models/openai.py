@@ -12,15 +12,15 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from config.addresses import secret_part
-from config.settings import Model
-from data.records import Call, Reply
-from tasks.models.access import key_variable
-from tasks.models.dialect import Dialect
-from tasks.models.errors import Refusal
-from tasks.models.openai_forms import Body, Chat, Responses
-from tasks.models.protocol import CallError
-from tasks.models.server import CONNECT_S, Server
+from basic_control.config.addresses import secret_part
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.access import key_variable
+from basic_control.tasks.models.dialect import Dialect
+from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.openai_forms import Body, Chat, Responses
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.server import CONNECT_S, Server
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, RequestOptions

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
 
-from data.records import Call, Reply
-from tasks.models.errors import Refusal
-from tasks.models.openai import OpenAIClient
-from tasks.models.protocol import BatchState, CallError
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.openai import OpenAIClient
+from basic_control.tasks.models.protocol import BatchState, CallError
 
 TOKEN = "basic_control"  # noqa: S105 - the name of a field, and no password
 """The field of a batch's metadata that identifies its submission."""

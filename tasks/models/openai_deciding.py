@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from config.settings import Model
-from data.records import Call, Reply
-from data.typed import TypedQuestion
-from tasks.models.deciding import (
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Reply
+from basic_control.data.typed import TypedQuestion
+from basic_control.tasks.models.deciding import (
     Answered,
     DecisionsWire,
     Logprobs,
@@ -16,12 +16,12 @@ from tasks.models.deciding import (
     read_answers,
     with_logprobs,
 )
-from tasks.models.dialect import Dialect
-from tasks.models.errors import Refusal, ServerErrors
-from tasks.models.joining import Joining
-from tasks.models.openai import OpenAIClient
-from tasks.models.openai_forms import LOGPROBS
-from tasks.models.protocol import CallError
+from basic_control.tasks.models.dialect import Dialect
+from basic_control.tasks.models.errors import Refusal, ServerErrors
+from basic_control.tasks.models.joining import Joining
+from basic_control.tasks.models.openai import OpenAIClient
+from basic_control.tasks.models.openai_forms import LOGPROBS
+from basic_control.tasks.models.protocol import CallError
 
 NO_DECISIONS = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
 """Statuses of a server, or a model, that does not answer typed questions."""

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from config.settings import Judge, Model
-from data.options import Frozen
-from data.records import Message, Reply
-from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
+from basic_control.config.settings import Judge, Model
+from basic_control.data.options import Frozen
+from basic_control.data.records import Message, Reply
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import read_reply
 
 Body = dict[str, Any]
 _BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})

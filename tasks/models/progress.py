@@ -14,9 +14,9 @@ from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.context import FlowRunContext
 from prefect.settings import get_current_settings
 
-from data.characters import inert
-from tasks.models.scheduler import BatchProgress
-from tasks.runtime.logs import event
+from basic_control.data.characters import inert
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.runtime.logs import event
 
 EVERY_S = 2.0
 """Interval between two updates, each of which takes 9 ms."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from data.records import Call, Reply
-from tasks.runtime.secrets import hide
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.runtime.secrets import hide
 
 ErrorKind = Literal[
     "connection",      # no connection, or it broke; a cut body; retried

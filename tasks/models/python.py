@@ -18,15 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from config.settings import Model
-from data.characters import visible
-from data.errors import InputError
-from data.records import Call, Reply
-from tasks.models.errors import clean
-from tasks.models.protocol import CallError
-from tasks.models.replies import FIELDS, offered, read_answer
-from tasks.models.threads import in_thread
-from tasks.runtime.logs import LOGGER, structured
+from basic_control.config.settings import Model
+from basic_control.data.characters import visible
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.errors import clean
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import FIELDS, offered, read_answer
+from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.runtime.logs import LOGGER, structured
 
 OURS = Path(__file__).parents[2]
 """The folder of our own modules, which must not shadow the application's."""

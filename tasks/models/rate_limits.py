@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from config.settings import Model
-from data.characters import visible
-from data.draw import canonical
-from tasks.models.protocol import FATAL, CallError
+from basic_control.config.settings import Model
+from basic_control.data.characters import visible
+from basic_control.data.draw import canonical
+from basic_control.tasks.models.protocol import FATAL, CallError
 
 PUT_OFF = 3
 """This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
@@ -19,7 +19,7 @@ PUT_OFF = 3
 AGAIN_S = 20.0
 """A server that has been down for too long may be asked once more this long after the last attempt."""
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 
 def _too_long(wait_s: float, patience_s: float) -> str:

@@ -6,10 +6,10 @@ import socket
 import sys
 from urllib.parse import urlsplit
 
-from config.settings import Model
-from data.errors import InputError
-from tasks.models.access import find_key, strip_secrets
-from tasks.models.proxies import proxy_of
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.tasks.models.access import find_key, strip_secrets
+from basic_control.tasks.models.proxies import proxy_of
 
 KNOCK_S = 0.3
 """How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""

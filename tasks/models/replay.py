@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from config.settings import Model
-from data.errors import InputError
-from data.files import rows as read_rows
-from data.records import Call, Reply
-from tasks.models.protocol import CallError
-from tasks.models.replies import read_reply
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.files import rows as read_rows
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.replies import read_reply
 
 _KEYS = ("item_id", "prompt")
 _TEXTS = ("response", "llm_response", "text")

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from data import characters
-from data.reading import thinking
-from data.records import Call, Reply
-from tasks.models.protocol import CallError
+from basic_control.data import characters
+from basic_control.data.reading import thinking
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.protocol import CallError
 
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 """Fields that an application may answer with."""

@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model
-from data.batches import Ref
-from data.draw import canonical, source
-from data.records import Call, Message, Provider
-from data.tables import REQUESTS
-from data.truncation import NAMES, is_cut
-from data.typed import TypedQuestion
-from prompts import fill
-from tasks.store.tables import Store
+from basic_control.config.settings import Model
+from basic_control.data.batches import Ref
+from basic_control.data.draw import canonical, source
+from basic_control.data.records import Call, Message, Provider
+from basic_control.data.tables import REQUESTS
+from basic_control.data.truncation import NAMES, is_cut
+from basic_control.data.typed import TypedQuestion
+from basic_control.prompts import fill
+from basic_control.tasks.store.tables import Store
 
 
 def parameters(model: Model, **changes: Any) -> dict[str, Any]:

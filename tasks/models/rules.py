@@ -4,9 +4,9 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from data.records import Call, Reply
-from metrics import overlap
-from tasks.models.protocol import CallError
+from basic_control.data.records import Call, Reply
+from basic_control.metrics import overlap
+from basic_control.tasks.models.protocol import CallError
 
 
 def digest_rules() -> str:

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from config.settings import Model
-from data.errors import Stopped
-from data.records import Call, Reply
-from tasks.models.protocol import RETRIED, CallError, Client
-from tasks.models.rate_limits import Endpoint
-from tasks.models.writer import Writer
-from tasks.runtime.logs import event
-from tasks.runtime.secrets import mask
-from tasks.store.replies import FailedCall, Remembered, batched
+from basic_control.config.settings import Model
+from basic_control.data.errors import Stopped
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.protocol import RETRIED, CallError, Client
+from basic_control.tasks.models.rate_limits import Endpoint
+from basic_control.tasks.models.writer import Writer
+from basic_control.tasks.runtime.logs import event
+from basic_control.tasks.runtime.secrets import mask
+from basic_control.tasks.store.replies import FailedCall, Remembered, batched
 
 LEASE_S = 60.0
 POLL_S = 0.5

@@ -15,18 +15,18 @@ from concurrent.futures import wait
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
-from config.settings import Model
-from data.draw import canonical
-from data.errors import InputError, Stopped
-from data.records import Call
-from tasks.models.batches import BatchQueue
-from tasks.models.protocol import Client
-from tasks.models.rate_limits import Endpoint, endpoint_of
-from tasks.models.readiness import connections_allowed
-from tasks.models.running import LEASE_S, BatchProgress, CallResult, RunningBatch
-from tasks.models.writer import Writer
-from tasks.store.replies import ReplyCache, owner
-from tasks.store.submissions import Submissions
+from basic_control.config.settings import Model
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError, Stopped
+from basic_control.data.records import Call
+from basic_control.tasks.models.batches import BatchQueue
+from basic_control.tasks.models.protocol import Client
+from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of
+from basic_control.tasks.models.readiness import connections_allowed
+from basic_control.tasks.models.running import LEASE_S, BatchProgress, CallResult, RunningBatch
+from basic_control.tasks.models.writer import Writer
+from basic_control.tasks.store.replies import ReplyCache, owner
+from basic_control.tasks.store.submissions import Submissions
 
 __all__ = ["BatchProgress", "CallResult", "EventLoopThread", "ask_all", "event_loop_thread", "stop"]
 

@@ -13,13 +13,13 @@ import aiohttp
 import httpx
 from yarl import URL
 
-from config.settings import Model
-from tasks.models.access import find_key, read_address, strip_secrets
-from tasks.models.connections import open_session, tls_context
-from tasks.models.errors import ServerErrors
-from tasks.models.protocol import CallError
-from tasks.models.proxies import proxy_of
-from tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
+from basic_control.config.settings import Model
+from basic_control.tasks.models.access import find_key, read_address, strip_secrets
+from basic_control.tasks.models.connections import open_session, tls_context
+from basic_control.tasks.models.errors import ServerErrors
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.proxies import proxy_of
+from basic_control.tasks.runtime.bodies import ACCEPTED, TooLarge, Undecodable, read_body
 
 CONNECT_S = 30.0
 """How long a connection may take to be made, and a server to say what models it has."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
-from tasks.store.replies import FailedCall, Remembered, ReplyCache
+from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
 
 
 class Writer:

@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from tasks.report.samples import OUTCOME, Frames
+from basic_control.tasks.report.samples import OUTCOME, Frames
 
 SIZE = 750
 """Maximum number of samples or items in a chunk."""

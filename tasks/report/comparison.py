@@ -10,19 +10,19 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from data.characters import visible
-from metrics.analysis.document import record_json
-from metrics.analysis.pairs import Comparison, Grouping
-from tasks.compare.runs import RunComparison, shorten
-from tasks.compare.sides import stated_differences
-from tasks.exchange.tables import Side
-from tasks.report.language import say, say_reason, speaking
-from tasks.report.pages import still
-from tasks.report.regressions import size
-from tasks.report.remarks import notes
-from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import fenced, grouped, p_value, percent, plain, points
-from tasks.report.words import remarks
+from basic_control.data.characters import visible
+from basic_control.metrics.analysis.document import record_json
+from basic_control.metrics.analysis.pairs import Comparison, Grouping
+from basic_control.tasks.compare.runs import RunComparison, shorten
+from basic_control.tasks.compare.sides import stated_differences
+from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.report.language import say, say_reason, speaking
+from basic_control.tasks.report.pages import still
+from basic_control.tasks.report.regressions import size
+from basic_control.tasks.report.remarks import notes
+from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.text import fenced, grouped, p_value, percent, plain, points
+from basic_control.tasks.report.words import remarks
 
 LONGEST, SHORTEST = 20_000, 200
 """Maximum characters shown of a text; and the minimum if there are many texts."""
@@ -353,7 +353,7 @@ def document(found: RunComparison) -> str:
 
 def junit(found: RunComparison) -> str:
     """Return JUnit XML with a case for each difference, which fails if the later side is worse."""
-    from tasks.report.junit import case_of, text_of
+    from basic_control.tasks.report.junit import case_of, text_of
 
     outcomes = {"worse": "fail", "better": "pass", "same": "pass"}
     cases = [

@@ -6,20 +6,20 @@ The verdict is that of the worst model, or of what fell below its baseline.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from data.errors import plural
-from data.exits import OUTCOMES
-from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.headlines import Headline, ModelResult
-from metrics.analysis.pairs import Comparison, PairedTest
-from metrics.analysis.results import ModelComparisons
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import rounded
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.intervals import Interval
-from tasks.report.language import say, say_reason
-from tasks.report.regressions import regressed
-from tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
-from tasks.report.words import headlines_of, measure, remarks, score_name, why
+from basic_control.data.errors import plural
+from basic_control.data.exits import OUTCOMES
+from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.pairs import Comparison, PairedTest
+from basic_control.metrics.analysis.results import ModelComparisons
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import rounded
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.regressions import regressed
+from basic_control.tasks.report.text import listed, p_value, percent, shortened, whole_percent, written
+from basic_control.tasks.report.words import headlines_of, measure, remarks, score_name, why
 
 Prompted = Mapping[str, tuple[str, str]]
 """The (model, prompt) of each target that is asked with one prompt of several."""

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
-from data.suites import prompted
-from tasks.report import explained, labelling, overview, samples, sections
-from tasks.report.conclusion import differences
-from tasks.report.language import speaking
-from tasks.report.passports import ReliabilityCurve, reliability_curves
-from tasks.report.report_data import ReportData
-from tasks.report.tables import Table
-from tasks.report.warnings import Note, notes
-from tasks.report.words import cost_lines
+from basic_control.data.suites import prompted
+from basic_control.tasks.report import explained, labelling, overview, samples, sections
+from basic_control.tasks.report.conclusion import differences
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.tables import Table
+from basic_control.tasks.report.warnings import Note, notes
+from basic_control.tasks.report.words import cost_lines
 
 _MANIFEST = ("wall_s", "cpu_s", "memory_mb", "commit", "requests", "identities", "versions", "sandbox", "tables")
 
@@ -54,7 +53,6 @@ class Contents(TypedDict):
     comparisons: Mapping[str, Any] | None
     suites: Sequence[Mapping[str, Any]]
     judges: Sequence[Mapping[str, Any]]
-    reliability: Sequence[ReliabilityCurve]
     typical: Sequence[Mapping[str, Any]]
     browsed: Browsed
     operations: tuple[Table, Sequence[str]]
@@ -93,7 +91,6 @@ def _sections(data: ReportData) -> Contents:
         "comparisons": overview.comparisons(results.compared, titles),
         "suites": explained.suites(data, models),
         "judges": explained.judges(results.judged.agreement, data.scores, data.items),
-        "reliability": reliability_curves(results.judged),
         "typical": overview.typical_errors(data.scores, data.items, titles),
         "browsed": Browsed(samples.frames(data), names, labelling.sheet_of(data)),
         "operations": (sections.usage(data), [*cost_lines(results.spending)]),

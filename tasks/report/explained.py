@@ -7,19 +7,19 @@ from typing import Any, Literal
 
 import polars as pl
 
-from data.plugins import metric
-from data.records import VALUED, Metric
-from data.shown import Crossing, Distribution
-from metrics.analysis.policy import reaches
-from metrics.analysis.summary import OF_SUITES, SummaryRow, cells
-from metrics.analysis.values import observations
-from metrics.stats.agreement import JudgeAgreement, JudgeFailures, judge_ratings
-from metrics.stats.intervals import mean_interval
-from tasks.report.language import say
-from tasks.report.report_data import ReportData
-from tasks.report.tables import Column, Table
-from tasks.report.text import percent
-from tasks.report.titles import metric_title, part_title, shown_text
+from basic_control.data.plugins import metric
+from basic_control.data.records import VALUED, Metric
+from basic_control.data.shown import Crossing, Distribution
+from basic_control.metrics.analysis.policy import reaches
+from basic_control.metrics.analysis.summary import OF_SUITES, SummaryRow, cells
+from basic_control.metrics.analysis.values import observations
+from basic_control.metrics.stats.agreement import JudgeAgreement, JudgeFailures, judge_ratings
+from basic_control.metrics.stats.intervals import mean_interval
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.tables import Column, Table
+from basic_control.tasks.report.text import percent
+from basic_control.tasks.report.titles import metric_title, part_title, shown_text
 
 Band = Literal["excellent", "good", "fair", "poor"]
 FLOORS: tuple[tuple[float, Band], ...] = ((0.9, "excellent"), (0.7, "good"), (0.5, "fair"), (0.0, "poor"))

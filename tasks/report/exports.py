@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from data.loading import judged_by
-from data.records import VALUED
-from tasks.report.language import speaking
-from tasks.report.verdict_table import verdict_table
-from tasks.store.tables import parquet, write_atomically, write_json
+from basic_control.data.loading import judged_by
+from basic_control.data.records import VALUED
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.verdict_table import verdict_table
+from basic_control.tasks.store.tables import parquet, write_atomically, write_json
 
 if TYPE_CHECKING:  # the tables' writers serve commands without Prefect, which this imports
-    from tasks.report.report_data import ReportData
+    from basic_control.tasks.report.report_data import ReportData
 
 _KEYS = ("item_id", "model", "repeat")
 _FORMULA = r"^[\t\r\n]|^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]"

@@ -12,12 +12,12 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from prompts.phrases import section
-from tasks.report import chunks, overview, pages
-from tasks.report.contents import Contents
-from tasks.report.language import say_on_page, say_reason, speaking
-from tasks.report.words import asked, bounds, labelled, measure
-from tasks.store.tables import replacing
+from basic_control.prompts.phrases import section
+from basic_control.tasks.report import chunks, overview, pages
+from basic_control.tasks.report.contents import Contents
+from basic_control.tasks.report.language import say_on_page, say_reason, speaking
+from basic_control.tasks.report.words import asked, bounds, labelled, measure
+from basic_control.tasks.store.tables import replacing
 
 _SCRIPT = ("page.js", "chunks.js", "samples.js", "sample.js", "matrix.js", "sharing.js", "label.js")
 

@@ -6,16 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from data.characters import visible
-from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.headlines import Headline
-from tasks.report.language import say, speaking
-from tasks.report.passports import warnings
-from tasks.report.regressions import regression
-from tasks.report.report_data import ReportData
-from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import headlines_of, measure, why
-from tasks.store.tables import write_atomically
+from basic_control.data.characters import visible
+from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.passports import warnings
+from basic_control.tasks.report.regressions import regression
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.verdict_table import model_rows, model_values
+from basic_control.tasks.report.words import headlines_of, measure, why
+from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
 """The name of the overall score's case, in every language."""

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from tasks.judges.labels import COLUMNS, KEY, joined, sheet
-from tasks.report.exports import csv_text
-from tasks.report.report_data import ReportData
-from tasks.report.titles import metric_title
+from basic_control.tasks.judges.labels import COLUMNS, KEY, joined, sheet
+from basic_control.tasks.report.exports import csv_text
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.titles import metric_title
 
 DRAWN = (50, 20, 10, 5)
 """Replies for each suite, model and metric: the first number whose texts fit `ROOM`."""

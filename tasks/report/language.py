@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from data.shown import Text
-from prompts import phrases
-from prompts.phrases import ENGLISH, declared, phrase, translated
+from basic_control.data.shown import Text
+from basic_control.prompts import phrases
+from basic_control.prompts.phrases import ENGLISH, declared, phrase, translated
 
 _LANGUAGE: ContextVar[str] = ContextVar("language", default=ENGLISH)
 _POINT: ContextVar[str] = ContextVar("point", default=".")

@@ -9,24 +9,24 @@ from pathlib import Path
 
 import polars as pl
 
-from data.plugins import metric
-from data.records import Metric
-from data.suites import Suite
-from metrics.analysis.policy import reaches
-from metrics.analysis.scores import THRESHOLD
-from metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
-from tasks.report.conclusion import conclusion
-from tasks.report.explained import bands
-from tasks.report.language import say, say_reason, speaking
-from tasks.report.report_data import ReportData
-from tasks.report.sections import markdown, sections, usage
-from tasks.report.tables import Column, Table, column_maker, lines
-from tasks.report.text import around, code, percent, plain, total_percent, written
-from tasks.report.titles import SuiteTitles, family_title, part_title, shown_text
-from tasks.report.verdict_table import verdict_table
-from tasks.report.warnings import notes
-from tasks.report.words import asked, cost_lines
-from tasks.store.tables import write_atomically
+from basic_control.data.plugins import metric
+from basic_control.data.records import Metric
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.policy import reaches
+from basic_control.metrics.analysis.scores import THRESHOLD
+from basic_control.metrics.analysis.summary import OF_FAMILIES, OF_SUITES, SummaryRow, Total, cells, totals
+from basic_control.tasks.report.conclusion import conclusion
+from basic_control.tasks.report.explained import bands
+from basic_control.tasks.report.language import say, say_reason, speaking
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.sections import markdown, sections, usage
+from basic_control.tasks.report.tables import Column, Table, column_maker, lines
+from basic_control.tasks.report.text import around, code, percent, plain, total_percent, written
+from basic_control.tasks.report.titles import SuiteTitles, family_title, part_title, shown_text
+from basic_control.tasks.report.verdict_table import verdict_table
+from basic_control.tasks.report.warnings import notes
+from basic_control.tasks.report.words import asked, cost_lines
+from basic_control.tasks.store.tables import write_atomically
 
 SHOWN_ERRORS = 5
 

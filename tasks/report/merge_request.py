@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
-from tasks.report.language import say, speaking
-from tasks.report.regressions import apart, moved_lines, regression
-from tasks.report.report_data import ReportData
-from tasks.report.screen import screen
-from tasks.report.tables import Table, column_maker
-from tasks.report.text import clipped, code, percent, plain, points, written
-from tasks.store.tables import write_atomically
+from basic_control.metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
+from basic_control.tasks.report.language import say, speaking
+from basic_control.tasks.report.regressions import apart, moved_lines, regression
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.screen import screen
+from basic_control.tasks.report.tables import Table, column_maker
+from basic_control.tasks.report.text import clipped, code, percent, plain, points, written
+from basic_control.tasks.store.tables import write_atomically
 
 LONGEST = 120
 """Maximum characters of a question."""

@@ -8,23 +8,23 @@ from typing import Any
 
 import polars as pl
 
-from data.records import TYPICAL
-from data.suites import Suite
-from metrics.analysis.headlines import ModelResult
-from metrics.analysis.pairs import Comparison, Grouping
-from metrics.analysis.policy import reaches
-from metrics.analysis.results import ModelComparisons, Results
-from metrics.analysis.scores import THRESHOLD, headline_parts, totals_of
-from metrics.analysis.summary import OVER_ALL, SummaryRow, Total, cells
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan
-from tasks.report.conclusion import conclusion
-from tasks.report.language import say
-from tasks.report.samples import primary
-from tasks.report.text import percent, shortened
-from tasks.report.titles import SuiteTitles, family_title, metric_title
-from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.words import best_first, headlines_of, remarks, why
+from basic_control.data.records import TYPICAL
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.pairs import Comparison, Grouping
+from basic_control.metrics.analysis.policy import reaches
+from basic_control.metrics.analysis.results import ModelComparisons, Results
+from basic_control.metrics.analysis.scores import THRESHOLD, headline_parts, totals_of
+from basic_control.metrics.analysis.summary import OVER_ALL, SummaryRow, Total, cells
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.report.conclusion import conclusion
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.samples import primary
+from basic_control.tasks.report.text import percent, shortened
+from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
+from basic_control.tasks.report.verdict_table import model_rows, model_values
+from basic_control.tasks.report.words import best_first, headlines_of, remarks, why
 
 HEAT = 10
 BELOW = 5

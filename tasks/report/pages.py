@@ -14,9 +14,9 @@ from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, Stric
 from jinja2.bccache import Bucket
 from markupsafe import Markup, escape
 
-from data.characters import visible
-from tasks.report.language import current, say
-from tasks.report.text import grouped, p_value, percent, points, total_percent
+from basic_control.data.characters import visible
+from basic_control.tasks.report.language import current, say
+from basic_control.tasks.report.text import grouped, p_value, percent, points, total_percent
 
 HERE = Path(__file__).parent
 

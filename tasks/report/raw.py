@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from data.plugins import families
-from data.records import VALUED
-from metrics.analysis.document import document
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from tasks.report.report_data import ReportData
-from tasks.store.tables import write_json
+from basic_control.data.plugins import families
+from basic_control.data.records import VALUED
+from basic_control.metrics.analysis.document import document
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.store.tables import write_json
 
 _ADDED = ("error", "reasoning", "finish_reason", "tokens_in", "tokens_out", "cached", "item_id", "level",
           "language", "repeat", "request_id")  # fmt: skip

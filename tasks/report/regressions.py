@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from metrics.analysis.baseline import BaselineComparison, HeadlineChange
-from metrics.analysis.pairs import Comparison
-from metrics.analysis.questions import MovedQuestion, QuestionChanges
-from metrics.stats.regression import Change, Regression
-from tasks.report.language import say
-from tasks.report.text import clipped, percent, points, written
-from tasks.report.words import lacking
+from basic_control.metrics.analysis.baseline import BaselineComparison, HeadlineChange
+from basic_control.metrics.analysis.pairs import Comparison
+from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChanges
+from basic_control.metrics.stats.regression import Change, Regression
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.text import clipped, percent, points, written
+from basic_control.tasks.report.words import lacking
 
 NAMED = 3
 """Questions of a kind named in a line."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from metrics.analysis.rules import changed_units
-from metrics.stats.intervals import MIN_CLUSTERS
-from tasks.compare.runs import RunComparison
-from tasks.compare.sides import deciding_scores, metrics_of
-from tasks.exchange.tables import Side
-from tasks.report.language import say
-from tasks.report.regressions import moved_lines
+from basic_control.metrics.analysis.rules import changed_units
+from basic_control.metrics.stats.intervals import MIN_CLUSTERS
+from basic_control.tasks.compare.runs import RunComparison
+from basic_control.tasks.compare.sides import deciding_scores, metrics_of
+from basic_control.tasks.exchange.tables import Side
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.regressions import moved_lines
 
 
 def notes(comparison: RunComparison) -> list[str]:

@@ -7,15 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Ref, Tables
-from data.tables import ITEMS, SCORES, SUMMARY, VERDICTS
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan
-from tasks.report.titles import SuiteTitles
-from tasks.store.samples import answers_of
-from tasks.store.tables import Store
-from tasks.twins.renew import named
+from basic_control.data.batches import Ref, Tables
+from basic_control.data.tables import ITEMS, SCORES, SUMMARY, VERDICTS
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.report.titles import SuiteTitles
+from basic_control.tasks.store.samples import answers_of
+from basic_control.tasks.store.tables import Store
+from basic_control.tasks.twins.renew import named
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from data.exits import OUTCOMES
-from metrics.stats.intervals import Interval, MeanEstimate
-from prompts.phrases import section
-from tasks.report.language import current, say
-from tasks.report.pages import still
-from tasks.report.text import estimated
-from tasks.report.words import money
-from tasks.store.history import HistoryEntry
+from basic_control.data.exits import OUTCOMES
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.prompts.phrases import section
+from basic_control.tasks.report.language import current, say
+from basic_control.tasks.report.pages import still
+from basic_control.tasks.report.text import estimated
+from basic_control.tasks.report.words import money
+from basic_control.tasks.store.history import HistoryEntry
 
 EACH = 200
 """Runs per page."""

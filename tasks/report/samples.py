@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from data.errors import InputError
-from data.questions import shown_answer, shown_question
-from data.suites import Suite
-from prompts import fill
-from tasks.report.language import say_reason
-from tasks.report.report_data import ReportData
+from basic_control.data.errors import InputError
+from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.suites import Suite
+from basic_control.prompts import fill
+from basic_control.tasks.report.language import say_reason
+from basic_control.tasks.report.report_data import ReportData
 
 KEY = ["item_id", "model", "repeat"]
 _WORST = ("model_error", "judge_failed", "truncated", "unsupported", "no_answer", "scored", "not_applicable")

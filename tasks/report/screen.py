@@ -11,26 +11,26 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from data.characters import visible
-from data.exits import GateOutcome
-from data.suites import Suite, prompted
-from metrics.analysis.headlines import Headline, ModelResult
-from metrics.analysis.results import Results
-from metrics.analysis.spending import Spending
-from metrics.analysis.summary import Total
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan, expected_lines
-from tasks.report import twins
-from tasks.report.conclusion import conclusion, differences
-from tasks.report.language import say
-from tasks.report.passports import panel
-from tasks.report.regressions import headline as against
-from tasks.report.tables import Column, Table
-from tasks.report.text import NAME, duration, listed, plain, shortened, total_percent, whole_percent
-from tasks.report.titles import family_title
-from tasks.report.verdict_table import model_rows, model_values
-from tasks.report.warnings import notes
-from tasks.report.words import asked, best_first, cost_lines, headlines_of, measure
+from basic_control.data.characters import visible
+from basic_control.data.exits import GateOutcome
+from basic_control.data.suites import Suite, prompted
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.spending import Spending
+from basic_control.metrics.analysis.summary import Total
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan, expected_lines
+from basic_control.tasks.report import twins
+from basic_control.tasks.report.conclusion import conclusion, differences
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.passports import panel
+from basic_control.tasks.report.regressions import headline as against
+from basic_control.tasks.report.tables import Column, Table
+from basic_control.tasks.report.text import NAME, duration, listed, plain, shortened, total_percent, whole_percent
+from basic_control.tasks.report.titles import family_title
+from basic_control.tasks.report.verdict_table import model_rows, model_values
+from basic_control.tasks.report.warnings import notes
+from basic_control.tasks.report.words import asked, best_first, cost_lines, headlines_of, measure
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -7,19 +7,19 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model
-from data.truncation import LIMITS
-from metrics.analysis.other_tools import StatedDifference, StatedScore
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.stats.agreement import Repeats
-from tasks.report import passports, twins
-from tasks.report.language import say
-from tasks.report.report_data import ReportData
-from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import estimated, grouped, percent, plain, points, written
-from tasks.report.titles import SuiteTitles, metric_title
-from tasks.report.words import headlines_of, money
-from tasks.runtime.spending import tokens_and_cost
+from basic_control.config.settings import Model
+from basic_control.data.truncation import LIMITS
+from basic_control.metrics.analysis.other_tools import StatedDifference, StatedScore
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.stats.agreement import Repeats
+from basic_control.tasks.report import passports, twins
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.text import estimated, grouped, percent, plain, points, written
+from basic_control.tasks.report.titles import SuiteTitles, metric_title
+from basic_control.tasks.report.words import headlines_of, money
+from basic_control.tasks.runtime.spending import tokens_and_cost
 
 SHOWN = 50
 """Items with differing scores (another tool's and ours) listed per model; `results.json` has all."""

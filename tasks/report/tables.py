@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from data.characters import visible
-from tasks.report.language import say
-from tasks.report.text import plain
+from basic_control.data.characters import visible
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.text import plain
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from data.characters import visible
-from metrics.analysis import summary
-from metrics.analysis.summary import rounded
-from metrics.stats.power import ALPHA
-from tasks.report.language import decimal_point, say
+from basic_control.data.characters import visible
+from basic_control.metrics.analysis import summary
+from basic_control.metrics.analysis.summary import rounded
+from basic_control.metrics.stats.power import ALPHA
+from basic_control.tasks.report.language import decimal_point, say
 
 if TYPE_CHECKING:
-    from metrics.stats.intervals import Interval, MeanEstimate, Share
+    from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share
 
 _SMALLEST_P = 0.001
 _NAMED = 4

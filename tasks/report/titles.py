@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from data.errors import InputError
-from data.plugins import families, metric
-from data.records import Metric
-from data.shown import Text
-from data.suites import Suite
-from tasks.report.language import say, say_declared
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import families, metric
+from basic_control.data.records import Metric
+from basic_control.data.shown import Text
+from basic_control.data.suites import Suite
+from basic_control.tasks.report.language import say, say_declared
 
 
 def family_title(family: str) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from data.questions import shown_question
-from data.suites import Suite
-from metrics.analysis.results import TwinFindings
-from metrics.analysis.twins import TwinDifference, TwinResult, right_by, shares
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.report.language import say, say_reason
-from tasks.report.tables import Column, Table
-from tasks.report.text import clipped, estimated, grouped, percent, points, written
-from tasks.report.titles import metric_title
+from basic_control.data.questions import shown_question
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.results import TwinFindings
+from basic_control.metrics.analysis.twins import TwinDifference, TwinResult, right_by, shares
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.tables import Column, Table
+from basic_control.tasks.report.text import clipped, estimated, grouped, percent, points, written
+from basic_control.tasks.report.titles import metric_title
 
 _COLUMNS = {
     "": ("model", "suite", "metric", "twins", "pairs", "mean", "against", "difference", "says"),

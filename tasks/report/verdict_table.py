@@ -8,12 +8,12 @@ UI, on the page; in the Markdown report, CSV and JUnit in the row or case of the
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.analysis.headlines import Headline, ModelResult
-from metrics.analysis.spending import Spending, Spent
-from tasks.report.language import say
-from tasks.report.tables import Column, Table, column_maker
-from tasks.report.text import around, percent, written
-from tasks.report.words import score_name, scored, why
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.tasks.report.language import say
+from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.text import around, percent, written
+from basic_control.tasks.report.words import score_name, scored, why
 
 
 @dataclass(frozen=True, slots=True)

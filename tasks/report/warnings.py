@@ -11,21 +11,21 @@ from typing import Literal
 
 import polars as pl
 
-from data.commands import typed
-from data.records import HIDDEN_KEYS
-from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.headlines import Headline
-from metrics.analysis.results import Results
-from metrics.analysis.spending import Spending
-from metrics.analysis.summary import OF_SUITES, cells
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan, expected_lines
-from tasks.report import passports
-from tasks.report.language import say, say_reason
-from tasks.report.regressions import apart, moved_lines
-from tasks.report.report_data import ReportData
-from tasks.report.titles import metric_title
-from tasks.report.words import headlines_of
+from basic_control.data.commands import typed
+from basic_control.data.records import HIDDEN_KEYS
+from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.spending import Spending
+from basic_control.metrics.analysis.summary import OF_SUITES, cells
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan, expected_lines
+from basic_control.tasks.report import passports
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.regressions import apart, moved_lines
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.titles import metric_title
+from basic_control.tasks.report.words import headlines_of
 
 FEW = 10
 """Number of scored answers below which a suite's score says little."""

@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from metrics.analysis.failures import lost
-from metrics.analysis.headlines import Headline, ModelResult
-from tasks.report.language import say, say_reason
-from tasks.report.text import grouped, listed, percent
+from basic_control.metrics.analysis.failures import lost
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.text import grouped, listed, percent
 
 if TYPE_CHECKING:
-    from metrics.analysis.pairs import Comparison
-    from metrics.analysis.spending import Spending
+    from basic_control.metrics.analysis.pairs import Comparison
+    from basic_control.metrics.analysis.spending import Spending
 
 
 def best_first(models: Iterable[ModelResult]) -> list[ModelResult]:

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from data.batches import Ref, Tables
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan
-from tasks.report import exports, html, junit, markdown, merge_request, raw
-from tasks.report.contents import contents_of
-from tasks.report.report_data import gather
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
+from basic_control.data.batches import Ref, Tables
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.report import exports, html, junit, markdown, merge_request, raw
+from basic_control.tasks.report.contents import contents_of
+from basic_control.tasks.report.report_data import gather
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
 
 
 @stage(version=1, part="report", takes="report", cached=False)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from data.characters import visible
+from basic_control.data.characters import visible
 
 VARIABLE = "BASIC_CONTROL_LOG"
 FORMS = ("text", "json")

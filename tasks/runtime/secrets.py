@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from data.patterns import pattern
-from data.records import HIDDEN_KEYS, Reply
+from basic_control.data.patterns import pattern
+from basic_control.data.records import HIDDEN_KEYS, Reply
 
 HIDDEN = "[key hidden]"
 """The replacement of a key."""

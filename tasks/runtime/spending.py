@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from config.settings import Model
-from data.batches import QueryResult
-from data.tables import RESPONSES
-from metrics.analysis.spending import Spending, Spent
-from tasks.plan import Plan
-from tasks.store.tables import Store
+from basic_control.config.settings import Model
+from basic_control.data.batches import QueryResult
+from basic_control.data.tables import RESPONSES
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.tasks.plan import Plan
+from basic_control.tasks.store.tables import Store
 
 _COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import platformdirs
 
-from config.settings import StoreSettings
-from tasks.store.replies import ReplyCache, url_in
-from tasks.store.submissions import Submissions
-from tasks.store.tables import Store
+from basic_control.config.settings import StoreSettings
+from basic_control.tasks.store.replies import ReplyCache, url_in
+from basic_control.tasks.store.submissions import Submissions
+from basic_control.tasks.store.tables import Store
 
 
 def cache_folder() -> Path:

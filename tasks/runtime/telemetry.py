@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from data.batches import Cell, Execution, QueryResult
-from data.errors import InputError
-from data.extras import installing
-from tasks.runtime.logs import event
+from basic_control.data.batches import Cell, Execution, QueryResult
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
+from basic_control.tasks.runtime.logs import event
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource

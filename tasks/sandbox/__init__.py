@@ -11,10 +11,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from data.records import Found, Metric, Outcome, Program, Sample
-from tasks.sandbox import child, kotlin, kotlin_tools
-from tasks.sandbox.image import prepare
-from tasks.sandbox.pool import WorkerPool
+from basic_control.data.records import Found, Metric, Outcome, Program, Sample
+from basic_control.tasks.sandbox import child, kotlin, kotlin_tools
+from basic_control.tasks.sandbox.image import prepare
+from basic_control.tasks.sandbox.pool import WorkerPool
 
 __all__ = ["WorkerPool", "close", "layers", "prepare", "run", "run_programs", "summary"]
 

@@ -9,15 +9,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import basic_control
+
 _BOOT = """\
 import runpy, sys, types
-name, *roots = sys.argv[1:4]
+name, folder, *roots = sys.argv[1:5]
 at = next((k for k, path in enumerate(sys.path) if path.endswith("-packages")), len(sys.path))
 sys.path[at:at] = roots
-del sys.argv[1:4]
+del sys.argv[1:5]
 package = name.rpartition(".")[0]
 bare = sys.modules[package] = types.ModuleType(package)
-bare.__path__ = [f"{roots[0]}/{package.replace('.', '/')}"]
+bare.__path__ = [folder]
 runpy.run_module(name, run_name="__main__", alter_sys=True)
 """
 """Our folder goes before installed packages (which may include another copy) and after the standard library.
@@ -31,8 +33,9 @@ def command(module: str, *arguments: str) -> list[str]:
     """Return the command line that runs a module of this project in an isolated interpreter."""
     spec = importlib.util.find_spec("wasmtime")
     site = Path(spec.origin).parents[1] if spec and spec.origin else Path()
-    root = Path(__file__).parents[2]
-    return [sys.executable, "-I", "-c", _BOOT, module, str(root), str(site), *arguments]
+    folder = Path(__file__).parents[2].joinpath(*module.split(".")[1:-1])
+    root = Path(basic_control.__file__).parents[1]
+    return [sys.executable, "-I", "-c", _BOOT, module, str(folder), str(root), str(site), *arguments]
 
 
 def environment(**more: str) -> Mapping[str, str]:

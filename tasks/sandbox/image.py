@@ -19,9 +19,9 @@ from importlib.metadata import version
 from io import BufferedReader
 from pathlib import Path
 
-from data.errors import InputError
-from tasks.sandbox import child
-from tasks.sandbox.private import building, cache, own_file, secret
+from basic_control.data.errors import InputError
+from basic_control.tasks.sandbox import child
+from basic_control.tasks.sandbox.private import building, cache, own_file, secret
 
 _HERE = Path(__file__).parent
 _INSIDE = ("values.py", *[f"component/{name}.py" for name in ("handles", "objects", "scripts", "stand_ins")])
@@ -114,9 +114,9 @@ def _build(work: Path) -> Path:
             raise InputError(f"sandbox image: the package {name} is not installed. Install it (`uv sync`).")
         shutil.copytree(Path(spec.origin).parent, work / "app" / name, ignore=shutil.ignore_patterns("__pycache__"))
     say("Sandbox: building Python for WebAssembly (once, about 10 s) …")
-    _run("building the component", child.command("tasks.sandbox.build", "componentize"), work)
+    _run("building the component", child.command("basic_control.tasks.sandbox.build", "componentize"), work)
     say("Sandbox: compiling it for this machine (once, about 15 s) …")
-    _run("compiling the component", child.command("tasks.sandbox.build", "compile"), work)
+    _run("compiling the component", child.command("basic_control.tasks.sandbox.build", "compile"), work)
     return work / "runner.cwasm"
 
 

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
-from data.records import Outcome, Program
-from tasks.runtime import machine
-from tasks.sandbox import child, kotlin_source, kotlin_tools, replies
-from tasks.sandbox.clock import Clock
-from tasks.sandbox.kotlin_tools import Ready
-from tasks.sandbox.pool import WALL_MORE_S, run_fit
+from basic_control.data.records import Outcome, Program
+from basic_control.tasks.runtime import machine
+from basic_control.tasks.sandbox import child, kotlin_source, kotlin_tools, replies
+from basic_control.tasks.sandbox.clock import Clock
+from basic_control.tasks.sandbox.kotlin_tools import Ready
+from basic_control.tasks.sandbox.pool import WALL_MORE_S, run_fit
 
 START_S = 30.0
 """Seconds after which a virtual machine that is not ready has failed."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from data.records import Program
+from basic_control.data.records import Program
 
 _NAMES = {"int": "Int", "float": "Double", "str": "String", "bool": "Boolean", "None": "Unit", "bytes": "ByteArray"}
 _GENERIC = {"list": ("MutableList", "mutableListOf"), "set": ("MutableSet", "mutableSetOf")}

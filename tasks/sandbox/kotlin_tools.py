@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tasks.sandbox import child, confinement, private, syscalls
-from tasks.sandbox.image import say
+from basic_control.tasks.sandbox import child, confinement, private, syscalls
+from basic_control.tasks.sandbox.image import say
 
 VARIABLE = "BASIC_CONTROL_KOTLINC"
 """The environment variable that names a compiler which is not on the PATH."""
@@ -102,7 +102,7 @@ class Tools:
             "writable": [str(folder) for folder in writable],
             "calls": syscalls.MACHINE,
         }
-        return child.command("tasks.sandbox.launch", json.dumps(given), *command)
+        return child.command("basic_control.tasks.sandbox.launch", json.dumps(given), *command)
 
 
 @dataclass(frozen=True, slots=True)

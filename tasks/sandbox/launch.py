@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from tasks.sandbox import confinement, syscalls
+from basic_control.tasks.sandbox import confinement, syscalls
 
 _NEW_MOUNTS, _NEW_USER = 0x20000, 0x10000000
 _NOSUID, _NODEV, _RECURSIVE, _PRIVATE, _DETACH = 2, 4, 0x4000, 0x40000, 2  # of mount and umount2

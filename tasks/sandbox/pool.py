@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import IO, Any, Self, cast
 
-from data.commands import typed
-from data.errors import InputError
-from data.records import Outcome, OutcomeKind, Program, ProgramUnderTest
-from tasks.runtime import machine
-from tasks.sandbox import child, replies, values
-from tasks.sandbox.clock import Clock
-from tasks.sandbox.image import prepare
+from basic_control.data.commands import typed
+from basic_control.data.errors import InputError
+from basic_control.data.records import Outcome, OutcomeKind, Program, ProgramUnderTest
+from basic_control.tasks.runtime import machine
+from basic_control.tasks.sandbox import child, replies, values
+from basic_control.tasks.sandbox.clock import Clock
+from basic_control.tasks.sandbox.image import prepare
 
 SOURCE = 100_000
 """Maximum characters of a program's source."""
@@ -332,7 +332,7 @@ class Worker:
     """One worker process; `layers` is empty until it says hello, `rebuilt` whether its image was built again."""
 
     def __init__(self, image: str, *, rebuilt: bool) -> None:
-        self.process = child.start(child.command("tasks.sandbox.worker", image, str(MEMORY_MB)))
+        self.process = child.start(child.command("basic_control.tasks.sandbox.worker", image, str(MEMORY_MB)))
         self.reading, self.writing = (cast("IO[bytes]", pipe) for pipe in (self.process.stdout, self.process.stdin))
         self.rebuilt = rebuilt
         self.clock: Clock | None = None

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-from data.errors import InputError
+from basic_control.data.errors import InputError
 
 _OURS_ALONE = 0o700
 _LINKS = 40  # on one path, as the kernel counts

@@ -2,8 +2,8 @@
 
 from typing import cast
 
-from data.records import Outcome, OutcomeKind
-from tasks.sandbox import values
+from basic_control.data.records import Outcome, OutcomeKind
+from basic_control.tasks.sandbox import values
 
 MESSAGE = 300
 """Maximum characters kept of a program's message."""

@@ -23,8 +23,8 @@ from typing import Any, NoReturn
 import wasmtime
 from wasmtime.component import Component, Linker
 
-from tasks.sandbox import confinement, values
-from tasks.sandbox.build import engine
+from basic_control.tasks.sandbox import confinement, values
+from basic_control.tasks.sandbox.build import engine
 
 REPLY = 1 << 20
 """Maximum characters of all replies to one program."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Ref
-from data.commands import BASELINES
-from data.errors import InputError
-from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import ComparedSide
-from metrics.analysis.rules import Provenance, SuiteRules
-from tasks.store.tables import write_atomically
+from basic_control.data.batches import Ref
+from basic_control.data.commands import BASELINES
+from basic_control.data.errors import InputError
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.baseline import ComparedSide
+from basic_control.metrics.analysis.rules import Provenance, SuiteRules
+from basic_control.tasks.store.tables import write_atomically
 
 SCHEMA = 2
 _BEGINNING = b'{\n "schema": '

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import stamina
 
-from data.errors import InputError
-from data.extras import installing
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
 
 T = TypeVar("T")
 

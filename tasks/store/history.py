@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from data.draw import canonical
-from data.errors import InputError
-from data.exits import worst
-from tasks.store.owners import has_ended
-from tasks.store.runs import MANIFEST, folders, front, names_in, read_results
-from tasks.store.tables import write_json
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.exits import worst
+from basic_control.tasks.store.owners import has_ended
+from basic_control.tasks.store.runs import MANIFEST, folders, front, names_in, read_results
+from basic_control.tasks.store.tables import write_json
 
 if TYPE_CHECKING:
-    from metrics.analysis.headlines import ModelResult
+    from basic_control.metrics.analysis.headlines import ModelResult
 
 LABELS = "labels.json"
 

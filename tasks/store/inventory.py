@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.store.runs import Run, runs_in
-from tasks.store.tables import Store, TableFile
+from basic_control.tasks.store.runs import Run, runs_in
+from basic_control.tasks.store.tables import Store, TableFile
 
 
 def faults_of_run(run: Run, there: set[str]) -> list[str]:

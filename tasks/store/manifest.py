@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from data.errors import InputError, nearest
-from tasks.store.tables import write_json
+from basic_control.data.errors import InputError, nearest
+from basic_control.tasks.store.tables import write_json
 
 NAME = "manifest.json"
 SCHEMA = 1

@@ -11,11 +11,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.errors import InputError
-from tasks.store.inventory import Inventory, stage_results
-from tasks.store.owners import is_running
-from tasks.store.runs import Run
-from tasks.store.tables import RENEWED_S, explain
+from basic_control.data.errors import InputError
+from basic_control.tasks.store.inventory import Inventory, stage_results
+from basic_control.tasks.store.owners import is_running
+from basic_control.tasks.store.runs import Run
+from basic_control.tasks.store.tables import RENEWED_S, explain
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,14 @@ from typing import IO, Any
 import polars as pl
 import sqlalchemy as sa
 
-from data.errors import InputError, plural
-from data.records import Reply
-from data.tables import RESPONSES
-from tasks.store.databases import PATIENCE_S, DamagedFile, file_of, is_damage, mark_of
-from tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
-from tasks.store.tables import Damaged, Store, explain
+from basic_control.data.errors import InputError, plural
+from basic_control.data.records import Reply
+from basic_control.data.tables import RESPONSES
+from basic_control.tasks.store.databases import PATIENCE_S, DamagedFile, file_of, is_damage, mark_of
+from basic_control.tasks.store.statements import COLUMNS, Remembered, ReplyDatabase, Row, entry_of, row_of
+from basic_control.tasks.store.tables import Damaged, Store, explain
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 CHECKED = 512_000_000
 """Maximum bytes of a file that is checked completely at opening: a second or two at most."""

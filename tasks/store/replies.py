@@ -14,16 +14,23 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from data.errors import InputError
-from tasks.store import repair
-from tasks.store.databases import file_of, log_of, shown
-from tasks.store.owners import described, has_ended, owner
-from tasks.store.statements import FailedCall, Remembered, ReplyDatabase, entry_of, failure_row, row_of
-from tasks.store.tables import Store
+from basic_control.data.errors import InputError
+from basic_control.tasks.store import repair
+from basic_control.tasks.store.databases import file_of, log_of, shown
+from basic_control.tasks.store.owners import described, has_ended, owner
+from basic_control.tasks.store.statements import (
+    FailedCall,
+    Remembered,
+    ReplyDatabase,
+    entry_of,
+    failure_row,
+    row_of,
+)
+from basic_control.tasks.store.tables import Store
 
 __all__ = ["FailedCall", "Remembered", "ReplyCache", "batched", "owner", "url_in"]
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 FORGIVEN_S = 30 * 86_400.0
 """How long the failures of a killed run are kept."""

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from data.batches import Ref
-from data.documents import RESULTS_VERSION
-from data.errors import InputError
-from data.tables import TABLES
-from tasks.store import manifest as manifests
-from tasks.store.tables import Damaged, Store
+from basic_control.data.batches import Ref
+from basic_control.data.documents import RESULTS_VERSION
+from basic_control.data.errors import InputError
+from basic_control.data.tables import TABLES
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.tables import Damaged, Store
 
 if TYPE_CHECKING:
-    from metrics.analysis.results import Results
-    from metrics.analysis.verdict import RunVerdict
+    from basic_control.metrics.analysis.results import Results
+    from basic_control.metrics.analysis.verdict import RunVerdict
 
 MANIFEST, RESULTS = manifests.NAME, "results.json"
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
@@ -184,7 +184,9 @@ def read_results(folder: Path, *, whole: bool = False) -> "tuple[Results, RunVer
         ValueError, KeyError, TypeError: it is not such a document.
         OSError: it cannot be read.
     """
-    from metrics.analysis.document import read  # imports half of the statistics, which few commands need
+    from basic_control.metrics.analysis.document import (
+        read,  # imports half of the statistics, which few commands need
+    )
 
     path = folder / RESULTS
     document = json.loads(path.read_bytes()) if whole else front(path)

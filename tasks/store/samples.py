@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Batch, Opponent, QueryResult, Ref
-from data.records import HIDDEN_KEYS, RENDERED, Sample
-from data.tables import REQUESTS, RESPONSES
-from data.truncation import CUT, is_cut
-from tasks.store.tables import Store
+from basic_control.data.batches import Batch, Opponent, QueryResult, Ref
+from basic_control.data.records import HIDDEN_KEYS, RENDERED, Sample
+from basic_control.data.tables import REQUESTS, RESPONSES
+from basic_control.data.truncation import CUT, is_cut
+from basic_control.tasks.store.tables import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from data.draw import canonical
-from data.records import Reply
-from tasks.store.databases import Database
+from basic_control.data.draw import canonical
+from basic_control.data.records import Reply
+from basic_control.tasks.store.databases import Database
 
 Row = Sequence[Any]
 

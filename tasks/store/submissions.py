@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from tasks.store.databases import Database, file_of
+from basic_control.tasks.store.databases import Database, file_of
 
 FILE = "batches.sqlite"
 KEPT_S = 30 * 86_400.0

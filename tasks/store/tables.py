@@ -25,10 +25,10 @@ import fsspec
 import polars as pl
 from fsspec.implementations.local import LocalFileSystem
 
-from data.batches import Ref
-from data.errors import InputError
-from data.extras import installing
-from data.tables import TABLES, TableSchema
+from basic_control.data.batches import Ref
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
+from basic_control.data.tables import TABLES, TableSchema
 
 RENEWED_S = 3600.0
 """A remote table in use is rewritten when it is older, so that `prune` sees that it is used."""

@@ -11,24 +11,24 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import StoreSettings
-from data.batches import Ref, TwinCount
-from data.draw import content_id
-from data.loading import families_of, makers_of
-from data.plugins import family, loader
-from data.records import Item
-from data.sources import given_file
-from data.suites import Suite, TwinKind, Twins
-from data.tables import ITEMS
-from data.units import UnitIdentity
-from generators.twins.base import Refused, Renewed
-from generators.twins.kinds import renew as renewed
-from generators.twins.parity import in_language
-from metrics.cot.chain import annotate
-from prompts import digests, fill, read_by
-from tasks.generate import row
-from tasks.runtime.storage import open_store
-from tasks.stage import stage
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Ref, TwinCount
+from basic_control.data.draw import content_id
+from basic_control.data.loading import families_of, makers_of
+from basic_control.data.plugins import family, loader
+from basic_control.data.records import Item
+from basic_control.data.sources import given_file
+from basic_control.data.suites import Suite, TwinKind, Twins
+from basic_control.data.tables import ITEMS
+from basic_control.data.units import UnitIdentity
+from basic_control.generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.kinds import renew as renewed
+from basic_control.generators.twins.parity import in_language
+from basic_control.metrics.cot.chain import annotate
+from basic_control.prompts import digests, fill, read_by
+from basic_control.tasks.generate import row
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import stage
 
 TWIN = "twin_of"
 """The fact of a twin that names its original and its kind."""

@@ -9,18 +9,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from data.characters import storable
-from data.draw import canonical
-from metrics.citation.citation import parse
-from metrics.citation.sources import check_sources, judge_outcome
-from metrics.citation.urls import Url
-from tasks.runtime.secrets import hide
-from tasks.web.policy import NetworkPolicy
+from basic_control.data.characters import storable
+from basic_control.data.draw import canonical
+from basic_control.metrics.citation.citation import parse
+from basic_control.metrics.citation.sources import check_sources, judge_outcome
+from basic_control.metrics.citation.urls import Url
+from basic_control.tasks.runtime.secrets import hide
+from basic_control.tasks.web.policy import NetworkPolicy
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from tasks.store.samples import SampleRow
+    from basic_control.tasks.store.samples import SampleRow
 
 _CHARACTERS = 4001
 """Characters of a quote or claim passed on: one above the limit, so that a longer one is detected."""
@@ -71,7 +71,7 @@ def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy |
     By rule alone unless `network`. A page is fetched once however many cite it, and `digest` is the SHA-256 of its
     decoded body. Runs its own event loop in this thread.
     """
-    from data.tables import EVIDENCE
+    from basic_control.data.tables import EVIDENCE
 
     policy = net or NetworkPolicy()
     rows: list[dict[str, Any]] = []
@@ -87,7 +87,7 @@ def check(answers: Iterable["SampleRow"], *, network: bool, net: NetworkPolicy |
                 else:
                     waiting[len(rows) - 1] = url, ask
     if waiting:
-        from tasks.web.extraction import fetch_all
+        from basic_control.tasks.web.extraction import fetch_all
 
         for place, found in asyncio.run(fetch_all(waiting, policy)).items():
             rows[place] |= found

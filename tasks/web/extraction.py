@@ -11,11 +11,11 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from metrics.citation.sources import judge_outcome
-from metrics.citation.urls import Finding, Url
-from tasks.sandbox import child
-from tasks.web.fetching import Fetched, Fetcher, FetchFailure
-from tasks.web.policy import NetworkPolicy
+from basic_control.metrics.citation.sources import judge_outcome
+from basic_control.metrics.citation.urls import Finding, Url
+from basic_control.tasks.sandbox import child
+from basic_control.tasks.web.fetching import Fetched, Fetcher, FetchFailure
+from basic_control.tasks.web.policy import NetworkPolicy
 
 START_S = 60.0
 """Seconds that the process may take for its imports, on top of the first page."""
@@ -58,7 +58,7 @@ class Reader:
     async def _start(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *child.command("tasks.web.reader"),
+                *child.command("basic_control.tasks.web.reader"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,

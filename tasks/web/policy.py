@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from metrics.citation.urls import Address, is_public, read_address
+from basic_control.metrics.citation.urls import Address, is_public, read_address
 
 USER_AGENT: Final = "basic-control/0.1 (LLM evaluation; checks pages that a model's answer cites)"
 PRODUCT: Final = "basic-control"

@@ -15,9 +15,9 @@ from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 
-from data.characters import storable
-from metrics.citation.sources import judge_outcome, judge_page
-from metrics.citation.urls import Finding
+from basic_control.data.characters import storable
+from basic_control.metrics.citation.sources import judge_outcome, judge_page
+from basic_control.metrics.citation.urls import Finding
 
 MEMORY_BYTES = 2_000_000_000
 _CHARSETS = re.compile(

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from data.numerals import exact
-from data.options import options_of
-from data.plugins import family, metrics
-from data.reading.ends import split
-from data.reading.numbers import NumberAnswer, read_number
-from data.records import Item
-from generators.data_extraction.entities import DATE, EMAIL, PHONE
-from metrics.citation.answers import parse_answer
+from basic_control.data.numerals import exact
+from basic_control.data.options import options_of
+from basic_control.data.plugins import family, metrics
+from basic_control.data.reading.ends import split
+from basic_control.data.reading.numbers import NumberAnswer, read_number
+from basic_control.data.records import Item
+from basic_control.generators.data_extraction.entities import DATE, EMAIL, PHONE
+from basic_control.metrics.citation.answers import parse_answer
 
 Case = Mapping[str, Any]
 Claim = tuple[str, list[int], list[str]]

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from data.suites import Suite
-from data.tables import TABLES
-from metrics.analysis.policy import Gate
-from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.margins import PairedSample
+from basic_control.data.suites import Suite
+from basic_control.data.tables import TABLES
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.margins import PairedSample
 from tests.helpers.pairs import pairs_of
 from tests.helpers.verdicts import finalise
 

@@ -3,9 +3,9 @@
 
 import pytest
 
-from data.beside import read_beside
-from data.reading import calls
-from data.reading.calls import read_written_calls
+from basic_control.data.beside import read_beside
+from basic_control.data.reading import calls
+from basic_control.data.reading.calls import read_written_calls
 
 PARIS = [("get_weather", {"city": "Paris"})]
 BOTH = [("f", {"a": 1}), ("g", {})]

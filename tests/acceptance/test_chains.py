@@ -7,9 +7,9 @@ innocent line between the steps.
 from functools import cache
 from typing import Any
 
-from data.options import options_of
-from data.plugins import metrics
-from data.records import Score
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metrics
+from basic_control.data.records import Score
 from tests.acceptance.reading import lines
 
 FOUND = 0.98  # the least share of slips found

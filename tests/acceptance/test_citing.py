@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metrics.citation.answers import CitedAnswer, parse_answer
+from basic_control.metrics.citation.answers import CitedAnswer, parse_answer
 from tests.acceptance.reading import lines
 
 PASSAGES = 10  # where a case says nothing else

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from data.plugins import family
-from data.records import Item
-from tasks.generate import row
-from tasks.verify import ReplyToVerify, verify_all
+from basic_control.data.plugins import family
+from basic_control.data.records import Item
+from basic_control.tasks.generate import row
+from basic_control.tasks.verify import ReplyToVerify, verify_all
 from tests.acceptance.reading import lines
 
 FAMILIES = ("simple_logic", "instructions", "data_extraction", "summarization", "arithmetic")

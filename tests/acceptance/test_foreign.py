@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from flows.cli.application import main
-from tasks.compare.sides import sides
-from tasks.exchange.reading import read
+from basic_control.flows.cli.application import main
+from basic_control.tasks.compare.sides import sides
+from basic_control.tasks.exchange.reading import read
 
 Row = Mapping[str, Any]
 

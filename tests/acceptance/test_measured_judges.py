@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 from scipy import optimize
 
-from metrics.stats import agreement, calibration
-from metrics.stats.calibration import MeanRate, corrected_mean, corrected_share
-from metrics.stats.labelled import prediction_powered
+from basic_control.metrics.stats import agreement, calibration
+from basic_control.metrics.stats.calibration import MeanRate, corrected_mean, corrected_share
+from basic_control.metrics.stats.labelled import prediction_powered
 from tests.acceptance import references
 from tests.helpers.passports import rate
 

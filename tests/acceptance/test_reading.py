@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from data.options import options_of
-from data.plugins import metric
-from metrics._replies import CUT
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
+from basic_control.metrics._replies import CUT
 from tests.acceptance.reading import lines
 
 KINDS = sorted(path.stem for path in (Path(__file__).parent / "replies" / "reading").glob("*.jsonl"))

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metrics.analysis import pairs
-from metrics.stats import margins, power, regression
-from metrics.stats.intervals import part_of, stratified, wilson
+from basic_control.metrics.analysis import pairs
+from basic_control.metrics.stats import margins, power, regression
+from basic_control.metrics.stats.intervals import part_of, stratified, wilson
 from tests.acceptance import references, tables
 from tests.helpers.verdicts import entry
 

@@ -7,7 +7,7 @@ are labelled wrong.
 
 import pytest
 
-from data.numerals import exact
+from basic_control.data.numerals import exact
 from tests.acceptance.reading import DECIDED, clean, lines, listed, read
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from data.options import options_of
-from data.records import Score
-from metrics.cot import cot
-from metrics.cot.chain import read
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.cot import cot
+from basic_control.metrics.cot.chain import read
 from tests.acceptance.reading import lines
 
 

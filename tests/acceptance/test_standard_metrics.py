@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from data.options import options_of
-from data.plugins import metric
-from data.records import CALLS, Score
-from metrics.judging import advance, begin, outcome
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
+from basic_control.data.records import CALLS, Score
+from basic_control.metrics.judging import advance, begin, outcome
 from tests.acceptance.reading import lines
 
 METRICS = ("choice", "number", "exact_match", "contains", "regex", "similarity", "json_match", "tool_calls")

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.suites import Stop, Suite
-from metrics.analysis.stopping import (
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Stop, Suite
+from basic_control.metrics.analysis.stopping import (
     ConfidenceSequence,
     confidence_sequences,
     cut_into_rounds,
@@ -19,9 +19,9 @@ from metrics.analysis.stopping import (
     sequences,
     undecided_models,
 )
-from metrics.analysis.summary import summarise
-from metrics.stats import sequential
-from metrics.stats.sequential import Look, follow
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.stats import sequential
+from basic_control.metrics.stats.sequential import Look, follow
 from tests.acceptance import references, tables
 from tests.helpers.verdicts import finalise
 

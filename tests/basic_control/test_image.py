@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from data.commands import SCRIPT
+from basic_control.data.commands import SCRIPT
 from tests.conftest import TOP
 
 NO_CAPABILITIES = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]

@@ -10,8 +10,8 @@ import pytest
 
 import basic_control
 from basic_control.__main__ import main
-from data.exits import EXPLAINED
-from flows.cli.application import COMMANDS, GROUPS, HIDDEN
+from basic_control.data.exits import EXPLAINED
+from basic_control.flows.cli.application import COMMANDS, GROUPS, HIDDEN
 from tests.conftest import TOP
 
 
@@ -29,10 +29,15 @@ def test_the_rooms_are_the_ones_that_a_wheel_takes() -> None:
     assert set(wheel["only-include"]) == {"basic_control", *basic_control.ROOMS}
 
 
-def test_the_folder_of_the_rooms_comes_first_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", ["elsewhere", str(TOP), "last", str(TOP)])
-    basic_control.start()
-    assert sys.path == [str(TOP), "elsewhere", "last"]
+def test_an_import_changes_no_path_and_takes_no_name_of_the_caller(tmp_path: Path) -> None:
+    (tmp_path / "config.py").write_text("KEY = 'mine'\n", encoding="utf-8")
+    code = (
+        "import sys; before = list(sys.path); import basic_control.data.records, config;"
+        "print(config.KEY, sys.path == before, {name.partition('.')[0] for name in sys.modules} & "
+        f"{set(basic_control.ROOMS)!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "mine True {'config'}\n"
 
 
 def test_help_lists_every_command_and_imports_nothing_heavy(tmp_path: Path) -> None:

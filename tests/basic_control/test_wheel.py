@@ -29,7 +29,7 @@ from tests.servers.running import Server, serve_openai
 pytestmark = pytest.mark.slow
 
 FAMILY = """
-from data.records import Family, Item, Verdict
+from basic_control.data.records import Family, Item, Verdict
 
 
 def generate(rng, **options):
@@ -44,7 +44,7 @@ def verify(item, reply):
 UNIT = Family(name="saying", version=1, levels={"easy": {}}, generate=generate, verify=verify)
 """
 METRIC = """
-from data.records import Metric, Score
+from basic_control.data.records import Metric, Score
 
 
 def score(sample, found, options):
@@ -58,14 +58,11 @@ if __name__ == "__main__":
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    import basic_control
-
-    basic_control.start()
-    from tasks.store.manifest import commit
-    from data.records import Family, Metric
-    from data.units import digest_of, identity_of
-    from data.sentences import count_words
-    from tasks.stage import DECIDING
+    from basic_control.tasks.store.manifest import commit
+    from basic_control.data.records import Family, Metric
+    from basic_control.data.units import digest_of, identity_of
+    from basic_control.data.sentences import count_words
+    from basic_control.tasks.stage import DECIDING
 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         words = list(pool.map(count_words, ["one two", "three"]))
@@ -366,9 +363,9 @@ def test_the_images_health_check_tells_a_server_that_answers_from_none(served: S
 
 
 def test_other_processes_find_our_modules_and_rules_are_the_checkouts(installed: Installed, hostile: Path) -> None:
-    from data.records import Family
-    from data.units import digest_of, identity_of
-    from tasks.stage import DECIDING
+    from basic_control.data.records import Family
+    from basic_control.data.units import digest_of, identity_of
+    from basic_control.tasks.stage import DECIDING
 
     subprocess.run(["git", "init", "-q", str(hostile.parent)], check=True)
     (hostile / "spawning.py").write_text(SPAWN, encoding="utf-8")

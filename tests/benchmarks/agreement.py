@@ -7,9 +7,9 @@ with the same probability.
 import numpy as np
 import polars as pl
 
-from metrics.stats.agreement import agreement
-from metrics.stats.calibration import kappa_limits
-from metrics.stats.intervals import Interval
+from basic_control.metrics.stats.agreement import agreement
+from basic_control.metrics.stats.calibration import kappa_limits
+from basic_control.metrics.stats.intervals import Interval
 
 RUNS = 400
 

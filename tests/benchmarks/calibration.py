@@ -17,9 +17,9 @@ import sys
 import numpy as np
 from scipy.special import bdtr
 
-from metrics.stats.calibration import mean_limits, share_limits
-from metrics.stats.intervals import Floats, Z, score_limits
-from metrics.stats.labelled import FEWEST, Moments, best_lambda, mean_at, moments, powered_limits
+from basic_control.metrics.stats.calibration import mean_limits, share_limits
+from basic_control.metrics.stats.intervals import Floats, Z, score_limits
+from basic_control.metrics.stats.labelled import FEWEST, Moments, best_lambda, mean_at, moments, powered_limits
 
 TRIALS = 2000
 ERRORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4)

@@ -10,10 +10,10 @@ import asyncio
 import json
 import time
 
-from config.settings import Model
-from data.records import Call, Message
-from tasks.models.scheduler import event_loop_thread
-from tasks.query import client_of
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Message
+from basic_control.tasks.models.scheduler import event_loop_thread
+from basic_control.tasks.query import client_of
 from tests.servers import serve_ollama, serve_openai
 
 CALLS, IN_FLIGHT, LATENCY_S = 1319, 64, 0.2

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from data.suites import Suite
-from metrics.analysis.pairs import Comparison, compare
-from metrics.stats.intervals import Codes, Floats, wilson
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.pairs import Comparison, compare
+from basic_control.metrics.stats.intervals import Codes, Floats, wilson
 from tests.helpers.simulated import graded, templates_of
 
 DRAWS = 300

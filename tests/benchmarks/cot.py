@@ -18,9 +18,9 @@ from typing import TextIO, cast
 
 import polars as pl
 
-from data.options import options_of
-from data.plugins import metrics
-from data.reading.numbers import read_number
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metrics
+from basic_control.data.reading.numbers import read_number
 
 HERE = Path(__file__).parents[2]
 SHARED = HERE.parent / "shared" / "data"

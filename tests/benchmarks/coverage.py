@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
-from metrics.analysis.means import suite_mean
-from metrics.stats.intervals import Floats, Interval, MeanEstimate, part_of, stratified
+from basic_control.metrics.analysis.means import suite_mean
+from basic_control.metrics.stats.intervals import Floats, Interval, MeanEstimate, part_of, stratified
 from tests.helpers.simulated import SHARES, chances, frame, graded, templates_of, yes_no
 from tests.strata import shares
 

@@ -9,9 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 
-from data.draw import draw
-from data.plugins import families
-from data.records import Family, Item
+from basic_control.data.draw import draw
+from basic_control.data.plugins import families
+from basic_control.data.records import Family, Item
 
 ITEMS, ROUNDS = 500, 8
 GENERATION, VERIFICATION = 20_000, {"data_extraction": 5_000}

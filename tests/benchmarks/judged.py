@@ -9,9 +9,9 @@ from itertools import product
 
 import numpy as np
 
-from metrics.analysis.judged import outcome_as_judged
-from metrics.stats.calibration import MeanRate, contrast, corrected_share
-from metrics.stats.intervals import MeanEstimate, Share, wilson
+from basic_control.metrics.analysis.judged import outcome_as_judged
+from basic_control.metrics.stats.calibration import MeanRate, contrast, corrected_share
+from basic_control.metrics.stats.intervals import MeanEstimate, Share, wilson
 
 COINS = 2000
 GATES = 20_000

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from data.batches import Ref
-from tasks.models.requests import call_of
-from tasks.store.tables import Store
+from basic_control.data.batches import Ref
+from basic_control.tasks.models.requests import call_of
+from basic_control.tasks.store.tables import Store
 from tests.benchmarks.street import evaluate
 from tests.servers.running import serve_openai
 

@@ -9,9 +9,9 @@ import time
 from itertools import cycle, islice
 from typing import Any
 
-from data.loaders import natural_questions, retrieved
-from data.plugins import metrics
-from metrics.judging import JudgeRequest, Session, advance, begin, combine
+from basic_control.data.loaders import natural_questions, retrieved
+from basic_control.data.plugins import metrics
+from basic_control.metrics.judging import JudgeRequest, Session, advance, begin, combine
 
 _REASON = "The source says so in its first sentence, and nothing in it speaks against the claim. " * 2
 

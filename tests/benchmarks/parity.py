@@ -2,7 +2,7 @@
 
 import sys
 
-from data.plugins import family
+from basic_control.data.plugins import family
 from tests.helpers.parity import READERS, differs, pairs
 
 N = 334

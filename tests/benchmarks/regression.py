@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.stats.intervals import Floats, wilson
-from metrics.stats.regression import Regression, regressions
+from basic_control.metrics.stats.intervals import Floats, wilson
+from basic_control.metrics.stats.regression import Regression, regressions
 from tests.helpers.pairs import pairs_of
 from tests.helpers.simulated import templates_of
 

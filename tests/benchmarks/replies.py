@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from data.records import Reply
-from tasks.store.replies import Remembered, ReplyCache, batched, owner
+from basic_control.data.records import Reply
+from basic_control.tasks.store.replies import Remembered, ReplyCache, batched, owner
 from tests.servers.postgres import Postgres
 
 

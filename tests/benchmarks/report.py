@@ -21,9 +21,9 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model, Settings
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from tasks.report.report_data import ReportData
+from basic_control.config.settings import Model, Settings
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.runs import complete, write_page
 
 MODELS = ("acme/large:70b", "acme/small:8b", "other-model", "fourth")

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from data.records import Program
-from tasks.sandbox import WorkerPool
+from basic_control.data.records import Program
+from basic_control.tasks.sandbox import WorkerPool
 
 WORKERS = 2
 CALLS = tuple((n, n + 3) for n in range(5))

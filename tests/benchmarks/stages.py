@@ -16,20 +16,20 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from config.settings import Model, Sandbox, Settings, StoreSettings
-from data.batches import Batch, Cell, QueryResult, Ref
-from data.loading import makers_of, verifiers_of
-from data.records import Metric
-from data.units import identity_of
-from tasks.aggregate import aggregate
-from tasks.generate import ItemSource, generate
-from tasks.query import prepare, query
-from tasks.runtime.storage import cache_url, open_store
-from tasks.score import score
-from tasks.store import repair
-from tasks.store.inventory import take
-from tasks.store.replies import ReplyCache
-from tasks.verify import verify
+from basic_control.config.settings import Model, Sandbox, Settings, StoreSettings
+from basic_control.data.batches import Batch, Cell, QueryResult, Ref
+from basic_control.data.loading import makers_of, verifiers_of
+from basic_control.data.records import Metric
+from basic_control.data.units import identity_of
+from basic_control.tasks.aggregate import aggregate
+from basic_control.tasks.generate import ItemSource, generate
+from basic_control.tasks.query import prepare, query
+from basic_control.tasks.runtime.storage import cache_url, open_store
+from basic_control.tasks.score import score
+from basic_control.tasks.store import repair
+from basic_control.tasks.store.inventory import take
+from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.verify import verify
 from tests.servers.postgres import Postgres
 from tests.servers.running import serve_openai
 

@@ -39,7 +39,7 @@ def mistake(assignment: str) -> Callable[[], object]:
 
 def up(opened: str, home: Path) -> Callable[[], object]:
     """Return a process that imports Prefect and asks whom it will ask while it runs."""
-    script = f"from flows import ephemeral as e, full_eval\nwith e.{opened}(): pass"
+    script = f"from basic_control.flows import ephemeral as e, full_eval\nwith e.{opened}(): pass"
     environment = {**os.environ, "PREFECT_HOME": str(home)}
     return lambda: subprocess.run([sys.executable, "-c", script], cwd=TOP, env=environment, check=True)
 

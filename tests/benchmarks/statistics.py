@@ -14,7 +14,7 @@ from multiprocessing import get_context
 import numpy as np
 import polars as pl
 
-from metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.summary import summarise
 
 
 def million(*, graded: bool, templates: int) -> tuple[pl.DataFrame, pl.DataFrame]:

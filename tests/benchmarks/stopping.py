@@ -21,9 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from metrics.stats.calibration import ExamTable, bounds
-from metrics.stats.intervals import Floats, score_limits, wilson
-from metrics.stats.sequential import PARTS, decided, follow, share_of, side
+from basic_control.metrics.stats.calibration import ExamTable, bounds
+from basic_control.metrics.stats.intervals import Floats, score_limits, wilson
+from basic_control.metrics.stats.sequential import PARTS, decided, follow, share_of, side
 
 Counts = npt.NDArray[np.int64]
 Rule = Callable[[Floats, float, float], tuple[Counts, Counts]]

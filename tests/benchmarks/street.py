@@ -85,7 +85,7 @@ def main() -> None:
         folder = Path(name)
         environment["PREFECT_HOME"] = f"{name}/prefect"
         if "--server" in sys.argv:
-            from flows.environment import PRIVACY, SERVER
+            from basic_control.flows.environment import PRIVACY, SERVER
 
             port = free_port()
             command = [

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from config.addresses import mask, secret_part
-from config.reading import read
-from config.settings import Settings
-from data.errors import InputError
+from basic_control.config.addresses import mask, secret_part
+from basic_control.config.reading import read
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
 
 SECRETS = [
     "?key=hunter2", "?KEY=hunter2", "?api-key=hunter2", "?api_key=hunter2", "?apikey=hunter2", "?apiKey=hunter2",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from config.reading import parse, read
-from config.settings import Settings
-from data.errors import InputError
+from basic_control.config.reading import parse, read
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
 from tests.conftest import TOP
 
 PAGE = (TOP / "docs" / "servers.md").read_text(encoding="utf-8")

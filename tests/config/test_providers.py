@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from config.models import Judge, Model
-from config.reading import read
-from data import plugins
-from data.errors import InputError
-from data.plugins import discover
-from data.records import Provider
+from basic_control.config.models import Judge, Model
+from basic_control.config.reading import read
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import discover
+from basic_control.data.records import Provider
 
 pytestmark = pytest.mark.usefixtures("parrot")
 
 PLUGIN = """
 from typing import Any
 
-from data.options import Frozen
-from data.records import Provider
+from basic_control.data.options import Frozen
+from basic_control.data.records import Provider
 from pydantic import Field
 
 

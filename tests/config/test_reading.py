@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.declared import recorded
-from config.reading import SHIPPED, parse, read
-from data.errors import InputError
+from basic_control.config.declared import recorded
+from basic_control.config.reading import SHIPPED, parse, read
+from basic_control.data.errors import InputError
 from tests.helpers.runs import SEED
 from tests.helpers.suites import rows_of
 
@@ -212,7 +212,7 @@ def test_settings_are_frozen() -> None:
 @pytest.mark.parametrize("arguments", [["--help"], ["--set", "colour=red"], ["--config", "nowhere.yaml"]])
 def test_help_and_errors_answer_before_prefect_is_imported(arguments: list[str]) -> None:
     script = (
-        "import sys\nfrom flows.cli.application import main\n"
+        "import sys\nfrom basic_control.flows.cli.application import main\n"
         f"try:\n    code = main({['run', *arguments]!r})\nexcept SystemExit as end:\n    code = end.code\n"
         "assert not {'prefect', 'polars', 'scipy', 'openai'} & set(sys.modules), sorted(sys.modules)\n"
         "sys.exit(code)"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from data.tables import TABLES
+from basic_control.data.tables import TABLES
 from tests.conftest import TOP
 from tests.docs.reference import meanings
 from tests.helpers.pages import block, blocks
@@ -73,7 +73,7 @@ def test_what_ships_and_what_pages_show_fits(plain: Draft202012Validator, extend
 
 
 def test_what_a_manifest_holds_fits(plain: Draft202012Validator) -> None:
-    code = "from config.reading import read; print(read().model_dump_json())"
+    code = "from basic_control.config.reading import read; print(read().model_dump_json())"
     done = subprocess.run([sys.executable, "-c", code], cwd=TOP, capture_output=True, text=True, check=True)
     assert not wrong(plain, done.stdout)
 
@@ -125,8 +125,9 @@ def test_short_forms_fit(plain: Draft202012Validator, text: str) -> None:
 def test_every_unit_fits_with_its_own_defaults(plain: Draft202012Validator) -> None:
     """And what is left to a declaration below: a part of an option's keys, a metric's name alone."""
     code = (
-        "import json; from data.plugins import discover, metrics; from data.records import Loader;"
-        "from data.options import model_of;"
+        "import json; from basic_control.data.plugins import discover, metrics;"
+        "from basic_control.data.records import Loader;"
+        "from basic_control.data.options import model_of;"
         "told = lambda units: {n: model_of(u.options).model_construct().model_dump(mode='json', by_alias=True)"
         " for n, u in units.items() if not getattr(u, 'internal', False)};"
         "print(json.dumps([told(metrics()), told(discover(Loader))]))"

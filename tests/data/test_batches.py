@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from data.batches import QueryResult, Ref, spanned_s
+from basic_control.data.batches import QueryResult, Ref, spanned_s
 
 NOTHING = Ref("requests", "", 0, "")
 

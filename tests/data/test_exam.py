@@ -7,12 +7,12 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from data.exam import FILE, MOST, STEPS, VERSION, edition, mark_split
-from data.loaders.exam import ABOUT, UNIT, check
-from data.questions import identify
-from data.records import Item
-from metrics.exam import EXAMINED, LABELS
-from metrics.factual_correctness import VERDICTS
+from basic_control.data.exam import FILE, MOST, STEPS, VERSION, edition, mark_split
+from basic_control.data.loaders.exam import ABOUT, UNIT, check
+from basic_control.data.questions import identify
+from basic_control.data.records import Item
+from basic_control.metrics.exam import EXAMINED, LABELS
+from basic_control.metrics.factual_correctness import VERDICTS
 from tests.helpers.exam import exam_items
 
 LANGUAGES = ("en", "ru", "zh")

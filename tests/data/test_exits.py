@@ -2,7 +2,7 @@
 
 import re
 
-from data.exits import EXPLAINED, Exit
+from basic_control.data.exits import EXPLAINED, Exit
 
 
 def test_help_says_the_code_of_every_end() -> None:

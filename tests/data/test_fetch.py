@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
-from data import sources
-from data.errors import InputError
-from data.fetch import fetch
-from data.loaders.natural_questions import questions
-from data.loaders.word_problems import problems
-from data.sources import SOURCES, PublicFile
+from basic_control.data import sources
+from basic_control.data.errors import InputError
+from basic_control.data.fetch import fetch
+from basic_control.data.loaders.natural_questions import questions
+from basic_control.data.loaders.word_problems import problems
+from basic_control.data.sources import SOURCES, PublicFile
 from tests.helpers.suites import rows_of
 
 BODY = b"".join(b'{"question": "How much is %d?", "answer": "#### %d"}\n' % (n, n) for n in range(5_000))

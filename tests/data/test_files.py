@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.files import parsed_once, release, rows
+from basic_control.data.errors import InputError
+from basic_control.data.files import parsed_once, release, rows
 
 TABLE = 'question,answer\n"a, b",1\nc,"2\n3"\n'
 ROWS = [{"question": "a, b", "answer": "1"}, {"question": "c", "answer": "2\n3"}]

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.loaders.word_problems import problems
-from data.records import Item
+from basic_control.data.errors import InputError
+from basic_control.data.loaders.word_problems import problems
+from basic_control.data.records import Item
 
 STEPS = "He has 2 + 3 = <<2+3=5>>5.\n#### 5"
 ROW = {"question": "Two and 3?", "answer": STEPS}

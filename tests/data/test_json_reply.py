@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.json_reply import DEPTH, objects, read_object
-from data.records import Unparsable
+from basic_control.data.json_reply import DEPTH, objects, read_object
+from basic_control.data.records import Unparsable
 from tests.helpers.bounds import bounded
 
 GOOD = '{"reason": "so", "verdict": "NEUTRAL"}'

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.loaders.natural_questions import questions
+from basic_control.data.errors import InputError
+from basic_control.data.loaders.natural_questions import questions
 
 DEV = Path(__file__).parents[2] / ".." / "shared" / "data" / "nq_dev.parquet"
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from data.number_words import given_numbers, spelled
+from basic_control.data.number_words import given_numbers, spelled
 from tests.helpers.bounds import bounded
 
 F = Fraction

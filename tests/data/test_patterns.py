@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from data.patterns import pattern
+from basic_control.data.patterns import pattern
 
 
 def test_a_pattern_does_what_the_compiled_one_does() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from config import declared
-from config.reading import read
-from data import plugins
-from data.errors import InputError
-from data.records import Loader, Provider
+from basic_control.config import declared
+from basic_control.config.reading import read
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.records import Loader, Provider
 
 GROUPS = {
     "generators": "coins",
@@ -20,7 +20,7 @@ GROUPS = {
     "suites": "letters",
 }
 MODULE = """\
-from data.records import Family, Item, Loader, Metric, Provider, Score, Verdict
+from basic_control.data.records import Family, Item, Loader, Metric, Provider, Score, Verdict
 import pydantic
 
 coins = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: Verdict(True, "right"))

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from data.exam import EXAM, KIND, QUESTIONS, TRUTH
-from data.questions import WHOLE, identify, identify_text
-from data.records import Item
+from basic_control.data.exam import EXAM, KIND, QUESTIONS, TRUTH
+from basic_control.data.questions import WHOLE, identify, identify_text
+from basic_control.data.records import Item
 
 
 def named(prompt: str = "", *, read: tuple[str, ...] = (), language: str = "", **facts: Any) -> Any:

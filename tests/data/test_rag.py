@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.loaders.retrieved import questions
-from data.records import Item
+from basic_control.data.errors import InputError
+from basic_control.data.loaders.retrieved import questions
+from basic_control.data.records import Item
 
 ROW = {"question": "Q?", "response": "R.", "reference": "G.", "retrieved_contexts": ["a", "b"]}
 EXPECTED = Item("", "G.", ROW)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.draw import choose
+from basic_control.data.draw import choose
 
 
 def test_first_and_all() -> None:

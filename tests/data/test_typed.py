@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from data.plugins import metrics
-from data.records import Question
-from data.typed import Typed, levels, yes_or_no
-from metrics.judging import Judgement
+from basic_control.data.plugins import metrics
+from basic_control.data.records import Question
+from basic_control.data.typed import Typed, levels, yes_or_no
+from basic_control.metrics.judging import Judgement
 
 SUPPORT = Typed("choice", "verdict", {"ENTAILMENT": 1.0, "NEUTRAL": 0.5, "CONTRADICTION": 0.0})
 WINNER = Typed("choice", "winner", {"first": 1.0, "second": 0.0, "tie": 0.5}, tie="tie")

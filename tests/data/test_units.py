@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from data import plugins, units
-from data.errors import InputError
-from data.records import Family, Loader, Metric
-from data.units import RULES, SANDBOX, TOP, UnitIdentity, files_of, identity_of, verifier_of
+from basic_control.data import plugins, units
+from basic_control.data.errors import InputError
+from basic_control.data.records import Family, Loader, Metric
+from basic_control.data.units import RULES, SANDBOX, TOP, UnitIdentity, files_of, identity_of, verifier_of
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ PLUGIN = """
 from pathlib import Path
 from typing import Any
 
-from data.records import Family, Item, Metric, Score, Verdict
+from basic_control.data.records import Family, Item, Metric, Score, Verdict
 
 HERE = Path(__file__).parent
 
@@ -221,7 +221,7 @@ def test_two_files_of_one_name_that_are_swapped_move_the_source(plugin: Path) ->
 
 
 BESIDE = """
-from data.records import Metric, Score
+from basic_control.data.records import Metric, Score
 from {module} import WORTH
 
 UNIT = Metric("{name}", 1, bounds=(0.0, 1.0), score=lambda sample, found, options: Score(WORTH))

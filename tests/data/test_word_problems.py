@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.loaders.word_problems import SAMPLE, problems
-from data.options import options_of
-from metrics.cot import cot
+from basic_control.data.loaders.word_problems import SAMPLE, problems
+from basic_control.data.options import options_of
+from basic_control.metrics.cot import cot
 from tests.helpers.word_problems import DRAWS, agree, make, sample, written
 
 

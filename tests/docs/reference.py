@@ -9,15 +9,15 @@ from typing import Any
 import yaml
 from jinja2 import Template
 
-from config.declared import known
-from config.models import Model
-from config.settings import Settings
-from data.commands import TOP
-from data.options import Declared, model_of
-from data.plugins import discover, metrics
-from data.records import Loader, Provider
-from data.suites import Suite, Use
-from data.tables import TABLES
+from basic_control.config.declared import known
+from basic_control.config.models import Model
+from basic_control.config.settings import Settings
+from basic_control.data.commands import TOP
+from basic_control.data.options import Declared, model_of
+from basic_control.data.plugins import discover, metrics
+from basic_control.data.records import Loader, Provider
+from basic_control.data.suites import Suite, Use
+from basic_control.data.tables import TABLES
 
 NUMBERS = {"minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}"}
 WORDS = {

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from data.records import Family, Metric
+from basic_control.data.records import Family, Metric
 from tests.conftest import TOP
 from tests.helpers.pages import Block, blocks_of, is_configuration, pages
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from config.reading import read
-from data import plugins
-from flows.cli import application
-from flows.cli.options import RunOptions, choose, parse_words
+from basic_control.config.reading import read
+from basic_control.data import plugins
+from basic_control.flows.cli import application
+from basic_control.flows.cli.options import RunOptions, choose, parse_words
 from tests.conftest import TOP
 from tests.helpers import inside
 from tests.helpers.pages import blocks_of, pages, write_files

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from config.reading import read
-from data import plugins
+from basic_control.config.reading import read
+from basic_control.data import plugins
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
 from tests.helpers.pages import Block, blocks_of, is_configuration, pages, write_files

@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from data.exits import MEANINGS as EXITS
-from data.exits import Exit
+from basic_control.data.exits import MEANINGS as EXITS
+from basic_control.data.exits import Exit
 from tests.conftest import TOP
 
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from basic_control import ROOMS
-from data import plugins
-from flows.cli import application
+from basic_control.data import plugins
+from basic_control.flows.cli import application
 from tests.conftest import TOP
 
 PAGE = (TOP / "docs" / "troubleshooting.md").read_text(encoding="utf-8")

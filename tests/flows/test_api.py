@@ -37,11 +37,11 @@ from prefect.settings import PREFECT_API_URL, PREFECT_LOCAL_STORAGE_PATH, tempor
 from prefect.states import Cancelling, Completed, Crashed, Pending, Running
 from pydantic import BaseModel
 
-from config.reading import read
-from flows.api import Api
-from flows.environment import unreached
-from flows.ephemeral import _door, answering, server_for, started
-from flows.full_eval import full_eval
+from basic_control.config.reading import read
+from basic_control.flows.api import Api
+from basic_control.flows.environment import unreached
+from basic_control.flows.ephemeral import _door, answering, server_for, started
+from basic_control.flows.full_eval import full_eval
 from tests.conftest import Run
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, OBEYED, acting
 from tests.helpers.runs import latest

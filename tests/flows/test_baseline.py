@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from config.settings import Settings
-from flows.cli.application import main
-from tasks.compare.baseline import pin
-from tasks.compare.provenance import provenance_of
-from tasks.compare.rescore import rescore
-from tasks.plan import resolve
-from tasks.store.runs import find
+from basic_control.config.settings import Settings
+from basic_control.flows.cli.application import main
+from basic_control.tasks.compare.baseline import pin
+from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.compare.rescore import rescore
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.store.runs import find
 from tests.conftest import Run, free_port
 from tests.flows.scene import Scene
 from tests.helpers.exam import exam_items, perfect, spoken

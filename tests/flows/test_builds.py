@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
-from config.reading import read
-from flows.cli.application import main
+from basic_control.config.reading import read
+from basic_control.flows.cli.application import main
 from tests.conftest import TOP
 from tests.helpers import inside
 from tests.helpers.runs import at

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from config.reading import fallback, read
-from data.errors import InputError
-from data.exits import EXPLAINED, Exit
-from flows.cli.application import COMMANDS, GROUPS, HIDDEN, alias, main
+from basic_control.config.reading import fallback, read
+from basic_control.data.errors import InputError
+from basic_control.data.exits import EXPLAINED, Exit
+from basic_control.flows.cli.application import COMMANDS, GROUPS, HIDDEN, alias, main
 from tests.conftest import TOP
 
 

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 from scipy.stats import binomtest
 
-from config.reading import read
-from flows.cli.application import main
-from prompts import phrases
-from tasks.compare.runs import compare_runs
-from tasks.compare.sides import stated_differences
-from tasks.generate import items_of
-from tasks.report import comparison
-from tasks.report.remarks import notes
-from tasks.store import manifest as manifests
-from tasks.store.runs import runs_in
+from basic_control.config.reading import read
+from basic_control.flows.cli.application import main
+from basic_control.prompts import phrases
+from basic_control.tasks.compare.runs import compare_runs
+from basic_control.tasks.compare.sides import stated_differences
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.report import comparison
+from basic_control.tasks.report.remarks import notes
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.runs import runs_in
 from tests.conftest import TOP, Run
 from tests.helpers.finished import HOSTILE, finished
 from tests.helpers.runs import at

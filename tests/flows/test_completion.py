@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.application import COMMANDS, main
+from basic_control.flows.cli.application import COMMANDS, main
 from tests.conftest import TOP
 
 PROMPT = b"ready> "

@@ -12,12 +12,21 @@ import pytest
 import yaml
 from prefect.events.schemas.automations import EventTrigger
 
-from config.reading import read
-from config.settings import Model, Settings
-from data.errors import InputError
-from flows import deployment
-from flows.cli.application import main
-from flows.deployment import DATABASE, HERE, dead_runs, describe, environment, password, scheduled, welcome
+from basic_control.config.reading import read
+from basic_control.config.settings import Model, Settings
+from basic_control.data.errors import InputError
+from basic_control.flows import deployment
+from basic_control.flows.cli.application import main
+from basic_control.flows.deployment import (
+    DATABASE,
+    HERE,
+    dead_runs,
+    describe,
+    environment,
+    password,
+    scheduled,
+    welcome,
+)
 from tests.conftest import TOP
 from tests.helpers.deployed import SECRET
 
@@ -35,7 +44,7 @@ def test_each_deployment_runs_a_shipped_configuration_one_run_at_a_time_on_a_sch
         assert one["concurrency_limit"] == {"limit": 1, "collision_strategy": "ENQUEUE"}
         assert one["work_pool"]["name"] == "basic-control"
         assert one["schedules"][0]["timezone"]
-        file = one["build"][0]["flows.deployment.describe"]["file"]
+        file = one["build"][0]["basic_control.flows.deployment.describe"]["file"]
         assert Settings.model_validate(describe(file)["settings"]) == read(TOP / file)
 
 
@@ -61,7 +70,11 @@ def test_a_configuration_is_scheduled_without_a_file_of_deployments(tmp_path: Pa
     assert made["schedules"] == [{"cron": "0 3 * * *", "timezone": "UTC", "active": True}]
     (step,) = made["build"]
     assert step == {
-        "flows.deployment.describe": {"id": "project", "file": f"{tmp_path}/eval.yaml", "folder": str(HERE)}
+        "basic_control.flows.deployment.describe": {
+            "id": "project",
+            "file": f"{tmp_path}/eval.yaml",
+            "folder": str(HERE),
+        }
     }
     kept = ("entrypoint", "parameters", "concurrency_limit", "work_pool", "enforce_parameter_schema")
     nightly = deployments()["nightly"]

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from config.reading import read
-from config.settings import Settings
-from data.batches import Cell
-from data.tables import ITEMS
-from flows.cli.estimate import effect_line, totals
-from metrics.stats.power import detectable_difference
-from tasks.estimate.calls import CallEstimate, CostEstimate, effect
-from tasks.estimate.judged import stand_in
-from tasks.generate import items_of
-from tasks.models.requests import for_items
-from tasks.query import ask, identify
+from basic_control.config.reading import read
+from basic_control.config.settings import Settings
+from basic_control.data.batches import Cell
+from basic_control.data.tables import ITEMS
+from basic_control.flows.cli.estimate import effect_line, totals
+from basic_control.metrics.stats.power import detectable_difference
+from basic_control.tasks.estimate.calls import CallEstimate, CostEstimate, effect
+from basic_control.tasks.estimate.judged import stand_in
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.models.requests import for_items
+from basic_control.tasks.query import ask, identify
 from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import CLAIMS, judged_by

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from config.exam import examine, plan_short_exams
-from config.reading import read
-from data.draw import canonical
-from data.exam import STEPS, edition
-from data.labelled_sets import read_set
-from tasks.generate import items_of
-from tasks.plan import resolve
+from basic_control.config.exam import examine, plan_short_exams
+from basic_control.config.reading import read
+from basic_control.data.draw import canonical
+from basic_control.data.exam import STEPS, edition
+from basic_control.data.labelled_sets import read_set
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.plan import resolve
 from tests.conftest import TOP, Run
 from tests.helpers.exam import exam_items, perfect, spoken
 from tests.helpers.labelled import gullible, written
@@ -236,9 +236,9 @@ def test_an_exam_is_configured_without_prefect() -> None:
     """Prefect reads its settings when it is imported, so nothing may import it before a run has set them."""
     script = (
         "import sys\n"
-        "import flows.cli.commands.evaluate\n"
-        "from flows.cli.options import RunOptions, choose\n"
-        "from config.exam import SUITE, examine\n"
+        "import basic_control.flows.cli.commands.evaluate\n"
+        "from basic_control.flows.cli.options import RunOptions, choose\n"
+        "from basic_control.config.exam import SUITE, examine\n"
         "examine(choose(SUITE, RunOptions())[0], ())\n"
         "assert not [name for name in sys.modules if name.split('.')[0] == 'prefect']\n"
     )

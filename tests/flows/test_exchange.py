@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from flows import full_eval
-from flows.cli.application import main
-from tasks.exchange.suites import read
+from basic_control.flows import full_eval
+from basic_control.flows.cli.application import main
+from basic_control.tasks.exchange.suites import read
 from tests.conftest import Run
 from tests.helpers.changed_tree import changed_tree, run_in
 from tests.helpers.pages import blocks_of
@@ -57,7 +57,10 @@ def test_a_log_is_verified_here_and_set_beside_what_it_states(
         assert {(row.question, row.response) for row in again.rows} == {(line[0], line[2]) for line in LINES}
 
     tree = changed_tree(tmp_path / "tree", {"tasks/exchange/adapters/tiny.py": ADAPTER})
-    command = ["-c", "import sys; from flows.cli.application import main; sys.exit(main(sys.argv[1:]))"]
+    command = [
+        "-c",
+        "import sys; from basic_control.flows.cli.application import main; sys.exit(main(sys.argv[1:]))",
+    ]
     command += ["exchange", "write", latest(tmp_path).name]
     said = " ".join(run_in(tree, *command, "--help").replace("│", " ").split())
     assert (

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.settings import Settings
-from data.errors import InputError
-from data.plugins import loader
-from flows.preflight import check_rows
-from tasks.plan import expected_lines, resolve
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import loader
+from basic_control.flows.preflight import check_rows
+from basic_control.tasks.plan import expected_lines, resolve
 from tests.conftest import Run
 from tests.helpers.recorded import written
 from tests.helpers.runs import latest

@@ -15,7 +15,7 @@ WORK = {"polars", "prefect", "openai", "ollama", "numpy", "sqlalchemy", "jinja2"
 def imported(*words: str) -> tuple[int, set[str]]:
     """Start an entry point with these words; return its exit code, and the packages that it imported."""
     told = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.__stderr__)); "
-    told += "from flows.cot import main; raise SystemExit(main(sys.argv[1:]))"
+    told += "from basic_control.flows.cot import main; raise SystemExit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-c", told, *words], cwd=TOP, capture_output=True, text=True, check=False
     )

@@ -125,7 +125,8 @@ def test_an_end_by_sigterm_keeps_what_was_answered(forks: Preloaded, run: Run, t
 
 def test_an_earlier_run_is_read_before_prefect_is_imported() -> None:
     """Else its settings come too late: no stage cache, a second server, its telemetry."""
-    script = "import flows.cli.commands.evaluate, flows.earlier, sys\nassert 'prefect' not in sys.modules"
+    modules = "basic_control.flows.cli.commands.evaluate, basic_control.flows.earlier, sys"
+    script = f"import {modules}\nassert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=TOP, check=True)
 
 
@@ -156,7 +157,7 @@ COINS = '''\
 import re
 from random import Random
 
-from data.records import Family, Item, Verdict
+from basic_control.data.records import Family, Item, Verdict
 
 ANSWER = re.compile(r"^ANSWER: *(\\d{1,4}(?: +\\d{1,4})*) *$", re.MULTILINE)
 PROMPT = "Coins: {coins}. Pay {amount} with as few coins as possible. End with a line ANSWER: and the coins."
@@ -197,7 +198,7 @@ def pay(body: dict[str, Any]) -> str:
 
 def test_a_new_family_is_one_new_file(environment: dict[str, str], tmp_path: Path) -> None:
     tree = tmp_path / "tree"
-    keep = ("flows", "tasks", "config", "generators", "metrics", "prompts", "data")
+    keep = ("basic_control", "flows", "tasks", "config", "generators", "metrics", "prompts", "data")
     for package in keep:
         shutil.copytree(TOP / package, tree / package)  # with the bytecode, which would be made again
     (tree / "generators" / "coin_change.py").write_text(COINS, encoding="utf-8")

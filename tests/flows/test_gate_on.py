@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from flows.cli.application import main
+from basic_control.flows.cli.application import main
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai

@@ -2,8 +2,8 @@
 
 import pytest
 
-from data.characters import inert, visible
-from flows.cli import console
+from basic_control.data.characters import inert, visible
+from basic_control.flows.cli import console
 from tests.helpers.hostile_texts import ACTS, HOSTILE, LOADED, acting
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tasks.store.replies import ReplyCache
+from basic_control.tasks.store.replies import ReplyCache
 from tests.conftest import TOP, Run
 from tests.helpers.requests import prompts_seen
 from tests.helpers.runs import at, latest
@@ -167,14 +167,14 @@ if sys.argv[:1] != ["-c"]:
 @pytest.mark.parametrize(
     ("module", "imported"),
     [
-        ("flows.cot", "config.settings"),
+        ("flows.cot", "basic_control.config.settings"),
         *(
             pytest.param("flows.cot", name, marks=pytest.mark.slow)
-            for name in ("pathlib", "cyclopts", "prefect", "tasks.query")
+            for name in ("pathlib", "cyclopts", "prefect", "basic_control.tasks.query")
         ),
         *(
             pytest.param("basic_control", name, marks=pytest.mark.slow)
-            for name in ("pathlib", "flows.cli.application", "config.settings")
+            for name in ("pathlib", "basic_control.flows.cli.application", "basic_control.config.settings")
         ),
     ],
 )
@@ -185,7 +185,7 @@ def test_while_it_starts_no_traceback_is_shown(
     (tmp_path / "sitecustomize.py").write_text(AT, encoding="utf-8")
     path = os.pathsep.join((str(tmp_path), str(TOP)))
     command = [sys.executable, "-m", module, "--dry-run"]
-    if imported in {"prefect", "tasks.query"}:
+    if imported in {"prefect", "basic_control.tasks.query"}:
         row = {"question": "2 + 2?", "answer": "4", "response": "4"}
         (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", module, "--set", f"store.root={tmp_path}/store"]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from config.reading import read
-from data.errors import InputError
-from tasks.plan import resolve
+from basic_control.config.reading import read
+from basic_control.data.errors import InputError
+from basic_control.tasks.plan import resolve
 from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.runs import latest

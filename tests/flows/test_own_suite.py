@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-from data.draw import draw
-from flows.cli.application import main
+from basic_control.data.draw import draw
+from basic_control.flows.cli.application import main
 from tests.conftest import Run
 from tests.helpers.pages import block
 from tests.helpers.runs import latest
 
 PROVIDER = """
-from data.records import Provider, Reply
+from basic_control.data.records import Provider, Reply
 
 
 class Parrot:
@@ -195,7 +195,7 @@ def test_two_suites_that_draw_the_same_items_are_each_scored_by_their_own_replie
 LISTED = """
 from pathlib import Path
 
-from data.records import Metric, Score
+from basic_control.data.records import Metric, Score
 
 
 def score(sample, found, options):

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from config.settings import Settings
-from data.errors import InputError
-from flows.preflight import check_rows, unread_responses
-from tasks.plan import resolve
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.flows.preflight import check_rows, unread_responses
+from basic_control.tasks.plan import resolve
 from tests.conftest import TOP, free_port
 
 # Ends with a defect's message if Prefect is asked for, or any process started, on the way.
@@ -30,7 +30,7 @@ def no_process(*args, **kwargs):
 
 sys.meta_path.insert(0, NoPrefect())
 subprocess.Popen = no_process
-from flows.cli.application import main
+from basic_control.flows.cli.application import main
 for words in json.load(sys.stdin):
     code = main(words)
     print(f"== {code}", file=sys.stderr, flush=True)

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from data.batches import Cell
-from flows.cli import progress
-from flows.cli.progress import LineDisplay, Work
-from tasks.models.scheduler import BatchProgress
-from tasks.runtime.logs import event
+from basic_control.data.batches import Cell
+from basic_control.flows.cli import progress
+from basic_control.flows.cli.progress import LineDisplay, Work
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.runtime.logs import event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import at
 from tests.servers.running import serve_openai
@@ -187,10 +187,10 @@ def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -
 
 
 SHOWN = """
-from data.batches import (Cell)
-from flows.cli.progress import BarDisplay
-from tasks.models.scheduler import BatchProgress
-from tasks.runtime.logs import event
+from basic_control.data.batches import (Cell)
+from basic_control.flows.cli.progress import BarDisplay
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.runtime.logs import event
 
 with BarDisplay() as shown:
     for suite in ("a_suite_with_quite_a_long_name_of_its_own", "cot"):
@@ -230,10 +230,10 @@ def test_bars_stay_one_for_each_work_on_80_columns(tmp_path: Path) -> None:
 EVALUATING = """
 import os
 
-from data.batches import Cell
-from flows.cli.progress import BarDisplay
-from tasks.models.scheduler import BatchProgress
-from tasks.runtime.logs import event
+from basic_control.data.batches import Cell
+from basic_control.flows.cli.progress import BarDisplay
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.runtime.logs import event
 
 with BarDisplay() as shown:
     event("suite_started", run="r", suite="basic_control", items=60, calls=60)
@@ -286,7 +286,7 @@ def words(tmp_path: Path, server: Any, *more: str) -> list[str]:
 
 OFTEN = """
 import runpy
-from flows.cli import progress
+from basic_control.flows.cli import progress
 progress.EVERY_S = 0.1
 runpy.run_module("flows.full_eval", run_name="__main__")
 """

@@ -25,7 +25,7 @@ def opened(event, arguments):
 
 
 sys.addaudithook(opened)
-from flows.cli.application import main
+from basic_control.flows.cli.application import main
 
 code = main(sys.argv[1:])
 print(f"PARSED {reads.count('parsed')} OTHER {reads.count('other')}", file=sys.stderr)

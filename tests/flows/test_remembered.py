@@ -13,7 +13,7 @@ from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
 METRIC = """
-from data.records import Metric, Score
+from basic_control.data.records import Metric, Score
 
 
 def score(sample, found, options):
@@ -25,7 +25,7 @@ def score(sample, found, options):
 UNIT = Metric("tone", 1, bounds=(0.0, 1.0), score=score)
 """
 FAMILY = """
-from data.records import Family, Item, Verdict
+from basic_control.data.records import Family, Item, Verdict
 
 
 def generate(rng):
@@ -39,7 +39,7 @@ def verify(item, reply):
 UNIT = Family("saying", 1, {"easy": {}}, generate, verify)
 """
 JUDGED = """
-from data.records import Metric, Question, Score, Step
+from basic_control.data.records import Metric, Question, Score, Step
 
 RATE = Step(
     "rate", lambda sample, found, options: [Question("1", {"text": sample["response"]})], "polite/rate",
@@ -163,7 +163,7 @@ COUNTED = '''
 
 from pathlib import Path
 
-from data.records import Provider, Reply
+from basic_control.data.records import Provider, Reply
 
 WORDS = ("runs", "store", "artifacts", "report.md", "results.json")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tasks.runtime.logs import LOGGER
+from basic_control.tasks.runtime.logs import LOGGER
 from tests.conftest import Run
 from tests.helpers.runs import latest, results
 from tests.servers.running import Server, serve_openai
@@ -67,8 +67,8 @@ def stages(tmp_path: Path) -> list[tuple[str, bool]]:
 
 def breaking(stage: str, fault: pytest.MonkeyPatch) -> None:
     """Have a stage fail, by a fault that any may meet."""
-    import flows.full_eval  # noqa: F401 - it has all of them
-    from tasks.stage import Stage
+    import basic_control.flows.full_eval  # noqa: F401 - it has all of them
+    from basic_control.tasks.stage import Stage
 
     def fail(*_args: Any, **_named: Any) -> None:
         raise OSError("made to fail")
@@ -76,7 +76,7 @@ def breaking(stage: str, fault: pytest.MonkeyPatch) -> None:
     found = {
         id(one): one
         for name, module in sys.modules.items()
-        if name.startswith("tasks.")
+        if name.startswith("basic_control.tasks.")
         for one in vars(module).values()
         if isinstance(one, Stage) and one.name == stage
     }

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from config.reading import read
-from data.errors import InputError
-from flows.runners import ANSWER_S, running
-from tasks.plan import resolve
+from basic_control.config.reading import read
+from basic_control.data.errors import InputError
+from basic_control.flows.runners import ANSWER_S, running
+from basic_control.tasks.plan import resolve
 
 
 @pytest.mark.parametrize(

@@ -8,36 +8,36 @@ from pathlib import Path
 
 import pytest
 
-import tasks
-from config.settings import Rerun, Settings
-from data.batches import Cell
-from data.errors import InputError
-from data.records import Message, Question
-from data.tables import RESPONSES
-from flows.cli.application import main
-from flows.cli.options import STAGES, RunOptions, choose
-from flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
-from flows.environment import results_of
-from flows.preflight import check_rerun
-from flows.runs import layers_of, open_run, refresh_rule, restore
-from metrics.analysis.rules import stated_facts
-from metrics.judging import JudgeRequest
-from tasks.compare.provenance import provenance_of
-from tasks.judge import pose_question
-from tasks.plan import resolve
-from tasks.stage import Stage
-from tasks.store.owners import owner
-from tasks.store.replies import ReplyCache
-from tasks.store.samples import SampleRow
-from tasks.store.tables import Store
+from basic_control import tasks
+from basic_control.config.settings import Rerun, Settings
+from basic_control.data.batches import Cell
+from basic_control.data.errors import InputError
+from basic_control.data.records import Message, Question
+from basic_control.data.tables import RESPONSES
+from basic_control.flows.cli.application import main
+from basic_control.flows.cli.options import STAGES, RunOptions, choose
+from basic_control.flows.earlier import ended, interrupted_fresh_run, settings_of, to_resume
+from basic_control.flows.environment import results_of
+from basic_control.flows.preflight import check_rerun
+from basic_control.flows.runs import layers_of, open_run, refresh_rule, restore
+from basic_control.metrics.analysis.rules import stated_facts
+from basic_control.metrics.judging import JudgeRequest
+from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.judge import pose_question
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.stage import Stage
+from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.store.tables import Store
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "recorded"
 
 
 def test_every_stage_has_its_place_among_those_that_are_run_again() -> None:
     """One that is missing would keep its old result, whatever is asked for."""
-    modules = [importlib.import_module(one.name) for one in pkgutil.walk_packages(tasks.__path__, "tasks.")
-               if not one.name.endswith("python_child")]  # fmt: skip
+    found = pkgutil.walk_packages(tasks.__path__, "basic_control.tasks.")
+    modules = [importlib.import_module(one.name) for one in found if not one.name.endswith("python_child")]
     stages = [found for module in modules for found in vars(module).values() if isinstance(found, Stage)]
     assert {one.part for one in stages} == {*STAGES}
     assert {one.takes for one in stages} == {"", *STAGES}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from flows.cli.application import main
-from flows.cli.options import RunOptions, choose, named, parse_words
+from basic_control.data.errors import InputError
+from basic_control.flows.cli.application import main
+from basic_control.flows.cli.options import RunOptions, choose, named, parse_words
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai

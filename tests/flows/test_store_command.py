@@ -13,14 +13,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.exits import Exit
-from data.tables import VERDICTS
-from flows.cli.application import main
-from flows.cli.commands.store import amount
-from tasks.store import pruning
-from tasks.store.inventory import take
-from tasks.store.owners import owner
-from tasks.store.tables import Store
+from basic_control.data.exits import Exit
+from basic_control.data.tables import VERDICTS
+from basic_control.flows.cli.application import main
+from basic_control.flows.cli.commands.store import amount
+from basic_control.tasks.store import pruning
+from basic_control.tasks.store.inventory import take
+from basic_control.tasks.store.owners import owner
+from basic_control.tasks.store.tables import Store
 from tests.conftest import TOP
 from tests.helpers.places import DAY, Place
 

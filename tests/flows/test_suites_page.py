@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from data.plugins import discover, metrics
-from data.records import Loader
-from data.suites import Suite, Use
+from basic_control.data.plugins import discover, metrics
+from basic_control.data.records import Loader
+from basic_control.data.suites import Suite, Use
 from tests.conftest import TOP, Run
 from tests.helpers.pages import blocks, write_files
 from tests.helpers.runs import latest

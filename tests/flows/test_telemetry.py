@@ -22,8 +22,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from opentelemetry.sdk.resources import Resource
 
-from data.batches import Cell, Execution, QueryResult, Ref
-from tasks.runtime import telemetry
+from basic_control.data.batches import Cell, Execution, QueryResult, Ref
+from basic_control.tasks.runtime import telemetry
 from tests.conftest import Run, free_port
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai

@@ -10,17 +10,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.declared import resolve as declared
-from config.settings import Settings
-from data import plugins
-from data.errors import InputError
-from data.suites import TwinKind, Twins
-from data.tables import ITEMS
-from flows.cli.application import main
-from tasks.generate import items_of
-from tasks.plan import resolve
-from tasks.stage import key_of
-from tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
+from basic_control.config.declared import resolve as declared
+from basic_control.config.settings import Settings
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.suites import TwinKind, Twins
+from basic_control.data.tables import ITEMS
+from basic_control.flows.cli.application import main
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.stage import key_of
+from basic_control.tasks.twins.renew import TWIN, TwinsWanted, twins_of, wanted_of
 from tests.conftest import Run
 from tests.helpers.runs import at, latest
 from tests.servers.running import serve_openai

@@ -2,9 +2,9 @@
 
 import pytest
 
-from data.draw import draw
-from data.records import Item
-from generators.arithmetic.arithmetic import (
+from basic_control.data.draw import draw
+from basic_control.data.records import Item
+from basic_control.generators.arithmetic.arithmetic import (
     UNIT,
     Expression,
     join,

@@ -13,14 +13,23 @@ from typing import Any
 
 import pytest
 
-from data.draw import draw
-from data.errors import InputError
-from data.records import Item, Program
-from data.values import ExpectedException, equal
-from generators.code_gen.code_gen import UNIT, by_name, functions, generate, near_misses, program, reference, verify
-from generators.code_gen.function import outcome, shapes
-from generators.code_gen.values import decode, kotlin_literal
-from tasks.sandbox import run
+from basic_control.data.draw import draw
+from basic_control.data.errors import InputError
+from basic_control.data.records import Item, Program
+from basic_control.data.values import ExpectedException, equal
+from basic_control.generators.code_gen.code_gen import (
+    UNIT,
+    by_name,
+    functions,
+    generate,
+    near_misses,
+    program,
+    reference,
+    verify,
+)
+from basic_control.generators.code_gen.function import outcome, shapes
+from basic_control.generators.code_gen.values import decode, kotlin_literal
+from basic_control.tasks.sandbox import run
 
 SHAPES = [
     pytest.param(level, function.name, form, id=f"{function.name}-{form}")

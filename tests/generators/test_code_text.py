@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from data.programs.python import find_python
-from data.programs.text import SOURCE_CAP, answer_part
-from generators.code_gen.code_gen import LEVELS, generate, program, reference, verify
-from generators.code_gen.kotlin import find_kotlin
+from basic_control.data.programs.python import find_python
+from basic_control.data.programs.text import SOURCE_CAP, answer_part
+from basic_control.generators.code_gen.code_gen import LEVELS, generate, program, reference, verify
+from basic_control.generators.code_gen.kotlin import find_kotlin
 from tests.helpers.bounds import bounded
 
 DEF = "def f(x):\n    return x + 1"

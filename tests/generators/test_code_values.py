@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from data.records import Item, Outcome
-from data.values import ExpectedException, literal, shown
-from generators.code_gen.code_gen import verify
-from generators.code_gen.function import camel
-from generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
+from basic_control.data.records import Item, Outcome
+from basic_control.data.values import ExpectedException, literal, shown
+from basic_control.generators.code_gen.code_gen import verify
+from basic_control.generators.code_gen.function import camel
+from basic_control.generators.code_gen.values import decode, encode, kotlin_literal, kotlin_type, split_type
 
 
 def item_of(expected: Any, code: str = "python") -> Item:

@@ -5,12 +5,12 @@ import re
 import pymorphy3
 from email_validator import validate_email
 
-from generators.data_extraction.entities import (
+from basic_control.generators.data_extraction.entities import (
     DOMAINS,
     MAILBOXES,
     read_email,
 )
-from generators.data_extraction.letters import people
+from basic_control.generators.data_extraction.letters import people
 
 
 def test_russian_names_are_inflected_as_pymorphy_does() -> None:

@@ -11,10 +11,17 @@ import dateparser
 import phonenumbers
 import pytest
 
-from data.draw import draw
-from data.records import Item, Verdict
-from generators.data_extraction.data_extraction import LEVELS, RUN, UNIT, near_misses, reference, verify
-from generators.data_extraction.entities import (
+from basic_control.data.draw import draw
+from basic_control.data.records import Item, Verdict
+from basic_control.generators.data_extraction.data_extraction import (
+    LEVELS,
+    RUN,
+    UNIT,
+    near_misses,
+    reference,
+    verify,
+)
+from basic_control.generators.data_extraction.entities import (
     DATE_FORMS,
     KINDS,
     REGIONS,
@@ -24,7 +31,7 @@ from generators.data_extraction.entities import (
     read_phone,
     write_date,
 )
-from generators.data_extraction.letters import correspondence
+from basic_control.generators.data_extraction.letters import correspondence
 from tests.helpers.parity import entities
 
 TEXT = (

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import pytest
 
-from data.draw import canonical, content_id, draw
-from data.errors import InputError
-from data.plugins import families
-from data.records import Family, Item, Verdict
+from basic_control.data.draw import canonical, content_id, draw
+from basic_control.data.errors import InputError
+from basic_control.data.plugins import families
+from basic_control.data.records import Family, Item, Verdict
 from tests.generators.hostile import MEGABYTE, huge, may_be_right, texts
 from tests.helpers.bounds import bounded
 
@@ -90,8 +90,8 @@ def test_items_do_not_depend_on_the_process() -> None:
     """Neither the hash seed nor the order in which families are used may leak into an item."""
     script = (
         "import sys\n"
-        "from data.draw import canonical, content_id, draw\n"
-        "from data.plugins import families\n"
+        "from basic_control.data.draw import canonical, content_id, draw\n"
+        "from basic_control.data.plugins import families\n"
         "found = {}\n"
         "for family in sorted(families().values(), key=lambda f: f.name, reverse=sys.argv[1] == 'reversed'):\n"
         "    for language in family.languages:\n"

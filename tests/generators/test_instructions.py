@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from data.draw import draw
-from data.records import Item
-from generators.instructions.instructions import UNIT, carry_out, count_vowels, parts, verify
+from basic_control.data.draw import draw
+from basic_control.data.records import Item
+from basic_control.generators.instructions.instructions import UNIT, carry_out, count_vowels, parts, verify
 
 
 def item(text: str, commands: list[str], answer: str, language: str = "en") -> Item:

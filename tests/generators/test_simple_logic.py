@@ -5,12 +5,12 @@ from itertools import permutations
 
 import pytest
 
-from data.draw import draw
-from data.records import Item
-from generators.simple_logic.comparisons import adjective, texts
-from generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
-from generators.simple_logic.people import cases, genders, names
-from generators.simple_logic.simple_logic import UNIT, verify
+from basic_control.data.draw import draw
+from basic_control.data.records import Item
+from basic_control.generators.simple_logic.comparisons import adjective, texts
+from basic_control.generators.simple_logic.orderings import DIRECT, HOLDS, INDIRECT, puzzles
+from basic_control.generators.simple_logic.people import cases, genders, names
+from basic_control.generators.simple_logic.simple_logic import UNIT, verify
 from tests.helpers.bounds import bounded
 from tests.helpers.logic_prompts import asked_place, holds, read
 

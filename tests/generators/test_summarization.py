@@ -12,9 +12,17 @@ import pymorphy3
 import pytest
 from rapidfuzz.distance import Indel
 
-from data.draw import draw
-from data.records import Item
-from generators.summarization.summarization import LEVELS, UNIT, Topic, near_misses, normalise, texts, verify
+from basic_control.data.draw import draw
+from basic_control.data.records import Item
+from basic_control.generators.summarization.summarization import (
+    LEVELS,
+    UNIT,
+    Topic,
+    near_misses,
+    normalise,
+    texts,
+    verify,
+)
 
 KEY = "The town will close its “old” bridge from May."
 SENTENCES = [

@@ -1,6 +1,6 @@
 """Replies, as metrics' scores are made of them."""
 
-from tasks.store.samples import SampleRow
+from basic_control.tasks.store.samples import SampleRow
 
 
 def answer(text: str | None) -> SampleRow:

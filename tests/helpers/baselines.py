@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from metrics.analysis.baseline import BaselineComparison, HeadlineChange
-from metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
-from metrics.analysis.questions import QuestionChanges
-from metrics.analysis.rules import RuleDifference
-from metrics.stats.intervals import Interval
-from metrics.stats.regression import Change, Regression
+from basic_control.metrics.analysis.baseline import BaselineComparison, HeadlineChange
+from basic_control.metrics.analysis.pairs import Comparison, MissingPairs, PairedTest
+from basic_control.metrics.analysis.questions import QuestionChanges
+from basic_control.metrics.analysis.rules import RuleDifference
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.metrics.stats.regression import Change, Regression
 
 
 def change(

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from flows.environment import QUIET
+from basic_control.flows.environment import QUIET
 from tests.conftest import TOP, free_port
 from tests.servers.running import Server
 

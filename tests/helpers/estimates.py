@@ -1,8 +1,8 @@
 """Estimates of configurations, as `--dry-run` makes them."""
 
-from config.settings import Settings
-from tasks.estimate import calls
-from tasks.plan import resolve
+from basic_control.config.settings import Settings
+from basic_control.tasks.estimate import calls
+from basic_control.tasks.plan import resolve
 
 
 def estimate(settings: Settings) -> calls.CostEstimate:

@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from data.loaders.exam import UNIT, Options
-from data.plugins import metric
-from data.records import Item
-from metrics.judging import JudgeRequest, begin
+from basic_control.data.loaders.exam import UNIT, Options
+from basic_control.data.plugins import metric
+from basic_control.data.records import Item
+from basic_control.metrics.judging import JudgeRequest, begin
 
 Judge = Callable[[Item, JudgeRequest], str]
 FORMS = {"groundedness": "rating", "rubric": "rating", "preference": "winner"}

@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from data.questions import identify
-from data.records import Item
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
-from tasks.store import manifest as manifests
-from tasks.store.tables import Store
+from basic_control.data.questions import identify
+from basic_control.data.records import Item
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.tables import Store
 from tests.tasks.scored import rows
 
 HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e[a](javascript:b) ```\n# not a heading"

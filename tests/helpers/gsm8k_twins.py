@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from data.draw import source
-from generators.twins.base import Refused, Renewed
-from generators.twins.numbers import OTHER, renew
-from metrics.cot.chain import annotate
+from basic_control.data.draw import source
+from basic_control.generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.numbers import OTHER, renew
+from basic_control.metrics.cot.chain import annotate
 
 Renewal = tuple[str, str, Renewed | str]
 

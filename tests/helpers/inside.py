@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import prompts
-from data import plugins
+from basic_control import prompts
+from basic_control.data import plugins
 
 TOP = Path(__file__).parents[2]
 OUTSIDE = ("PREFECT_", "PYTHON", "AWS_", "OTEL_", "BASIC_CONTROL_PLUGINS")
@@ -27,7 +27,7 @@ def fits(environment: Mapping[str, str], usual: Mapping[str, str]) -> bool:
 
 def call(words: Sequence[str], environment: Mapping[str, str], cwd: Path = TOP) -> tuple[int, str, str]:
     """Run `basic-control WORDS` in a folder; return its exit code and what it printed to stdout and stderr."""
-    from flows.cli.application import main
+    from basic_control.flows.cli.application import main
 
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -88,7 +88,7 @@ def _as_at_a_start(environment: Mapping[str, str]) -> Iterator[None]:
 def _become(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ |= environment
-    if (console := sys.modules.get("flows.cli.console")) is not None:
+    if (console := sys.modules.get("basic_control.flows.cli.console")) is not None:
         console._console.cache_clear()
 
 
@@ -104,10 +104,10 @@ def _forget(folders: Sequence[Path]) -> None:
 
 
 def _let_go() -> None:
-    if (query := sys.modules.get("tasks.query")) is not None:
+    if (query := sys.modules.get("basic_control.tasks.query")) is not None:
         query.close_clients()
         query._watchers.clear()
-    if (storage := sys.modules.get("tasks.runtime.storage")) is not None:
+    if (storage := sys.modules.get("basic_control.tasks.runtime.storage")) is not None:
         storage.close()
     if (wakes := signal.set_wakeup_fd(-1)) >= 0:
         # Ends the thread that heeds a run's signals.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tasks.sandbox import kotlin_tools
+from basic_control.tasks.sandbox import kotlin_tools
 
 FOUND = kotlin_tools.find()
 

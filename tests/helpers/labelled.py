@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from data.records import Item
-from metrics.judging import JudgeRequest
+from basic_control.data.records import Item
+from basic_control.metrics.judging import JudgeRequest
 from tests.helpers.exam import perfect, say
 
 BAKERY = ["The bakery on Mill Lane opens at six.", "It sells rye bread only."]

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from config.declared import known
-from config.reading import SEED_KEYS
-from config.settings import Settings
+from basic_control.config.declared import known
+from basic_control.config.reading import SEED_KEYS
+from basic_control.config.settings import Settings
 from tests.conftest import TOP
 
 _BLOCK = re.compile(r"^(?P<in> *)```(?P<language>[^\n]*)\n(?P<text>.*?)^(?P=in)```$", re.DOTALL | re.MULTILINE)

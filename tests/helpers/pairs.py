@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from metrics.stats.intervals import Codes, Floats
-from metrics.stats.margins import Differences, PairedSample, paired
+from basic_control.metrics.stats.intervals import Codes, Floats
+from basic_control.metrics.stats.margins import Differences, PairedSample, paired
 
 
 def pairs_of(

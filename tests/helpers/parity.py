@@ -7,10 +7,10 @@ from typing import Any
 
 import phonenumbers
 
-from data.draw import draw
-from data.records import Family, Item
-from generators.data_extraction.entities import DATE, date_of
-from generators.twins.parity import in_language
+from basic_control.data.draw import draw
+from basic_control.data.records import Family, Item
+from basic_control.generators.data_extraction.entities import DATE, date_of
+from basic_control.generators.twins.parity import in_language
 from tests.helpers import logic_prompts
 
 _VOWELS = {"en": "aeiou", "ru": "аеёиоуыэюя"}

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from metrics.analysis.passports import Passport
-from metrics.exam import LABELS
-from metrics.stats.calibration import MeanRate, contrast
-from metrics.stats.intervals import Share
+from basic_control.metrics.analysis.passports import Passport
+from basic_control.metrics.exam import LABELS
+from basic_control.metrics.stats.calibration import MeanRate, contrast
+from basic_control.metrics.stats.intervals import Share
 
 
 def rate(k: int, n: int) -> MeanRate:

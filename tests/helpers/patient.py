@@ -3,9 +3,9 @@
 import sys
 
 if __name__ == "__main__":
-    from tasks.models import scheduler
+    from basic_control.tasks.models import scheduler
 
     scheduler.GRACE_S = 3600.0
-    from flows.cli.application import main
+    from basic_control.flows.cli.application import main
 
     sys.exit(main(["run", *sys.argv[1:]]))

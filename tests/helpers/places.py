@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from data.batches import Ref
-from data.records import Reply
-from data.tables import RESPONSES, VERDICTS
-from flows.cli.application import main
-from tasks.store import manifest
-from tasks.store.replies import Remembered, ReplyCache
-from tasks.store.tables import Store
+from basic_control.data.batches import Ref
+from basic_control.data.records import Reply
+from basic_control.data.tables import RESPONSES, VERDICTS
+from basic_control.flows.cli.application import main
+from basic_control.tasks.store import manifest
+from basic_control.tasks.store.replies import Remembered, ReplyCache
+from basic_control.tasks.store.tables import Store
 
 DAY = 86_400.0
 

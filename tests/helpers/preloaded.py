@@ -48,8 +48,9 @@ IMPORTED = (
     "prefect.artifacts prefect.events prefect.task_runners cyclopts rich.progress rich.table jinja2.sandbox yaml "
     "sqlalchemy.orm sqlalchemy.dialects.sqlite sqlalchemy.dialects.postgresql fsspec tenacity stamina "
     "fastapi.encoders prefect.utilities.visualization openai.resources.chat.completions httpcore2 "
-    "anyio._backends._asyncio uvicorn starlette.applications h11 regex rapidfuzz.distance numpy config.reading "
-    "metrics.citation metrics.cot metrics.exam metrics.analysis.passports metrics.stats.intervals"
+    "anyio._backends._asyncio uvicorn starlette.applications h11 regex rapidfuzz.distance numpy "
+    "basic_control.config.reading basic_control.metrics.citation basic_control.metrics.cot "
+    "basic_control.metrics.exam basic_control.metrics.analysis.passports basic_control.metrics.stats.intervals"
 )
 """What starts no thread (Polars does)."""
 
@@ -184,7 +185,7 @@ def _become(environment: Mapping[str, str], cwd: str) -> None:
     """Be as a process that is started with this environment in this folder."""
     from prefect import context
 
-    from flows.environment import prepare
+    from basic_control.flows.environment import prepare
 
     os.chdir(cwd)
     os.environ.clear()
@@ -193,15 +194,15 @@ def _become(environment: Mapping[str, str], cwd: str) -> None:
     random.seed()
     prepare(Path("unused: the environment names the folder"))
     context.refresh_global_settings_context()  # prefect.toml of that folder
-    for name in [name for name in sys.modules if name.split(".")[0] in {"flows", "tests"}]:
+    for name in [name for name in sys.modules if name.startswith(("basic_control.flows", "flows", "tests"))]:
         del sys.modules[name]
 
 
 def _import() -> None:
-    from flows.environment import prepare
+    from basic_control.flows.environment import prepare
 
     prepare(Path("unused: the environment names the folder"))
-    families = [f"generators.{path.stem}" for path in (TOP / "generators").glob("[!_]*.py")]
+    families = [f"basic_control.generators.{path.stem}" for path in (TOP / "generators").glob("[!_]*.py")]
     for name in [*IMPORTED.split(), *families]:
         __import__(name)
     ssl.create_default_context = certificates.once(ssl.create_default_context)

@@ -5,18 +5,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from config.settings import Settings
-from data.batches import Batch, Cell, Ref
-from data.loading import responses_of
-from data.records import Metric
-from data.tables import ITEMS
-from data.units import identity_of
-from flows.runs import provenance
-from tasks.generate import given, items_of
-from tasks.plan import Identities, resolve
-from tasks.score import measure
-from tasks.store import manifest as manifests
-from tasks.store.tables import Store
+from basic_control.config.settings import Settings
+from basic_control.data.batches import Batch, Cell, Ref
+from basic_control.data.loading import responses_of
+from basic_control.data.records import Metric
+from basic_control.data.tables import ITEMS
+from basic_control.data.units import identity_of
+from basic_control.flows.runs import provenance
+from basic_control.tasks.generate import given, items_of
+from basic_control.tasks.plan import Identities, resolve
+from basic_control.tasks.score import measure
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.tables import Store
 
 
 def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> str:

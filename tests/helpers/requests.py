@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Model
-from tasks.models.requests import for_items
+from basic_control.config.settings import Model
+from basic_control.tasks.models.requests import for_items
 from tests.servers.running import Server
 
 NUMBERS = [str(n) for n in range(40)]

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from data.tables import ITEMS, SCORES
-from metrics.analysis.twins import ORIGINAL, TwinDifference, differences
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.twins import ORIGINAL, TwinDifference, differences
 
 Right = NDArray[np.bool_]
 KINDS = (ORIGINAL, "names", "numbers")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from metrics.stats.intervals import Codes, Floats
+from basic_control.metrics.stats.intervals import Codes, Floats
 
 SHARES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 """True shares over which coverage is averaged."""

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from config.settings import Settings
-from data.suites import Suite
-from metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
-from metrics.analysis.scores import overall
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.generate import items_of
+from basic_control.config.settings import Settings
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
+from basic_control.metrics.analysis.scores import overall
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.generate import items_of
 
 MODEL = {"name": "m", "provider": "ollama"}
 JUDGE = {"name": "j", "provider": "ollama"}

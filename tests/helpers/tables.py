@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from data.tables import RESPONSES, SUMMARY, VERDICTS
+from basic_control.data.tables import RESPONSES, SUMMARY, VERDICTS
 
 
 def verdicts(n: int = 3, reason: str = "right") -> pl.DataFrame:

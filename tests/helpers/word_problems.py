@@ -12,9 +12,9 @@ from random import Random
 
 import yaml
 
-from data.draw import content_id, source
-from data.loaders.word_problems import SAMPLE
-from data.patterns import pattern
+from basic_control.data.draw import content_id, source
+from basic_control.data.loaders.word_problems import SAMPLE
+from basic_control.data.patterns import pattern
 
 TEXTS = yaml.load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 """What the problems say, by template and language."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from data.records import Metric, Question, Step, Unparsable
-from metrics import factual_correctness, preference, response_groundedness, rubric
-from metrics.citation import citation
-from metrics.judging import write, write_repair
+from basic_control.data.records import Metric, Question, Step, Unparsable
+from basic_control.metrics import factual_correctness, preference, response_groundedness, rubric
+from basic_control.metrics.citation import citation
+from basic_control.metrics.judging import write, write_repair
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "judges"
 

@@ -6,12 +6,12 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from data.labelled_sets import SETS
-from data.records import Item, Metric, Sample, Score
-from metrics.analysis.passports import ExamResult, Passport, passports
-from metrics.exam import LABELS
-from metrics.exam import UNIT as EXAM
-from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, outcome
+from basic_control.data.labelled_sets import SETS
+from basic_control.data.records import Item, Metric, Sample, Score
+from basic_control.metrics.analysis.passports import ExamResult, Passport, passports
+from basic_control.metrics.exam import LABELS
+from basic_control.metrics.exam import UNIT as EXAM
+from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, outcome
 from tests.helpers.exam import Judge, perfect, sample, say
 
 Script = Callable[[JudgeRequest], str | UnansweredRequest]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from metrics.citation.citation import UNIT, interpretability, parse
-from metrics.citation.passages import verify
-from metrics.citation.quotes import find_quote
-from metrics.citation.urls import Finding
-from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
+from basic_control.metrics.citation.citation import UNIT, interpretability, parse
+from basic_control.metrics.citation.passages import verify
+from basic_control.metrics.citation.quotes import find_quote
+from basic_control.metrics.citation.urls import Finding
+from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import Script, converse, judged, never
 

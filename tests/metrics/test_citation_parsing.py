@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.sentences import count_words, split_sentences
-from metrics.citation.answers import CitedAnswer, parse_answer
-from metrics.citation.markers import WIDEST
+from basic_control.data.sentences import count_words, split_sentences
+from basic_control.metrics.citation.answers import CitedAnswer, parse_answer
+from basic_control.metrics.citation.markers import WIDEST
 from tests.helpers.bounds import bounded
 
 

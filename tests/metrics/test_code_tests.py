@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.options import options_of
-from data.records import Score
-from metrics.code_tests import code_tests
-from metrics.code_tests.checks import take_apart
-from metrics.code_tests.code_tests import UNIT, programs, row_tests
-from metrics.code_tests.scripts import entry_of, read_tests
-from tasks import sandbox
-from tasks.sandbox import run_programs
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.code_tests import code_tests
+from basic_control.metrics.code_tests.checks import take_apart
+from basic_control.metrics.code_tests.code_tests import UNIT, programs, row_tests
+from basic_control.metrics.code_tests.scripts import entry_of, read_tests
+from basic_control.tasks import sandbox
+from basic_control.tasks.sandbox import run_programs
 
 ADD = "```python\ndef add(a, b):\n    return a + b\n```"
 

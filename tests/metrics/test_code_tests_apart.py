@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from data.options import options_of
-from data.records import Score
-from metrics.code_tests.code_tests import UNIT
-from metrics.code_tests.scripts import read_tests
-from tasks.sandbox import run_programs
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.code_tests.code_tests import UNIT
+from basic_control.metrics.code_tests.scripts import read_tests
+from basic_control.tasks.sandbox import run_programs
 
 CPU_S = 0.3
 

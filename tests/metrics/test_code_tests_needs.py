@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from data.options import options_of
-from data.records import Score
-from metrics.code_tests.code_tests import UNIT
-from tasks.sandbox import run_programs
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.code_tests.code_tests import UNIT
+from basic_control.tasks.sandbox import run_programs
 
 TESTS = ["assert f([1, 2, 3]) == 6", "assert f([]) == 0"]
 STREAM: dict[str, Any] = {"inputs": ["1 2 3", "4"], "outputs": ["6", "4"]}

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.number_words import given_numbers
-from data.options import options_of
-from data.plugins import metrics
-from data.records import Score
-from metrics.cot import cot
-from metrics.cot.chain import annotated, read
+from basic_control.data.number_words import given_numbers
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metrics
+from basic_control.data.records import Score
+from basic_control.metrics.cot import cot
+from basic_control.metrics.cot.chain import annotated, read
 from tests.helpers import word_problems
 
 QUESTION = (

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.options import options_of
-from data.records import Score
-from metrics.cot import cot
-from metrics.cot.chain import read
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.cot import cot
+from basic_control.metrics.cot.chain import read
 
 
 def wrong(line: str) -> list[str]:

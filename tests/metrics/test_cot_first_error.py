@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.number_words import given_numbers
-from data.options import options_of
-from metrics.cot import cot
-from metrics.cot.chain import read
-from metrics.cot.first_error import MOST, REASONS, first_error
+from basic_control.data.number_words import given_numbers
+from basic_control.data.options import options_of
+from basic_control.metrics.cot import cot
+from basic_control.metrics.cot.chain import read
+from basic_control.metrics.cot.first_error import MOST, REASONS, first_error
 
 QUESTION = (
     "A box holds 12 pens. Ann buys 4 boxes and gives 5 pens away. She sells the rest at $2 each. How much is that?"

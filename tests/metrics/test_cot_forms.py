@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from metrics.cot.chain import read
+from basic_control.metrics.cot.chain import read
 from tests.helpers.bounds import bounded
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.options import options_of
-from data.records import Score
-from metrics.cot import cot
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.cot import cot
 from tests.helpers.bounds import bounded
 
 QUESTION = "Anna has 2 pails and 6 pails. How many pails has she?"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from data.records import Unparsable
-from metrics import factual_correctness, preference, response_groundedness, rubric
-from metrics.deciding import REFUSED, pose, read_probabilities
-from metrics.judging import WRITES, UnansweredRequest, advance, begin, fence_code, outcome
+from basic_control.data.records import Unparsable
+from basic_control.metrics import factual_correctness, preference, response_groundedness, rubric
+from basic_control.metrics.deciding import REFUSED, pose, read_probabilities
+from basic_control.metrics.judging import WRITES, UnansweredRequest, advance, begin, fence_code, outcome
 from tests.metrics.judge_pages import Page, pages
 
 PAGES = {page.name: page for page in pages() if page.step.asks is not None}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics.citation.answers import parse_answer
+from basic_control.metrics.citation.answers import parse_answer
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from data.records import Item
-from metrics.analysis.passports import Passport, read_passport
-from metrics.exam import AGAIN, EXAMINED, LABELS, UNIT, step_of
-from metrics.judging import JudgeRequest
+from basic_control.data.records import Item
+from basic_control.metrics.analysis.passports import Passport, read_passport
+from basic_control.metrics.exam import AGAIN, EXAMINED, LABELS, UNIT, step_of
+from basic_control.metrics.judging import JudgeRequest
 from tests.helpers.exam import Judge, asks, exam_items, perfect, say
 from tests.metrics.judges import earned, exams
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import InputError
-from metrics.factual_correctness import UNIT
-from metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
+from basic_control.data.errors import InputError
+from basic_control.metrics.factual_correctness import UNIT
+from basic_control.metrics.judging import JudgeRequest, UnansweredRequest, begin, combine
 from tests.metrics.judges import claims, converse, judged, never
 
 KREMLIN = {

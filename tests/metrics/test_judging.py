@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.errors import InputError
-from data.records import Message, Question, Sample, Unparsable
-from metrics import factual_correctness, response_groundedness
-from metrics.citation import citation
-from metrics.judging import (
+from basic_control.data.errors import InputError
+from basic_control.data.records import Message, Question, Sample, Unparsable
+from basic_control.metrics import factual_correctness, response_groundedness
+from basic_control.metrics.citation import citation
+from basic_control.metrics.judging import (
     SHOWN,
     WAITS,
     Judgement,
@@ -29,7 +29,7 @@ from metrics.judging import (
     read_verdict,
     write_repair,
 )  # fmt: skip
-from metrics.judging import label as read_label
+from basic_control.metrics.judging import label as read_label
 from tests.metrics.judge_pages import FOLDER, Page, pages, show
 from tests.metrics.judges import always, claims, converse
 

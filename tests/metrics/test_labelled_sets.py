@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.fetch import fetch
-from data.labelled_sets import SETS, files_of, read_set
-from data.loaders import exam
-from data.plugins import loader
-from data.sources import SOURCES
-from data.sources import local_path as kept_at
-from metrics.analysis.passports import read_passport
-from tasks.report.passports import tables_of
+from basic_control.data.errors import InputError
+from basic_control.data.fetch import fetch
+from basic_control.data.labelled_sets import SETS, files_of, read_set
+from basic_control.data.loaders import exam
+from basic_control.data.plugins import loader
+from basic_control.data.sources import SOURCES
+from basic_control.data.sources import local_path as kept_at
+from basic_control.metrics.analysis.passports import read_passport
+from basic_control.tasks.report.passports import tables_of
 from tests.helpers.exam import exam_items, perfect
 from tests.helpers.labelled import LLMBAR, gullible, honest, written
 from tests.metrics.judges import earned

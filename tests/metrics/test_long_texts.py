@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from data.records import Room
-from metrics.factual_correctness import UNIT
-from metrics.judging import CutReply, JudgeRequest, Session, advance, begin, constrained, outcome
+from basic_control.data.records import Room
+from basic_control.metrics.factual_correctness import UNIT
+from basic_control.metrics.judging import CutReply, JudgeRequest, Session, advance, begin, constrained, outcome
 from tests.helpers.enforced import Split, enforce, judge, split_sentences
 
 ROOM = Room(1024)

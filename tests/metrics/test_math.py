@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.options import options_of
-from data.records import Score
-from metrics.math import child, math
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.records import Score
+from basic_control.metrics.math import child, math
 from tests.acceptance.reading import Case, lines
 
 pytest.importorskip("math_verify", reason="the extra `math` is not installed")

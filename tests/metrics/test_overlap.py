@@ -5,11 +5,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.exam import FILE
-from data.plugins import find
-from data.records import Provider
-from metrics.judging import UNSURE
-from metrics.overlap import DECISIONS, decide_claim
+from basic_control.data.exam import FILE
+from basic_control.data.plugins import find
+from basic_control.data.records import Provider
+from basic_control.metrics.judging import UNSURE
+from basic_control.metrics.overlap import DECISIONS, decide_claim
 
 TOWER = (
     "The Eiffel Tower stands in Paris. It was designed by Gustave Eiffel's company and finished on 31 March 1889. "

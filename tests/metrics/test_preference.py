@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.options import options_of
-from metrics.judging import JudgeRequest, begin, combine
-from metrics.preference import UNIT
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.metrics.judging import JudgeRequest, begin, combine
+from basic_control.metrics.preference import UNIT
 from tests.metrics.judges import Script, always, converse, judged, never
 
 ROW = {"question": "When?", "response": "On Monday, by noon.", "baseline": "Soon."}

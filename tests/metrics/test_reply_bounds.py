@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from data.plugins import metrics
-from data.records import Message, Question, Step
-from metrics._reply_bounds import CHARACTERS, bound
-from metrics.judging import JudgeRequest, constrained
+from basic_control.data.plugins import metrics
+from basic_control.data.records import Message, Question, Step
+from basic_control.metrics._reply_bounds import CHARACTERS, bound
+from basic_control.metrics.judging import JudgeRequest, constrained
 
 VERDICTS = {"claims": [{"id": str(n), "text": "x"} for n in range(1, 5)], "source": "y"}
 RATED = {"lo": 1, "hi": 5}

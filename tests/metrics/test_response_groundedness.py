@@ -2,8 +2,8 @@
 
 import pytest
 
-from metrics.judging import combine
-from metrics.response_groundedness import UNIT, shortcut
+from basic_control.metrics.judging import combine
+from basic_control.metrics.response_groundedness import UNIT, shortcut
 from tests.helpers.bounds import bounded
 from tests.metrics.judges import always, converse, judged, never
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.options import options_of
-from data.records import Question
-from metrics.judging import JudgeRequest, begin, combine, constrained, fence_code
-from metrics.rubric import UNIT
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.records import Question
+from basic_control.metrics.judging import JudgeRequest, begin, combine, constrained, fence_code
+from basic_control.metrics.rubric import UNIT
 from tests.metrics.judges import always, converse, judged, never
 
 ROW = {"question": "Where is my parcel?", "response": "It is on its way.", "answer": "It arrives on Monday."}

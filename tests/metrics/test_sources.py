@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.options import options_of
-from metrics.citation.citation import UNIT
-from metrics.citation.identifiers import identifiers, isbn_is_sound
-from metrics.citation.source_lists import ListedSource
-from metrics.citation.sources import MISSING, check_sources, judge_page, judge_status
-from metrics.citation.urls import Finding, Url, is_public, read_disguised, read_url
+from basic_control.data.options import options_of
+from basic_control.metrics.citation.citation import UNIT
+from basic_control.metrics.citation.identifiers import identifiers, isbn_is_sound
+from basic_control.metrics.citation.source_lists import ListedSource
+from basic_control.metrics.citation.sources import MISSING, check_sources, judge_page, judge_status
+from basic_control.metrics.citation.urls import Finding, Url, is_public, read_disguised, read_url
 from tests.helpers.bounds import bounded
 
 GOOD = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from data.errors import InputError
-from data.options import options_of
-from data.records import Metric, Score
-from metrics import choice, contains, exact_match, number, regex, similarity
-from metrics.json_match import json_match
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.records import Metric, Score
+from basic_control.metrics import choice, contains, exact_match, number, regex, similarity
+from basic_control.metrics.json_match import json_match
 
 
 def scored(metric: Metric, response: str | None, answer: Any = None, **options: Any) -> Score:

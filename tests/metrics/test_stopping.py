@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.suites import Stop, Suite
-from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.pairs import compare
-from metrics.analysis.stopping import (
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Stop, Suite
+from basic_control.data.tables import ITEMS, SCORES, SUMMARY
+from basic_control.metrics.analysis.pairs import compare
+from basic_control.metrics.analysis.stopping import (
     against,
     confidence_sequences,
     cut_into_rounds,
@@ -20,9 +20,9 @@ from metrics.analysis.stopping import (
     undecided_models,
     with_sequence_intervals,
 )
-from metrics.analysis.summary import summarise
-from metrics.stats.calibration import ExamTable
-from metrics.stats.sequential import follow
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.stats.calibration import ExamTable
+from basic_control.metrics.stats.sequential import follow
 from tests.helpers.verdicts import entry, finalise
 
 STRATA = (("a", "easy", "en"), ("a", "hard", "en"), ("b", "easy", "en"))

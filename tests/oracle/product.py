@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from config.settings import Settings
-from data.batches import Batch, Cell, QueryResult, Tables
-from data.records import Metric
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
-from data.units import identity_of
-from flows.runs import provenance
-from metrics.analysis.document import document as document_of
-from tasks.aggregate import aggregate
-from tasks.findings import find_suite
-from tasks.gate import gate
-from tasks.generate import items_of
-from tasks.plan import Identities, resolve
-from tasks.report import exports, junit, markdown
-from tasks.report.report_data import ReportData, gather
-from tasks.results import results
-from tasks.score import measure
-from tasks.store.tables import Store
+from basic_control.config.settings import Settings
+from basic_control.data.batches import Batch, Cell, QueryResult, Tables
+from basic_control.data.records import Metric
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
+from basic_control.data.units import identity_of
+from basic_control.flows.runs import provenance
+from basic_control.metrics.analysis.document import document as document_of
+from basic_control.tasks.aggregate import aggregate
+from basic_control.tasks.findings import find_suite
+from basic_control.tasks.gate import gate
+from basic_control.tasks.generate import items_of
+from basic_control.tasks.plan import Identities, resolve
+from basic_control.tasks.report import exports, junit, markdown
+from basic_control.tasks.report.report_data import ReportData, gather
+from basic_control.tasks.results import results
+from basic_control.tasks.score import measure
+from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
 from tests.oracle.draws import Reply, Run
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from data import plugins
-from prompts import digest, languages, render
+from basic_control.data import plugins
+from basic_control.prompts import digest, languages, render
 
 
 def test_prompts_of_a_language_of_ones_own_are_used_and_told_apart(

@@ -9,19 +9,19 @@ import pytest
 import yaml
 from rich.console import Console
 
-from config.reading import read
-from config.settings import Report
-from data import plugins
-from data.errors import InputError, plural
-from data.plugins import families, metrics
-from data.shown import Crossing, Distribution, Shown, Text
-from data.suites import Suite
-from flows.cli.estimate import parts
-from prompts import languages as languages_of
-from prompts import phrases, render
-from tasks.report import markdown
-from tasks.report.language import speaking
-from tasks.report.screen import screen
+from basic_control.config.reading import read
+from basic_control.config.settings import Report
+from basic_control.data import plugins
+from basic_control.data.errors import InputError, plural
+from basic_control.data.plugins import families, metrics
+from basic_control.data.shown import Crossing, Distribution, Shown, Text
+from basic_control.data.suites import Suite
+from basic_control.flows.cli.estimate import parts
+from basic_control.prompts import languages as languages_of
+from basic_control.prompts import phrases, render
+from basic_control.tasks.report import markdown
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.screen import screen
 from tests.conftest import TOP
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import judged_by

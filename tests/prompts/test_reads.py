@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from data import plugins
-from data.errors import InputError
-from data.questions import WHOLE
-from prompts import digest, fill, reads, template
+from basic_control.data import plugins
+from basic_control.data.errors import InputError
+from basic_control.data.questions import WHOLE
+from basic_control.prompts import digest, fill, reads, template
 
 
 @pytest.mark.parametrize(

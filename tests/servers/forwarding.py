@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from config.settings import Model
-from data.records import Call, Message
-from tasks.models import open_client
-from tasks.models.protocol import CallError
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Message
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.protocol import CallError
 from tests.servers.script import Answer, Fault
 
 # One thread: two that wait for each other crawl on a busy machine.

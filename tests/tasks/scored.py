@@ -5,7 +5,7 @@ from random import Random
 
 import polars as pl
 
-from data.tables import ITEMS, SCORES
+from basic_control.data.tables import ITEMS, SCORES
 
 FAMILIES = ("simple_logic", "instructions", "code_gen", "data_extraction", "summarization", "arithmetic")
 

@@ -8,19 +8,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.settings import Model, Settings
-from data.errors import InputError
-from metrics.analysis.explainability import ExplainabilityResult
-from metrics.analysis.judged import JudgeStatus
-from metrics.analysis.results import Participants, Results, SuiteFindings, model_results
-from metrics.analysis.scores import headline
-from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stats.labelled import prediction_powered
-from tasks.findings import circumstances
-from tasks.plan import resolve
-from tasks.report import raw
-from tasks.report.raw import write_explained
+from basic_control.config.settings import Model, Settings
+from basic_control.data.errors import InputError
+from basic_control.metrics.analysis.explainability import ExplainabilityResult
+from basic_control.metrics.analysis.judged import JudgeStatus
+from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
+from basic_control.metrics.analysis.scores import headline
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
+from basic_control.metrics.stats.labelled import prediction_powered
+from basic_control.tasks.findings import circumstances
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.report import raw
+from basic_control.tasks.report.raw import write_explained
 from tests.helpers.verdicts import entry
 from tests.tasks.report.runs import build
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from config.settings import Settings
-from data.errors import InputError
-from data.tables import ITEMS
-from tasks.generate import items_of
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.data.tables import ITEMS
+from basic_control.tasks.generate import items_of
 from tests.helpers.suites import rows_of
 
 ROW = {"question": "How many?", "reference": "Two.", "retrieved_contexts": ["There are two."], "response": "Two."}

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from config.settings import Judge
-from data.records import Message, Question
-from metrics.judging import Judgement, JudgeRequest, write
-from tasks.judge import decode, encode, pose_question
-from tasks.plan import Panel
-from tasks.store.samples import SampleRow
+from basic_control.config.settings import Judge
+from basic_control.data.records import Message, Question
+from basic_control.metrics.judging import Judgement, JudgeRequest, write
+from basic_control.tasks.judge import decode, encode, pose_question
+from basic_control.tasks.plan import Panel
+from basic_control.tasks.store.samples import SampleRow
 from tests.metrics.judge_pages import FOLDER, pages
 
 ASK = JudgeRequest("rate", Question("all", {}), (Message("system", "Rate it."), Message("user", "A text.")))

@@ -12,12 +12,22 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from data.errors import InputError
-from data.suites import Suite
-from flows.cli.commands.label import table_of
-from metrics.analysis.judged import Labels
-from tasks.judges.labels import KEY, By, criteria_of, estimates, joined, keep, kept_labels, read_labels, sheet
-from tasks.report.exports import write_csv
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite
+from basic_control.flows.cli.commands.label import table_of
+from basic_control.metrics.analysis.judged import Labels
+from basic_control.tasks.judges.labels import (
+    KEY,
+    By,
+    criteria_of,
+    estimates,
+    joined,
+    keep,
+    kept_labels,
+    read_labels,
+    sheet,
+)
+from basic_control.tasks.report.exports import write_csv
 
 
 def found(values: list[float]) -> pl.DataFrame:

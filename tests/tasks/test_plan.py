@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from config.settings import Settings
-from data.errors import InputError
-from tasks.plan import Plan, check_judges, resolve
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.tasks.plan import Plan, check_judges, resolve
 
 ROWS = [{"question": "Who?", "answer": "Anna"}, {"question": "Where?", "answer": "Here"}]
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from config.settings import StoreSettings
-from data import plugins
-from data.batches import Batch, Cell, Opponent, Ref
-from data.draw import canonical
-from data.errors import InputError
-from data.options import options_of
-from data.plugins import metrics
-from data.records import RENDERED, Metric, Score
-from data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from data.units import UnitIdentity, identity_of
-from metrics.judging import Judgement
-from tasks.judge import encode
-from tasks.runtime.storage import open_store
-from tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
-from tasks.store.samples import sample_rows
+from basic_control.config.settings import StoreSettings
+from basic_control.data import plugins
+from basic_control.data.batches import Batch, Cell, Opponent, Ref
+from basic_control.data.draw import canonical
+from basic_control.data.errors import InputError
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metrics
+from basic_control.data.records import RENDERED, Metric, Score
+from basic_control.data.tables import ITEMS, JUDGEMENTS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from basic_control.data.units import UnitIdentity, identity_of
+from basic_control.metrics.judging import Judgement
+from basic_control.tasks.judge import encode
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.score import measure, metric_rows, ran, score, score_judged, scores_of
+from basic_control.tasks.store.samples import sample_rows
 from tests.helpers.answers import answer
 
 
@@ -257,7 +257,7 @@ def test_a_value_has_no_rounding_error_at_its_ends() -> None:
 
 
 BROKEN = """\
-from data.records import RENDERED, Metric, Score
+from basic_control.data.records import RENDERED, Metric, Score
 
 def score(sample, found, options):
     return {result}

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from config.prices import Prices
-from config.settings import Model, Settings
-from data.batches import QueryResult
-from data.tables import REQUESTS, RESPONSES
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from tasks.plan import Plan, resolve
-from tasks.report import words as report
-from tasks.report.warnings import notes
-from tasks.runtime.spending import spending_of
-from tasks.store.tables import Store
+from basic_control.config.prices import Prices
+from basic_control.config.settings import Model, Settings
+from basic_control.data.batches import QueryResult
+from basic_control.data.tables import REQUESTS, RESPONSES
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.plan import Plan, resolve
+from basic_control.tasks.report import words as report
+from basic_control.tasks.report.warnings import notes
+from basic_control.tasks.runtime.spending import spending_of
+from basic_control.tasks.store.tables import Store
 
 NOW = dt.date(2026, 11, 22)
 PRICED = Model(name="priced", provider="openai", price_in=1.0, price_out=4.0, price_cached=0.5, price_thinking=8.0)

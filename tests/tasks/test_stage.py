@@ -12,14 +12,14 @@ from prefect.context import TaskRunContext
 from prefect.results import ResultStore
 from prefect.settings import PREFECT_LOCAL_STORAGE_PATH, temporary_settings
 
-from config.settings import StoreSettings
-from data import units
-from data.batches import Batch, Cell, Ref
-from data.tables import VERDICTS
-from data.units import TOP, UnitIdentity
-from flows.ephemeral import answering
-from tasks.runtime.storage import open_store
-from tasks.stage import (
+from basic_control.config.settings import StoreSettings
+from basic_control.data import units
+from basic_control.data.batches import Batch, Cell, Ref
+from basic_control.data.tables import VERDICTS
+from basic_control.data.units import TOP, UnitIdentity
+from basic_control.flows.ephemeral import answering
+from basic_control.tasks.runtime.storage import open_store
+from basic_control.tasks.stage import (
     DECIDING,
     FETCHING,
     STAGES,
@@ -107,7 +107,7 @@ def test_a_key_follows_the_rules_that_decide(
 
 
 def test_pages_are_fetched_again_for_no_other_rule() -> None:
-    import flows.suite  # noqa: F401 - with all stages
+    import basic_control.flows.suite  # noqa: F401 - with all stages
 
     assert {name for name, known in STAGES.items() if known.rules == FETCHING} == {"verify_sources"}
 

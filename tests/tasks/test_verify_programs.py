@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from data import plugins
-from data.draw import canonical, draw
-from data.errors import InputError
-from data.records import Item
-from generators.code_gen.code_gen import UNIT, reference
-from tasks.verify import ReplyToVerify, verify_all
+from basic_control.data import plugins
+from basic_control.data.draw import canonical, draw
+from basic_control.data.errors import InputError
+from basic_control.data.records import Item
+from basic_control.generators.code_gen.code_gen import UNIT, reference
+from basic_control.tasks.verify import ReplyToVerify, verify_all
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_verifier_that_raises_or_gives_no_verdict_is_told_with_its_family(
 ) -> None:
     path = tmp_path / "own.py"
     path.write_text(
-        "from data.records import Family, Item\n"
+        "from basic_control.data.records import Family, Item\n"
         'UNIT = Family("coins", 1, {"easy": {}}, lambda rng: Item("?", "1"), lambda item, reply: ' + said + ")\n",
         encoding="utf-8",
     )

@@ -2,9 +2,9 @@
 
 from typing import Annotated
 
-from data.commands import BASELINES
-from flows.cli.console import show, written
-from flows.cli.options import RUN, USUAL, Folder, Name, Where
+from basic_control.data.commands import BASELINES
+from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.options import RUN, USUAL, Folder, Name, Where
 
 
 def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
@@ -14,9 +14,9 @@ def set_(name: Name, run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
         name: the baseline's name, or a path that ends in .json; an earlier one of that name is replaced
         run: a run's id, or the path of its folder
     """
-    from tasks.compare.baseline import pin
-    from tasks.store.baselines import path_of, write
-    from tasks.store.runs import find
+    from basic_control.tasks.compare.baseline import pin
+    from basic_control.tasks.store.baselines import path_of, write
+    from basic_control.tasks.store.runs import find
 
     written([write(pin(name, find(run, at.runs), at.root), path_of(name))])
 
@@ -27,7 +27,7 @@ def list_(folder: Folder = BASELINES, /) -> None:
     Args:
         folder: where they are
     """
-    from tasks.store.baselines import files, read
+    from basic_control.tasks.store.baselines import files, read
 
     there = files(folder)
     for path in there:
@@ -44,11 +44,11 @@ def show_(name: Name, /) -> None:
     Args:
         name: the baseline's name, or a path that ends in .json
     """
-    from metrics.analysis.means import suite_mean
-    from metrics.analysis.rules import one_line
-    from metrics.analysis.values import composites, observations, question_values
-    from tasks.report.text import percent
-    from tasks.store.baselines import read
+    from basic_control.metrics.analysis.means import suite_mean
+    from basic_control.metrics.analysis.rules import one_line
+    from basic_control.metrics.analysis.values import composites, observations, question_values
+    from basic_control.tasks.report.text import percent
+    from basic_control.tasks.store.baselines import read
 
     pinned = read(name)
     show(f"Baseline {pinned.name}: run {pinned.run}, {pinned.started[:19]}")

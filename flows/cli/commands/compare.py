@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from data.errors import InputError
-from flows.cli.console import prose, say, show, written
-from flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
+from basic_control.data.errors import InputError
+from basic_control.flows.cli.console import prose, say, show, written
+from basic_control.flows.cli.options import ANYHOW, RUN, USUAL, File, FileOptions, Share, Where
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from metrics.analysis.baseline import BaselineComparison
-    from metrics.analysis.pairs import Comparison
-    from metrics.analysis.verdict import RunVerdict
-    from tasks.compare.runs import RunComparison
+    from basic_control.metrics.analysis.baseline import BaselineComparison
+    from basic_control.metrics.analysis.pairs import Comparison
+    from basic_control.metrics.analysis.verdict import RunVerdict
+    from basic_control.tasks.compare.runs import RunComparison
 
 
 def compare(
@@ -56,11 +56,11 @@ def compare(
         verify: score the replies of files again with this metric of ours, such as number, and list differences
         language: the language of the output, such as en or ru (default: that of the last run's report)
     """
-    from flows.environment import keep_private
-    from tasks.compare.runs import compare_runs
-    from tasks.report import comparison
-    from tasks.report.language import speaking
-    from tasks.store.tables import write_atomically
+    from basic_control.flows.environment import keep_private
+    from basic_control.tasks.compare.runs import compare_runs
+    from basic_control.tasks.report import comparison
+    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.store.tables import write_atomically
 
     keep_private()
     found = compare_runs(
@@ -83,9 +83,9 @@ def compare(
 
 def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
-    from tasks.report import comparison
-    from tasks.report.language import say
-    from tasks.report.remarks import notes
+    from basic_control.tasks.report import comparison
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.remarks import notes
 
     yield from (prose(line, "bold") for line in comparison.answers(found, 3))
     if found.pairs:
@@ -117,9 +117,9 @@ def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
     from rich.box import ROUNDED
     from rich.table import Table as Sides
 
-    from tasks.compare.runs import shorten
-    from tasks.report.comparison import change_of, clip, headline, outcome, place_of
-    from tasks.report.language import say
+    from basic_control.tasks.compare.runs import shorten
+    from basic_control.tasks.report.comparison import change_of, clip, headline, outcome, place_of
+    from basic_control.tasks.report.language import say
 
     asked = shorten(row["prompt"] or place_of(row))
     said = f"{change_of(row)}: {headline(pair)}: {asked}"
@@ -162,14 +162,14 @@ def gate(
         allow_different: compare even if rules differ or parts are missing, and list them (docs/baselines.md)
         junit: write a case for each gate as JUnit XML
     """
-    from data.suites import MAX_DROP
-    from flows.environment import keep_private
-    from tasks.compare.gating import gate as gated
-    from tasks.plan import BaselineRule
-    from tasks.report import regressions
-    from tasks.report.language import say
-    from tasks.report.remarks import remarks
-    from tasks.store.tables import write_atomically
+    from basic_control.data.suites import MAX_DROP
+    from basic_control.flows.environment import keep_private
+    from basic_control.tasks.compare.gating import gate as gated
+    from basic_control.tasks.plan import BaselineRule
+    from basic_control.tasks.report import regressions
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.remarks import remarks
+    from basic_control.tasks.store.tables import write_atomically
 
     if not baseline and threshold is None:
         raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
@@ -189,8 +189,8 @@ def gate(
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
     """Yield for each model and suite: their names, the outcome, and its explanation."""
-    from tasks.report.text import estimated, percent
-    from tasks.report.words import bounds, headlines_of, why
+    from basic_control.tasks.report.text import estimated, percent
+    from basic_control.tasks.report.words import bounds, headlines_of, why
 
     for headline in headlines_of(verdict.models):
         outcome, threshold = headline.decided.outcome, headline.decided.threshold
@@ -203,7 +203,7 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
-    from tasks.report.junit import against_baseline, case_of, text_of
+    from basic_control.tasks.report.junit import against_baseline, case_of, text_of
 
     passes = verdict.undecided == "pass"
     cases = [
@@ -238,8 +238,8 @@ def view(
         language: the language of the pages, such as en or ru (default: that of the runs' reports; for all runs, the
             newest's)
     """
-    from flows.cli import viewing
-    from prompts.phrases import catalogue
+    from basic_control.flows.cli import viewing
+    from basic_control.prompts.phrases import catalogue
 
     if language:
         catalogue(language)

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from data.commands import TOP, typed
-from data.errors import InputError, plural
-from data.exits import Exit
-from flows.cli.console import complain, say, show, written
-from flows.cli.evaluating import evaluate, show_outcome
-from flows.cli.options import (
+from basic_control.data.commands import TOP, typed
+from basic_control.data.errors import InputError, plural
+from basic_control.data.exits import Exit
+from basic_control.flows.cli.console import complain, say, show, written
+from basic_control.flows.cli.evaluating import evaluate, show_outcome
+from basic_control.flows.cli.options import (
     UNGIVEN,
     Configuration,
     Folder,
@@ -24,7 +24,7 @@ from flows.cli.options import (
     choose,
     parse_words,
 )
-from tasks.runtime.logs import begin
+from basic_control.tasks.runtime.logs import begin
 
 
 def run(
@@ -46,11 +46,11 @@ def run(
     begin(options.log)
     settings, again = choose(*parse_words(words, options))
     if dry_run:
-        from flows.cli.estimate import show_estimate
+        from basic_control.flows.cli.estimate import show_estimate
 
         return show_estimate(settings, again)
-    from flows.preflight import too_many_items
-    from prompts.phrases import ENGLISH
+    from basic_control.flows.preflight import too_many_items
+    from basic_control.prompts.phrases import ENGLISH
 
     if not yes and (said := too_many_items(settings, ENGLISH)):
         if not sys.stdin.isatty():
@@ -92,7 +92,7 @@ def exam(
         wait: wait for the replies of batches (judges with batch: submit)
         dry_run: ask nothing; print what would be asked, and its estimated cost and time
     """
-    from config.exam import SUITE, examine
+    from basic_control.config.exam import SUITE, examine
 
     begin("")
     values = {"n_items": n, "n_data": n, "languages": [*language] or None, "data": data or None}
@@ -101,14 +101,14 @@ def exam(
     settings, again = choose(SUITE, parse_words([file] if file else [], options)[1])
     settings = examine(settings, judge)
     if dry_run:
-        from flows.cli.estimate import show_estimate
+        from basic_control.flows.cli.estimate import show_estimate
 
         return show_estimate(settings, again)
     outcome, plan = evaluate(settings, again, only_failed=False)
     waiting, spoken = outcome.requests["submitted"], settings.report.language
-    from tasks.judges.passports import record_passports
-    from tasks.report.language import speaking
-    from tasks.report.passports import tables_of
+    from basic_control.tasks.judges.passports import record_passports
+    from basic_control.tasks.report.language import speaking
+    from basic_control.tasks.report.passports import tables_of
 
     passports = [] if waiting else record_passports(plan, outcome.folder)
     examined = dict.fromkeys(passport.judge for passport in passports)
@@ -148,7 +148,7 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     sets = tuple(f"{key}={as_yaml(text)}" for key, text in texts.items())
     settings, again = choose("", RunOptions(config=str(shipped / "run.yaml"), sets=sets))
     outcome, plan = evaluate(settings, again, only_failed=False)
-    from prompts.phrases import phrase
+    from basic_control.prompts.phrases import phrase
 
     show_outcome(outcome, plan)
     following = phrase("screen.demo_next", language, command=typed("run config/ollama.yaml"))
@@ -162,7 +162,7 @@ def init(folder: Folder = ".", /) -> int:
     Args:
         folder: where eval.yaml and questions.csv are written (default: this one)
     """
-    from flows.cli.estimate import show_estimate
+    from basic_control.flows.cli.estimate import show_estimate
 
     there = Path(folder)
     files = [there / name for name in ("eval.yaml", "questions.csv")]

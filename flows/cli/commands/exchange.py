@@ -5,10 +5,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from data.commands import typed
-from flows.cli.console import show, written
-from flows.cli.options import RUN, USUAL, Where
-from tasks.exchange.discovery import forms
+from basic_control.data.commands import typed
+from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.options import RUN, USUAL, Where
+from basic_control.tasks.exchange.discovery import forms
 
 DEFAULT = "every-eval-ever"
 
@@ -35,8 +35,8 @@ def read(
         task: the evaluation to read, if a file has several (default: the first)
         language: the language of the questions
     """
-    from tasks.exchange import suites
-    from tasks.report.text import percent
+    from basic_control.tasks.exchange import suites
+    from basic_control.tasks.report.text import percent
 
     found = suites.read(log, metric=stated, task=task)
     chosen = suites.write(found, to, metric=metric, language=language)
@@ -62,8 +62,8 @@ def write(
         run: the run's name
         to: the folder to write
     """
-    from tasks.exchange.finished import export
-    from tasks.store.runs import find
+    from basic_control.tasks.exchange.finished import export
+    from basic_control.tasks.store.runs import find
 
     written([str(path) for path in export(find(run, at.runs), to, form, root=at.root)])
 

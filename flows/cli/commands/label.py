@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from data.commands import typed
-from flows.cli.console import show, written
-from flows.cli.options import RUN, USUAL, File, Where
+from basic_control.data.commands import typed
+from basic_control.flows.cli.console import show, written
+from basic_control.flows.cli.options import RUN, USUAL, File, Where
 
 if TYPE_CHECKING:
-    from tasks.judges.labels import Labelled
-    from tasks.report.tables import Table
+    from basic_control.tasks.judges.labels import Labelled
+    from basic_control.tasks.report.tables import Table
 
 
 def label(
@@ -40,10 +40,10 @@ def label(
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a completed sheet; may be repeated, one for each labeller
     """
-    from config.declared import suites_in
-    from tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
-    from tasks.report.exports import write_csv
-    from tasks.store.runs import find
+    from basic_control.config.declared import suites_in
+    from basic_control.tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
+    from basic_control.tasks.report.exports import write_csv
+    from basic_control.tasks.store.runs import find
 
     run = find(named, at.runs)
     found = judged(run, at.root)
@@ -70,9 +70,9 @@ def table_of(joined: "list[Labelled]") -> "Table":
 
     If there are too few labels for an interval, no estimate from the labels alone is shown.
     """
-    from metrics.stats.intervals import MeanEstimate
-    from tasks.report.tables import Column, Table
-    from tasks.report.text import estimated
+    from basic_control.metrics.stats.intervals import MeanEstimate
+    from basic_control.tasks.report.tables import Column, Table
+    from basic_control.tasks.report.text import estimated
 
     def alone(one: "Labelled") -> str:
         return "–" if one.found.reason else estimated(one.found.labelled)

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from flows.cli.console import show
-from flows.cli.options import RUN, USUAL, Where
+from basic_control.flows.cli.console import show
+from basic_control.flows.cli.options import RUN, USUAL, Where
 
 if TYPE_CHECKING:
-    from tasks.store.history import HistoryEntry
+    from basic_control.tasks.store.history import HistoryEntry
 
 
 def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at: Where = USUAL) -> None:
@@ -18,7 +18,7 @@ def list_(*, model: str = "", n: Annotated[int, Parameter(metavar="N")] = 50, at
         model: only those of this model
         n: maximum number of runs
     """
-    from tasks.store.history import history
+    from basic_control.tasks.store.history import history
 
     runs = history(at.existing_runs())
     if model:
@@ -46,7 +46,7 @@ def _exit_code(run: "HistoryEntry") -> str:
 
 
 def _scores(run: "HistoryEntry") -> list[str]:
-    from tasks.report.text import percent
+    from basic_control.tasks.report.text import percent
 
     return [f"{name} {percent(target.score)}" for name, target in run.targets.items()]
 
@@ -58,8 +58,8 @@ def note(run: Annotated[str, RUN], text: str, /, *, at: Where = USUAL) -> None:
         run: a run's id
         text: the note; an empty text removes it
     """
-    from tasks.store.history import write_note
-    from tasks.store.runs import named
+    from basic_control.tasks.store.history import write_note
+    from basic_control.tasks.store.runs import named
 
     write_note(named(run, at.existing_runs()).folder, text)
     show(f"{run}: {text or 'no note'}")
@@ -71,8 +71,8 @@ def show_(run: Annotated[str, RUN], /, *, at: Where = USUAL) -> None:
     Args:
         run: a run's id
     """
-    from tasks.store.history import history
-    from tasks.store.runs import named
+    from basic_control.tasks.store.history import history
+    from basic_control.tasks.store.runs import named
 
     runs = at.existing_runs()
     named(run, runs)

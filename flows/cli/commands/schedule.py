@@ -6,8 +6,8 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from data.errors import InputError
-from flows.cli.options import File
+from basic_control.data.errors import InputError
+from basic_control.flows.cli.options import File
 
 Address = Annotated[IPv4Address | IPv6Address, Parameter(metavar="ADDRESS")]
 LOOPBACK = IPv4Address("127.0.0.1")
@@ -27,7 +27,7 @@ def serve(*, port: Port = 4200, host: Address = LOOPBACK) -> None:
     Args:
         host: the IP address to listen at, such as 0.0.0.0 in a container (default: 127.0.0.1)
     """
-    from flows import deployment
+    from basic_control.flows import deployment
 
     deployment.serve(port, str(host))
 
@@ -49,14 +49,14 @@ def deploy(
     file = file or config
     if bool(file) != bool(cron):
         raise InputError('deploy: expected FILE and --cron "0 3 * * *" together, or neither.')
-    from flows import deployment
+    from basic_control.flows import deployment
 
     return deployment.deploy(port, file, cron)
 
 
 def worker(*, port: Port = 4200) -> None:
     """Run the deployments that are due on the server."""
-    from flows import deployment
+    from basic_control.flows import deployment
 
     deployment.work(port)
 

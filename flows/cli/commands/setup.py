@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from data.errors import InputError
-from data.sources import GROUPS, SOURCES
-from flows.cli.console import show
+from basic_control.data.errors import InputError
+from basic_control.data.sources import GROUPS, SOURCES
+from basic_control.flows.cli.console import show
 
 SETS = ", ".join((*SOURCES, *GROUPS))
 MIRROR = SOURCES["gsm8k"].url.split("/")[2]
@@ -27,7 +27,7 @@ def fetch(
     base: Annotated[str, Parameter(metavar="URL", help=f"ask this mirror instead of {MIRROR}")] = "",
 ) -> None:
     """Download public data sets, checked by their hashes, to the data folder (or $BASIC_CONTROL_DATA)."""
-    from data.fetch import fetch as download
+    from basic_control.data.fetch import fetch as download
 
     def progress(name: str, done: int, size: int) -> None:
         sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
@@ -42,7 +42,7 @@ def fetch(
 
 def sandbox() -> None:
     """Build the sandbox if needed, test it, and list the isolation layers that work on this machine."""
-    from tasks.sandbox import prepare, summary
+    from basic_control.tasks.sandbox import prepare, summary
 
     prepare()
     show(summary())
@@ -54,7 +54,7 @@ def schema(*plugins: str) -> None:
     Args:
         plugins: files and folders of your own, whose units and suites to include
     """
-    from config.schema import schema as make
+    from basic_control.config.schema import schema as make
 
     show(json.dumps(make(plugins), ensure_ascii=False, indent=2))
 
@@ -65,6 +65,6 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> None:
     Args:
         shell: the shell
     """
-    from flows.cli.application import assemble
+    from basic_control.flows.cli.application import assemble
 
     show(assemble().generate_completion(shell=shell) + (UNSPACED if shell == "bash" else ""))

@@ -10,16 +10,16 @@ from cyclopts import Parameter, Token
 from cyclopts.validators import Number
 from rich.filesize import decimal as amount
 
-from data.errors import InputError, plural
-from data.exits import Exit
-from flows.cli.console import show
-from flows.cli.options import USUAL, Where
+from basic_control.data.errors import InputError, plural
+from basic_control.data.exits import Exit
+from basic_control.flows.cli.console import show
+from basic_control.flows.cli.options import USUAL, Where
 
 if TYPE_CHECKING:
-    from config.settings import StoreSettings
-    from tasks.store.inventory import Inventory
-    from tasks.store.runs import Run
-    from tasks.store.tables import Store
+    from basic_control.config.settings import StoreSettings
+    from basic_control.tasks.store.inventory import Inventory
+    from basic_control.tasks.store.runs import Run
+    from basic_control.tasks.store.tables import Store
 
 _UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -34,8 +34,8 @@ def _seconds(_type: object, tokens: Sequence[Token]) -> float:
 
 
 def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
-    from tasks.store.inventory import take
-    from tasks.store.tables import Store
+    from basic_control.tasks.store.inventory import take
+    from basic_control.tasks.store.tables import Store
 
     # The reply cache's messages about a repair are part of the result.
     logging.basicConfig(format="%(message)s", stream=sys.stderr, level=logging.WARNING)
@@ -51,10 +51,10 @@ def _open(where: Where) -> tuple["StoreSettings", "Store", "Inventory"]:
 
 def list_(*, where: Where = USUAL) -> None:
     """List runs, tables and cached replies."""
-    from tasks.report.tables import Column, Table
-    from tasks.runtime.storage import cache_url
-    from tasks.store.databases import file_of
-    from tasks.store.replies import ReplyCache
+    from basic_control.tasks.report.tables import Column, Table
+    from basic_control.tasks.runtime.storage import cache_url
+    from basic_control.tasks.store.databases import file_of
+    from basic_control.tasks.store.replies import ReplyCache
 
     def state(run: "Run") -> str:
         return "finished" if run.finished else "no manifest" if run.problem else "unfinished"
@@ -93,11 +93,11 @@ def list_(*, where: Where = USUAL) -> None:
 
 def verify(*, where: Where = USUAL) -> int:
     """Check every table, every run and every reply; the exit code is 1 if something is damaged."""
-    from tasks.runtime.storage import cache_url
-    from tasks.store.databases import shown
-    from tasks.store.inventory import faults_of_run
-    from tasks.store.repair import faults_of_replies
-    from tasks.store.tables import Damaged
+    from basic_control.tasks.runtime.storage import cache_url
+    from basic_control.tasks.store.databases import shown
+    from basic_control.tasks.store.inventory import faults_of_run
+    from basic_control.tasks.store.repair import faults_of_replies
+    from basic_control.tasks.store.tables import Damaged
 
     at, store, there = _open(where)
     users: dict[str, list[str]] = {}
@@ -145,7 +145,7 @@ def prune(
         grace: spare what was written or used within this time, as another run may need it (default: 1d)
         yes: delete; without it, nothing is deleted
     """
-    from tasks.store.pruning import carry_out, plan
+    from basic_control.tasks.store.pruning import carry_out, plan
 
     at, _, there = _open(where)
     if there.tables and not Path(at.runs).is_dir():

@@ -6,9 +6,19 @@ Source: deepeval 4, its `TestRun` model.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from data.errors import plural
-from tasks.exchange.records import Found, Recorded, Stated, mapped, number, objects, stated, stated_facts, text_of
-from tasks.exchange.source import Source
+from basic_control.data.errors import plural
+from basic_control.tasks.exchange.records import (
+    Found,
+    Recorded,
+    Stated,
+    mapped,
+    number,
+    objects,
+    stated,
+    stated_facts,
+    text_of,
+)
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "DeepEval"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from data.errors import InputError, plural
-from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import (
+from basic_control.data.errors import InputError, plural
+from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
+from basic_control.tasks.exchange.records import (
     AggregatesAlone,
     Found,
     Recorded,
@@ -25,7 +25,7 @@ from tasks.exchange.records import (
     text_of,
     within,
 )
-from tasks.exchange.source import Source, open_source
+from basic_control.tasks.exchange.source import Source, open_source
 
 TOOL = "Every Eval Ever"
 FORM = "every-eval-ever"

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from data.errors import InputError
-from data.extras import installing
-from data.truncation import LIMITS
-from metrics.stats.missing import UNSTATED
-from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.records import (
+from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
+from basic_control.data.truncation import LIMITS
+from basic_control.metrics.stats.missing import UNSTATED
+from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
+from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
@@ -34,7 +34,7 @@ from tasks.exchange.records import (
     text_of,
     within,
 )
-from tasks.exchange.source import LARGEST, Source, refuse_large
+from basic_control.tasks.exchange.source import LARGEST, Source, refuse_large
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample

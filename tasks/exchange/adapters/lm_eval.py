@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from data.draw import content_id
-from data.errors import InputError, plural
-from tasks.exchange.records import (
+from basic_control.data.draw import content_id
+from basic_control.data.errors import InputError, plural
+from basic_control.tasks.exchange.records import (
     AggregatesAlone,
     Found,
     Recorded,
@@ -25,7 +25,7 @@ from tasks.exchange.records import (
     stated_facts,
     within,
 )
-from tasks.exchange.source import Source
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "lm-evaluation-harness"
 _KEYS = {"doc_id", "doc", "target", "arguments", "resps"}

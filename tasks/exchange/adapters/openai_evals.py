@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.exchange.records import (
+from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
@@ -21,7 +21,7 @@ from tasks.exchange.records import (
     text_of,
     within,
 )
-from tasks.exchange.source import Source
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "OpenAI Evals (hosted)"
 _ITEM, _RUN = "eval.run.output_item", "eval.run"

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from data.errors import InputError
-from data.files import opened
-from metrics.stats.missing import UNSTATED
-from tasks.exchange.records import (
+from basic_control.data.errors import InputError
+from basic_control.data.files import opened
+from basic_control.metrics.stats.missing import UNSTATED
+from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
@@ -30,7 +30,7 @@ from tasks.exchange.records import (
     text_of,
     within,
 )
-from tasks.exchange.source import Source
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "promptfoo"
 Varying = Mapping[str, set[str]]

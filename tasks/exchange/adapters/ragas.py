@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from tasks.exchange.records import (
+from basic_control.tasks.exchange.records import (
     UNNAMED_JUDGE,
     Found,
     Recorded,
@@ -18,7 +18,7 @@ from tasks.exchange.records import (
     stated_facts,
     text_of,
 )
-from tasks.exchange.source import Source
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "ragas"
 _SAMPLE = frozenset((

@@ -3,9 +3,18 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from data.errors import InputError
-from tasks.exchange.records import Found, Recorded, conversation, counted, expected, number, stated, text_of
-from tasks.exchange.source import Source
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.records import (
+    Found,
+    Recorded,
+    conversation,
+    counted,
+    expected,
+    number,
+    stated,
+    text_of,
+)
+from basic_control.tasks.exchange.source import Source
 
 TOOL = "a table"
 _NOTHING: Mapping[str, Any] = {}

@@ -4,26 +4,26 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from data.errors import InputError
-from data.options import Frozen
-from data.records import Provider
-from tasks.models.openai_forms import find_misfit
+from basic_control.data.errors import InputError
+from basic_control.data.options import Frozen
+from basic_control.data.records import Provider
+from basic_control.tasks.models.openai_forms import find_misfit
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.embedded import EmbeddedClient
+    from basic_control.tasks.models.embedded import EmbeddedClient
 
     return EmbeddedClient(model)
 
 
 def _at_once(model: Any) -> int:
-    from tasks.models.embedded import engines
+    from basic_control.tasks.models.embedded import engines
 
     return engines(model)
 
 
 def _unready(model: Any) -> str:
-    from tasks.models.embedded import find_weights
+    from basic_control.tasks.models.embedded import find_weights
 
     try:
         find_weights(model)

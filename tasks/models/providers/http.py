@@ -5,8 +5,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from data.options import Frozen
-from data.records import Provider
+from basic_control.data.options import Frozen
+from basic_control.data.records import Provider
 
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
 _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential", re.IGNORECASE)
@@ -52,7 +52,7 @@ class Options(Frozen):
     @field_validator("body")
     @classmethod
     def _template(cls, value: Any) -> Any:
-        from tasks.models.templates import check
+        from basic_control.tasks.models.templates import check
 
         check(value)
         return value
@@ -60,7 +60,7 @@ class Options(Frozen):
     @field_validator(*_PATHS)
     @classmethod
     def _path(cls, value: str) -> str:
-        from tasks.models.templates import check_path
+        from basic_control.tasks.models.templates import check_path
 
         return check_path(value)
 
@@ -75,13 +75,13 @@ class Options(Frozen):
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.http import HttpClient
+    from basic_control.tasks.models.http import HttpClient
 
     return HttpClient(model)
 
 
 def _sees(model: Any) -> bool:
-    from tasks.models.templates import names_item
+    from basic_control.tasks.models.templates import names_item
 
     return names_item(model.options["body"])
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from data.records import Provider
+from basic_control.data.records import Provider
 
 _ELSEWHERE = ("reasoning_effort", "reasoning_format", "chat_template_kwargs", "enable_thinking")
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.ollama import OllamaClient
+    from basic_control.tasks.models.ollama import OllamaClient
 
     return OllamaClient(model)
 
@@ -25,8 +25,8 @@ def _check(model: Any) -> str:
 
 
 def _unready(model: Any) -> str:
-    from tasks.models.access import find_ollama
-    from tasks.models.readiness import find_obstacle_at
+    from basic_control.tasks.models.access import find_ollama
+    from basic_control.tasks.models.readiness import find_obstacle_at
 
     return find_obstacle_at(model, find_ollama(model))
 

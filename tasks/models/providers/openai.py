@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from data.records import Provider
-from tasks.models.openai_forms import DECIDING, Options, find_misfit
+from basic_control.data.records import Provider
+from basic_control.tasks.models.openai_forms import DECIDING, Options, find_misfit
 
 
 def _open(model: Any) -> Any:
     if _decides(model):
-        from tasks.models.openai_deciding import DecidingClient
+        from basic_control.tasks.models.openai_deciding import DecidingClient
 
         return DecidingClient(model)
-    from tasks.models.openai import OpenAIClient
+    from basic_control.tasks.models.openai import OpenAIClient
 
     return OpenAIClient(model)
 
@@ -21,7 +21,7 @@ def _decides(model: Any) -> bool:
 
 
 def _batches(client: Any) -> Any:
-    from tasks.models.openai_batches import OpenAIBatches
+    from basic_control.tasks.models.openai_batches import OpenAIBatches
 
     return OpenAIBatches(client)
 

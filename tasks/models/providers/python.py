@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
-from data.options import Frozen
-from data.records import Provider
+from basic_control.data.options import Frozen
+from basic_control.data.records import Provider
 
 _REFERENCE = re.compile(r"(?P<module>.+\.py|[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<function>[^\W\d]\w*(\.[^\W\d]\w*)*)")
 
@@ -27,13 +27,13 @@ class Options(Frozen):
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.python import PythonClient
+    from basic_control.tasks.models.python import PythonClient
 
     return PythonClient(model)
 
 
 def _sees(model: Any) -> bool:
-    from tasks.models.python import load
+    from basic_control.tasks.models.python import load
 
     return "item" in load(model)[1]["takes"]
 

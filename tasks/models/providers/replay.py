@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from data.records import Provider
+from basic_control.data.records import Provider
 
 
 def _open(model: Any) -> Any:
-    from tasks.models.replay import ReplayClient
+    from basic_control.tasks.models.replay import ReplayClient
 
     return ReplayClient(model)
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from config.models import Judge
-from data.records import Provider
+from basic_control.config.models import Judge
+from basic_control.data.records import Provider
 
 STEPS = ("split", "entails", "support", "correctness", "groundedness")
 
 
 def _open(_model: Any) -> Any:
-    from tasks.models.rules import RulesClient
+    from basic_control.tasks.models.rules import RulesClient
 
     return RulesClient()
 
 
 def _decide(step: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    from metrics.overlap import DECISIONS
+    from basic_control.metrics.overlap import DECISIONS
 
     return DECISIONS[step](values)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from data.reading.numbers import read_number
-from data.reading.quantity import AskedQuantity, asked_quantity
+from basic_control.data.reading.numbers import read_number
+from basic_control.data.reading.quantity import AskedQuantity, asked_quantity
 from tests.helpers.bounds import bounded
 
 DOLLARS = "How much does Kylar need to pay for them?"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.reading.numbers import NumberAnswer, read_number
-from data.sentences import split_sentences
+from basic_control.data.reading.numbers import NumberAnswer, read_number
+from basic_control.data.sentences import split_sentences
 from tests.helpers.bounds import bounded
 
 MARKER, BOXED, CUE, LAST = "marker", "box", "cue", "last sentence"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from data.reading import reply_text
-from data.reading.answer import read
-from data.reading.ends import split as split_end
-from data.reading.numbers import read_number
-from data.reading.options import options_of
-from data.reading.texts import unify
-from data.reading.thinking import split as split_thinking
+from basic_control.data.reading import reply_text
+from basic_control.data.reading.answer import read
+from basic_control.data.reading.ends import split as split_end
+from basic_control.data.reading.numbers import read_number
+from basic_control.data.reading.options import options_of
+from basic_control.data.reading.texts import unify
+from basic_control.data.reading.thinking import split as split_thinking
 
 METALS = options_of((("A", "Iron"), ("B", "Copper"), ("C", "Zinc"), ("D", "Gold")))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.reading.ends import split
+from basic_control.data.reading.ends import split
 from tests.helpers.bounds import bounded
 
 LEAKED = [

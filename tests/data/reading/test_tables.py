@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-import data.reading
-from data.numerals import narrow, numbers
-from data.reading import ends, quantity, reply_text, thinking, words
-from data.reading.answer import read
-from data.reading.options import options_of
-from data.reading.texts import unify
+import basic_control.data.reading
+from basic_control.data.numerals import narrow, numbers
+from basic_control.data.reading import ends, quantity, reply_text, thinking, words
+from basic_control.data.reading.answer import read
+from basic_control.data.reading.options import options_of
+from basic_control.data.reading.texts import unify
 
-FOLDER = Path(data.reading.__file__).parent
+FOLDER = Path(basic_control.data.reading.__file__).parent
 LETTERS = options_of(tuple((letter, "") for letter in "ABCD"))
 LANGUAGES = 22
 

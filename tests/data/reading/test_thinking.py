@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.reading.thinking import split
+from basic_control.data.reading.thinking import split
 from tests.helpers.bounds import bounded
 
 

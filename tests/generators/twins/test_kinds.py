@@ -10,13 +10,13 @@ import polars as pl
 import pymorphy3
 import pytest
 
-from data.draw import source
-from data.suites import TWIN_KINDS, TwinKind
-from generators.simple_logic.people import cases, genders
-from generators.twins import names, order
-from generators.twins.base import Refused, Renewed
-from generators.twins.kinds import renew
-from generators.twins.numbers import renew as renumbered
+from basic_control.data.draw import source
+from basic_control.data.suites import TWIN_KINDS, TwinKind
+from basic_control.generators.simple_logic.people import cases, genders
+from basic_control.generators.twins import names, order
+from basic_control.generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.kinds import renew
+from basic_control.generators.twins.numbers import renew as renumbered
 
 NUMBER = re.compile(r"\d[\d.,]*")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from data.draw import source
-from generators.twins.base import Refused, Renewed
-from generators.twins.numbers import renew
-from metrics.cot.chain import annotate
+from basic_control.data.draw import source
+from basic_control.generators.twins.base import Refused, Renewed
+from basic_control.generators.twins.numbers import renew
+from basic_control.metrics.cot.chain import annotate
 from tests.helpers.gsm8k_twins import renewed, renewed_plain
 from tests.helpers.twin_replay import renaming, replay, stated, value
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from data.plugins import family
-from generators.twins.base import Refused
-from generators.twins.parity import in_language
+from basic_control.data.plugins import family
+from basic_control.generators.twins.base import Refused
+from basic_control.generators.twins.parity import in_language
 from tests.helpers.parity import READERS, differs, pairs
 
 N = 34

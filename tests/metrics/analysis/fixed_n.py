@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
-from data.draw import content_id
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.policy import Gate
-from metrics.analysis.summary import summarise
+from basic_control.data.draw import content_id
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.summary import summarise
 from tests.helpers.verdicts import entry, finalise
 
 MODELS = {"strong": 0.93, "even": 0.8, "weak": 0.42}

@@ -6,19 +6,27 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.questions import identify
-from data.records import Item
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.baseline import (
+from basic_control.data.errors import InputError
+from basic_control.data.questions import identify
+from basic_control.data.records import Item
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.baseline import (
     BaselineComparison,
     ComparedSide,
     compare_with_baseline,
 )
-from metrics.analysis.pairs import compare
-from metrics.analysis.rules import Provenance, SuiteRules, differences, missing, one_line, refuse, same_rules
-from metrics.analysis.values import values_of
+from basic_control.metrics.analysis.pairs import compare
+from basic_control.metrics.analysis.rules import (
+    Provenance,
+    SuiteRules,
+    differences,
+    missing,
+    one_line,
+    refuse,
+    same_rules,
+)
+from basic_control.metrics.analysis.values import values_of
 
 
 def items(n: int, suite: str = "s", answer: str = "yes", first: int = 0) -> pl.DataFrame:

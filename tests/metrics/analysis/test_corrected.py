@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from data.suites import Suite
-from metrics.analysis.judged import NO_PASSPORT, NOT_A_MEAN, OTHER_SCALE, CorrectedMean, corrected_means
-from metrics.analysis.passports import Passport
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.judged import (
+    NO_PASSPORT,
+    NOT_A_MEAN,
+    OTHER_SCALE,
+    CorrectedMean,
+    corrected_means,
+)
+from basic_control.metrics.analysis.passports import Passport
 from tests.helpers.passports import claims, passport, tables
 from tests.helpers.suites import shipped
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from metrics.analysis.explainability import Terms, explainability, explained
-from metrics.analysis.headlines import Headline, ModelResult
+from basic_control.metrics.analysis.explainability import Terms, explainability, explained
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from tests.helpers.suites import headline, model_of
 
 

@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.errors import InputError
-from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.headlines import Headline
-from metrics.analysis.policy import Gate, Policy
-from metrics.analysis.results import Results
-from metrics.analysis.stopping import ConfidenceSequence
-from metrics.analysis.summary import summarise
-from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stats.intervals import Interval, MeanEstimate, score_limits
+from basic_control.data.errors import InputError
+from basic_control.data.tables import ITEMS, SCORES, SUMMARY
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.policy import Gate, Policy
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.stopping import ConfidenceSequence
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, score_limits
 from tests.helpers.suites import declared, headline, model_of
 from tests.helpers.tables import cell, four
 from tests.helpers.verdicts import entry, finalise

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from data.exits import GateOutcome
-from data.options import options_of
-from data.plugins import metric
-from data.suites import Suite
-from metrics.analysis.judged import (
+from basic_control.data.exits import GateOutcome
+from basic_control.data.options import options_of
+from basic_control.data.plugins import metric
+from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.judged import (
     corrected_means,
     exam_table,
     judge_statuses,
@@ -24,15 +24,15 @@ from metrics.analysis.judged import (
     panel_status,
     withheld_by_judges,
 )
-from metrics.analysis.passports import Passport
-from metrics.analysis.policy import Gate
-from metrics.analysis.scores import Circumstances
-from metrics.judging import Aggregate, Judgement, Session, combine
-from metrics.response_groundedness import UNIT as GROUNDEDNESS
-from metrics.stats.calibration import contrast
-from metrics.stats.intervals import Interval, MeanEstimate, Share
-from metrics.stats.labelled import Powered, prediction_powered
-from prompts.phrases import translated
+from basic_control.metrics.analysis.passports import Passport
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.scores import Circumstances
+from basic_control.metrics.judging import Aggregate, Judgement, Session, combine
+from basic_control.metrics.response_groundedness import UNIT as GROUNDEDNESS
+from basic_control.metrics.stats.calibration import contrast
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, Share
+from basic_control.metrics.stats.labelled import Powered, prediction_powered
+from basic_control.prompts.phrases import translated
 from tests.benchmarks.judged import COIN, counting, passing
 from tests.helpers.passports import claims, passport, tables
 from tests.helpers.verdicts import entry, verdict_on
@@ -355,7 +355,7 @@ def test_precision_alone_is_corrected_as_the_suites_score() -> None:
 
 
 def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
-    from metrics.analysis.judged import exams_of
+    from basic_control.metrics.analysis.judged import exams_of
 
     assert exams_of(metric("factual_correctness")) == ["split", "entails"]
     assert exams_of(metric("citation")) == ["support", "correctness"]

@@ -7,8 +7,15 @@ from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from data.suites import Stop, Suite
-from metrics.analysis.matching import changes, common, compare_fields, compared_models, fields, question_sets
+from basic_control.data.suites import Stop, Suite
+from basic_control.metrics.analysis.matching import (
+    changes,
+    common,
+    compare_fields,
+    compared_models,
+    fields,
+    question_sets,
+)
 from tests.tasks.scored import rows
 
 

@@ -7,16 +7,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.suites import GateOn, Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.failures import failures
-from metrics.analysis.means import repeated
-from metrics.analysis.policy import Gate
-from metrics.analysis.summary import OF_SUITES, cells, summarise, totals
-from metrics.analysis.values import RepeatedQuestions, observations
-from metrics.stats.intervals import Interval, MeanEstimate, wilson
-from metrics.stats.labelled import Powered
-from prompts.phrases import translated
+from basic_control.data.suites import GateOn, Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.failures import failures
+from basic_control.metrics.analysis.means import repeated
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.summary import OF_SUITES, cells, summarise, totals
+from basic_control.metrics.analysis.values import RepeatedQuestions, observations
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate, wilson
+from basic_control.metrics.stats.labelled import Powered
+from basic_control.prompts.phrases import translated
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import entry, finalise, verdict_on
 

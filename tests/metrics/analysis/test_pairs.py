@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from data.errors import InputError
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.document import record_json
-from metrics.analysis.pairs import compare, groups
-from metrics.stats.margins import differences, method_of, two_sided
-from metrics.stats.power import holm
+from basic_control.data.errors import InputError
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.document import record_json
+from basic_control.metrics.analysis.pairs import compare, groups
+from basic_control.metrics.stats.margins import differences, method_of, two_sided
+from basic_control.metrics.stats.power import holm
 
 
 def items(n: int, **columns: Any) -> pl.DataFrame:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from data.records import Item
-from data.tables import ITEMS
-from metrics.analysis.questions import MovedQuestion, QuestionChanges, align, pair_questions
-from tasks.generate import row
+from basic_control.data.records import Item
+from basic_control.data.tables import ITEMS
+from basic_control.metrics.analysis.questions import MovedQuestion, QuestionChanges, align, pair_questions
+from basic_control.tasks.generate import row
 
 Rows = Sequence[tuple[str, str, str]]
 """The item's id, the question, what is expected; a question may begin with a declared id and a bar."""

@@ -5,12 +5,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.suites import GateOn, Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.means import repeated
-from metrics.analysis.policy import Gate
-from metrics.analysis.scores import count_answers
-from metrics.analysis.summary import summarise
+from basic_control.data.suites import GateOn, Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.means import repeated
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.scores import count_answers
+from basic_control.metrics.analysis.summary import summarise
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import entry, finalise
 

@@ -9,15 +9,15 @@ import jsonschema
 import polars as pl
 import pytest
 
-from data.documents import RESULTS_VERSION
-from data.tables import ITEMS, SCORES
-from metrics.analysis.document import document, read, schema
-from metrics.analysis.explainability import Terms, explained
-from metrics.analysis.pairs import compare, groups
-from metrics.analysis.results import JudgeFindings, ModelComparisons, Results
-from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.agreement import judge_agreement, repeats
+from basic_control.data.documents import RESULTS_VERSION
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.document import document, read, schema
+from basic_control.metrics.analysis.explainability import Terms, explained
+from basic_control.metrics.analysis.pairs import compare, groups
+from basic_control.metrics.analysis.results import JudgeFindings, ModelComparisons, Results
+from basic_control.metrics.analysis.summary import cells, summarise, totals
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.agreement import judge_agreement, repeats
 from tests.conftest import TOP
 from tests.helpers.suites import declared, headline, model_of
 from tests.helpers.verdicts import finalise
@@ -92,7 +92,7 @@ def test_the_page_on_results_names_the_keys_that_people_read_and_the_schema_desc
 
 
 def test_the_schema_is_printed_for_who_validates() -> None:
-    command = [sys.executable, "-m", "metrics.analysis.document"]
+    command = [sys.executable, "-m", "basic_control.metrics.analysis.document"]
     done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == schema()
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.errors import InputError
-from data.records import STATUSES, VALUED
-from data.tables import ITEMS, SCORES, SUMMARY
-from metrics.analysis.document import record_json
-from metrics.analysis.summary import cells, rounded, summarise, totals
-from metrics.stats.intervals import mean_interval, wilson
+from basic_control.data.errors import InputError
+from basic_control.data.records import STATUSES, VALUED
+from basic_control.data.tables import ITEMS, SCORES, SUMMARY
+from basic_control.metrics.analysis.document import record_json
+from basic_control.metrics.analysis.summary import cells, rounded, summarise, totals
+from basic_control.metrics.stats.intervals import mean_interval, wilson
 
 
 def items(*rows: Mapping[str, Any]) -> pl.DataFrame:

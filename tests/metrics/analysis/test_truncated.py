@@ -6,16 +6,16 @@ from typing import Any
 import polars as pl
 import pytest
 
-from data.plugins import find
-from data.records import Metric, Score
-from data.tables import ITEMS, SCORES
-from data.truncation import is_cut
-from metrics.analysis.pairs import compare
-from metrics.analysis.policy import Gate
-from metrics.analysis.summary import cells, summarise, totals
-from metrics.analysis.verdict import RunVerdict
-from prompts.phrases import translated
-from tasks.score import metric_rows, scores_of
+from basic_control.data.plugins import find
+from basic_control.data.records import Metric, Score
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.data.truncation import is_cut
+from basic_control.metrics.analysis.pairs import compare
+from basic_control.metrics.analysis.policy import Gate
+from basic_control.metrics.analysis.summary import cells, summarise, totals
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.prompts.phrases import translated
+from basic_control.tasks.score import metric_rows, scores_of
 from tests.helpers.answers import answer
 from tests.helpers.suites import declared
 from tests.helpers.verdicts import entry, finalise

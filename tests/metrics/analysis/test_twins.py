@@ -6,13 +6,20 @@ from typing import get_args
 import polars as pl
 import pytest
 
-from data.batches import TwinCount
-from data.suites import Suite
-from data.tables import ITEMS, SCORES
-from metrics.analysis.twins import TwinDifference, TwinOutcome, TwinResult, joined_counts, shares, twin_results
-from metrics.stats.intervals import Interval
-from tasks.report.language import speaking
-from tasks.report.twins import sentence
+from basic_control.data.batches import TwinCount
+from basic_control.data.suites import Suite
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.twins import (
+    TwinDifference,
+    TwinOutcome,
+    TwinResult,
+    joined_counts,
+    shares,
+    twin_results,
+)
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.twins import sentence
 from tests.helpers.scripted_twins import MODELS, told
 
 RUNS = 20

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.tables import SCORES
-from metrics.stats.agreement import agreement, judge_agreement, judge_ratings, repeats
+from basic_control.data.tables import SCORES
+from basic_control.metrics.stats.agreement import agreement, judge_agreement, judge_ratings, repeats
 
 RATINGS = pl.Schema({"unit": pl.Int64(), "value": pl.Float64()})
 SURE = pl.lit(value=False).alias("is_unsure")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from metrics.stats.calibration import (
+from basic_control.metrics.stats.calibration import (
     ExamTable,
     bounds,
     corrected_mean,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t
 
-from metrics.stats.intervals import (
+from basic_control.metrics.stats.intervals import (
     Floats,
     Interval,
     estimate,

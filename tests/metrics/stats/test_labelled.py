@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 from scipy.special import bdtr, gammaln
 
-from metrics.stats.intervals import Floats, wilson
-from metrics.stats.labelled import FEWEST, Moments, Powered, best_lambda, powered_limits, prediction_powered
+from basic_control.metrics.stats.intervals import Floats, wilson
+from basic_control.metrics.stats.labelled import (
+    FEWEST,
+    Moments,
+    Powered,
+    best_lambda,
+    powered_limits,
+    prediction_powered,
+)
 
 
 def width(found: Powered) -> float:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import multinomial, permutation_test, ttest_1samp
 from scipy.stats import t as student
 
-from metrics.stats.intervals import Floats
-from metrics.stats.margins import (
+from basic_control.metrics.stats.intervals import Floats
+from basic_control.metrics.stats.margins import (
     Differences,
     EqualPairs,
     PairCounts,

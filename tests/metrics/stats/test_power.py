@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics.stats.intervals import Interval, wilson
-from metrics.stats.power import PAIRED_SPREAD, deciding_n, detectable_difference, detectable_effect, holm
+from basic_control.metrics.stats.intervals import Interval, wilson
+from basic_control.metrics.stats.power import (
+    PAIRED_SPREAD,
+    deciding_n,
+    detectable_difference,
+    detectable_effect,
+    holm,
+)
 
 
 @settings(max_examples=20)

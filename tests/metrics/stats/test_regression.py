@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from metrics.stats.margins import PairedSample, below
-from metrics.stats.power import detectable_drop, found_share, needed_pairs
-from metrics.stats.regression import Regression, regressions
+from basic_control.metrics.stats.margins import PairedSample, below
+from basic_control.metrics.stats.power import detectable_drop, found_share, needed_pairs
+from basic_control.metrics.stats.regression import Regression, regressions
 from tests.helpers.pairs import pairs_of
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from metrics.stats.sequential import PARTS, capital, decided, follow, lower, share_of, side
+from basic_control.metrics.stats.sequential import PARTS, capital, decided, follow, lower, share_of, side
 
 
 def _won(values: Sequence[float], m: float) -> float:

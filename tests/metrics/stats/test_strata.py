@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from metrics.stats.intervals import (
+from basic_control.metrics.stats.intervals import (
     Interval,
     Stratum,
     Z,

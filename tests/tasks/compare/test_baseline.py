@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from config.settings import Settings
-from data.errors import InputError
-from data.exits import Exit
-from flows.runs import provenance
-from metrics.analysis.baseline import BaselineComparison
-from metrics.analysis.policy import Policy
-from metrics.analysis.results import Results
-from metrics.analysis.rules import differences
-from metrics.analysis.verdict import verdict_of
-from tasks.compare.baseline import check, compare_planned, pin
-from tasks.compare.provenance import provenance_of
-from tasks.plan import BaselineRule, Identities, resolve
-from tasks.report.regressions import lines
-from tasks.store.baselines import read, write
-from tasks.store.runs import find, items_of, load, replies
+from basic_control.config.settings import Settings
+from basic_control.data.errors import InputError
+from basic_control.data.exits import Exit
+from basic_control.flows.runs import provenance
+from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.rules import differences
+from basic_control.metrics.analysis.verdict import verdict_of
+from basic_control.tasks.compare.baseline import check, compare_planned, pin
+from basic_control.tasks.compare.provenance import provenance_of
+from basic_control.tasks.plan import BaselineRule, Identities, resolve
+from basic_control.tasks.report.regressions import lines
+from basic_control.tasks.store.baselines import read, write
+from basic_control.tasks.store.runs import find, items_of, load, replies
 from tests.conftest import TOP
 from tests.helpers.recorded import recorded_run, suite, written
 

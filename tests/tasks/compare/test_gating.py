@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.declared import suites_in
-from data.tables import ITEMS, SCORES
-from flows.cli.application import main
-from metrics.analysis.document import document
-from metrics.analysis.results import Results
-from metrics.analysis.values import observations
-from tasks.store.runs import find, items_of, load
-from tasks.store.tables import Store
+from basic_control.config.declared import suites_in
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.flows.cli.application import main
+from basic_control.metrics.analysis.document import document
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.values import observations
+from basic_control.tasks.store.runs import find, items_of, load
+from basic_control.tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.helpers.verdicts import verdict_on
 

@@ -9,16 +9,16 @@ import polars as pl
 import pytest
 import yaml
 
-from data.batches import Ref
-from data.tables import TABLES
-from flows.cli.application import main
-from tasks.compare.runs import RunComparison, compare_runs
-from tasks.exchange import suites as exchange
-from tasks.report.comparison import answers, html, junit, verdict
-from tasks.report.remarks import notes
-from tasks.store import manifest as manifests
-from tasks.store.runs import find
-from tasks.store.tables import Store
+from basic_control.data.batches import Ref
+from basic_control.data.tables import TABLES
+from basic_control.flows.cli.application import main
+from basic_control.tasks.compare.runs import RunComparison, compare_runs
+from basic_control.tasks.exchange import suites as exchange
+from basic_control.tasks.report.comparison import answers, html, junit, verdict
+from basic_control.tasks.report.remarks import notes
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.runs import find
+from basic_control.tasks.store.tables import Store
 from tests.helpers.recorded import recorded_run, suite, written
 
 ROWS = [{"question": f"Question {n}?", "answer": f"Answer {n}", "response": f"Answer {n}"} for n in range(100)]
@@ -171,7 +171,7 @@ def without_ids(folder: Path, name: str) -> None:
     run = find(name, folder / "runs")
     store = Store(run.configuration["store"]["root"])
     (one,) = run.manifest["tables"]["items"]
-    from data.tables import ITEMS
+    from basic_control.data.tables import ITEMS
 
     bare = store.read(Ref(one["table"], one["digest"], one["rows"], "")).drop(ITEMS.added)
     older = store.write(ITEMS, ITEMS.check(bare))

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from flows.cli.application import main
-from tasks.compare.sides import deciding_scores, sides
+from basic_control.flows.cli.application import main
+from basic_control.tasks.compare.sides import deciding_scores, sides
 from tests.tasks.exchange.forms import FORMS, Line
 
 Change = Callable[[Any], Any]

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import InputError
-from tasks.exchange import adapters, discovery
-from tasks.exchange.reading import read
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange import adapters, discovery
+from basic_control.tasks.exchange.reading import read
 
 ADAPTER = """
-from tasks.exchange.records import Recorded, Stated
+from basic_control.tasks.exchange.records import Recorded, Stated
 
 TOOL = "Another Tool"
 FORM = "another"

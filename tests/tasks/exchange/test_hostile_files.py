@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import InputError
-from flows.cli.application import main
-from tasks.exchange import source
-from tasks.exchange.reading import read
+from basic_control.data.errors import InputError
+from basic_control.flows.cli.application import main
+from basic_control.tasks.exchange import source
+from basic_control.tasks.exchange.reading import read
 from tests.tasks.exchange.forms import FORMS, Line
 
 EVIL = "\x1b[2J\x07<script>alert(1)</script> [x](http://evil) \u202e {{ 7 * 7 }} __import__('os')"
@@ -102,7 +102,7 @@ def test_nothing_of_prefect_or_a_client_is_imported(tmp_path: Path) -> None:
     files = [str(FORMS["promptfoo"](tmp_path, name, [Line(f"q{k}", f"{k}?", right=k % 2 == 0) for k in range(9)]))
              for name in ("a", "b")]  # fmt: skip
     code = (
-        "import sys; from flows.cli.application import main; "
+        "import sys; from basic_control.flows.cli.application import main; "
         f"assert main(['compare', {files[0]!r}, {files[1]!r}]) == 0; "
         "print(sorted({'prefect', 'openai', 'ollama', 'inspect_ai'} & {*sys.modules}), file=sys.stderr)"
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli.application import main
+from basic_control.flows.cli.application import main
 from tests.tasks.exchange.forms import FORMS, Line, promptfoo
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from flows.cli.application import main
-from tasks.compare.sides import sides
-from tasks.report.remarks import remarks
+from basic_control.flows.cli.application import main
+from basic_control.tasks.compare.sides import sides
+from basic_control.tasks.report.remarks import remarks
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.exchange.forms import FORMS, Line
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from config.reading import read as read_configuration
-from data.errors import InputError
-from tasks.exchange.suites import Replay, fitting, read, write
+from basic_control.config.reading import read as read_configuration
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.suites import Replay, fitting, read, write
 from tests.tasks.exchange.logs import LINES, instances, lines, lm_eval
 
 SHARED = Path(__file__).parents[4] / "shared" / "data" / "exchange"

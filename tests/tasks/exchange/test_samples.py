@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import InputError
-from data.tables import SUMMARY
-from metrics.analysis.summary import cells
-from tasks.exchange.adapters.inspect_log import write
-from tasks.exchange.finished import Evaluation, ScoredReply
-from tasks.exchange.reading import read
-from tasks.exchange.records import Log
+from basic_control.data.errors import InputError
+from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.summary import cells
+from basic_control.tasks.exchange.adapters.inspect_log import write
+from basic_control.tasks.exchange.finished import Evaluation, ScoredReply
+from basic_control.tasks.exchange.reading import read
+from basic_control.tasks.exchange.records import Log
 from tests.helpers.tables import cell
 from tests.tasks.exchange.forms import FORMS, Line
 

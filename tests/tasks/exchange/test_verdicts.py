@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 from statsmodels.stats.contingency_tables import mcnemar
 
-from flows.cli.application import main
+from basic_control.flows.cli.application import main
 from tests.tasks.exchange.forms import FORMS, WITH_IDS, Line
 
 N, RIGHT = 200, 140

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from config.settings import Model
-from data.records import Call, Message, Reply
-from tasks.models import open_client
-from tasks.models.protocol import CallError, Client
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Message, Reply
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.protocol import CallError, Client
 
 T = TypeVar("T")
 

@@ -10,15 +10,15 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError
 
-from config.settings import Model, Settings
-from data.records import Call, Message
-from tasks.models import batches, open_client
-from tasks.models.batches import portions
-from tasks.models.openai_batches import TOKEN
-from tasks.models.rate_limits import endpoint_of
-from tasks.models.scheduler import BatchProgress, CallResult, ask_all
-from tasks.store.replies import FailedCall, Remembered, ReplyCache
-from tasks.store.submissions import Submissions
+from basic_control.config.settings import Model, Settings
+from basic_control.data.records import Call, Message
+from basic_control.tasks.models import batches, open_client
+from basic_control.tasks.models.batches import portions
+from basic_control.tasks.models.openai_batches import TOKEN
+from basic_control.tasks.models.rate_limits import endpoint_of
+from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all
+from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
+from basic_control.tasks.store.submissions import Submissions
 from tests.servers.batches import BatchServer, Became
 from tests.servers.running import serve
 

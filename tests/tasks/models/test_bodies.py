@@ -11,9 +11,9 @@ from typing import Any, Literal
 import pytest
 from aiohttp import web
 
-from config.settings import Model
-from data.records import Reply
-from tasks.models.protocol import CallError
+from basic_control.config.settings import Model
+from basic_control.data.records import Reply
+from basic_control.tasks.models.protocol import CallError
 from tests.servers.running import serve
 from tests.tasks.models.asking import ask, call, error_of, using
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell
-from tasks.query import ask
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.tasks.query import ask
 from tests.conftest import TOP
 from tests.helpers.requests import requests_of
 from tests.servers.running import serve_ollama, serve_openai
@@ -56,9 +56,9 @@ LIMITED = """
 import resource, sys
 soft, hard = map(int, sys.argv[1:3])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-from config.settings import Settings
-from flows.preflight import too_few_connections
-from tasks.models.readiness import connections_allowed
+from basic_control.config.settings import Settings
+from basic_control.flows.preflight import too_few_connections
+from basic_control.tasks.models.readiness import connections_allowed
 print(connections_allowed(100))
 models = [{"name": name, "provider": "openai", "max_concurrency": 50} for name in ("a", "b")]
 models.append({"name": "c", "provider": "openai", "base_url": "http://127.0.0.1:1/v1", "max_concurrency": 50})

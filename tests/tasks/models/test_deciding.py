@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from config.settings import Judge, Model
-from data.errors import InputError
-from data.records import Call, Message, Reply
-from data.typed import TypedQuestion
-from tasks.models import open_client
-from tasks.models.protocol import CallError
+from basic_control.config.settings import Judge, Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Message, Reply
+from basic_control.data.typed import TypedQuestion
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.protocol import CallError
 from tests.servers.deciding import Decide, DecidingServer
 from tests.servers.running import serve
 

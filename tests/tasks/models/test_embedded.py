@@ -15,13 +15,13 @@ from typing import Any
 import psutil
 import pytest
 
-from config.settings import Model
-from data.errors import InputError
-from data.records import Call, Message, Reply
-from tasks.models import open_client
-from tasks.models.embedded import BUNDLED_SHA256, engines_that_fit
-from tasks.models.protocol import CallError, Client
-from tasks.runtime import machine
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Message, Reply
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.embedded import BUNDLED_SHA256, engines_that_fit
+from basic_control.tasks.models.protocol import CallError, Client
+from basic_control.tasks.runtime import machine
 from tests.tasks.models.asking import ask, using
 
 pytest.importorskip("xllamacpp", reason="the extra `embedded` is not installed")
@@ -200,9 +200,9 @@ def test_a_prompt_longer_than_the_context_is_refused_with_both_numbers() -> None
 def test_the_process_ends_at_once_in_the_middle_of_a_call() -> None:
     program = """
         import asyncio, time
-        from config.settings import Model
-        from data.records import Call, Message
-        from tasks.models import open_client
+        from basic_control.config.settings import Model
+        from basic_control.data.records import Call, Message
+        from basic_control.tasks.models import open_client
 
         async def main():
             client = open_client(Model(name="smollm2", provider="embedded"))
@@ -278,10 +278,10 @@ def test_a_wrong_file_is_one_clear_message(
 OPENING = """
     import asyncio, sys
     {first}
-    from config.settings import Model
-    from data.errors import InputError
-    from data.records import Call, Message
-    from tasks.models import open_client
+    from basic_control.config.settings import Model
+    from basic_control.data.errors import InputError
+    from basic_control.data.records import Call, Message
+    from basic_control.tasks.models import open_client
     try:
         client = open_client(Model(name="m", provider="embedded"))
         asyncio.run(client.ask(Call((Message("user", "Hi"),))))

@@ -15,11 +15,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell
-from data.records import Reply
-from tasks.models.protocol import CallError, told_by_server
-from tasks.query import ask, identify
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.data.records import Reply
+from basic_control.tasks.models.protocol import CallError, told_by_server
+from basic_control.tasks.query import ask, identify
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers import Fault, serve, serve_ollama, serve_openai
 from tests.servers.service import Service

@@ -13,18 +13,18 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from aiohttp import web
 
-from config.models import Model
-from config.reading import read
-from config.settings import StoreSettings
-from data.batches import Cell
-from data.errors import InputError
-from data.records import Call, Message, Reply
-from tasks.models.protocol import CallError
-from tasks.models.rate_limits import endpoint_of
-from tasks.models.requests import call_of, request
-from tasks.models.scheduler import ask_all, event_loop_thread
-from tasks.query import ask as ask_table
-from tasks.query import client_of
+from basic_control.config.models import Model
+from basic_control.config.reading import read
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Message, Reply
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.rate_limits import endpoint_of
+from basic_control.tasks.models.requests import call_of, request
+from basic_control.tasks.models.scheduler import ask_all, event_loop_thread
+from basic_control.tasks.query import ask as ask_table
+from basic_control.tasks.query import client_of
 from tests.helpers.requests import requests_of
 from tests.servers.running import serve
 from tests.servers.service import Answering, Service
@@ -261,7 +261,7 @@ def test_where_nothing_listens_is_told_before_anything_is_asked() -> None:
 
 
 def test_refusals_are_retried_within_the_deadline_and_what_came_is_asked_once(tmp_path: Path) -> None:
-    from tasks.store.replies import ReplyCache
+    from basic_control.tasks.store.replies import ReplyCache
 
     answers = [web.json_response({}, status=503), web.json_response({}, status=429, headers={"Retry-After": "0"})]
     with served(lambda number, *_: answers[number] if number < 2 else RAG, **PATHS) as (service, model):

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model
-from data.errors import InputError
-from data.records import Call, Message, Reply
-from tasks.models import open_client
-from tasks.models.protocol import CallError, Client
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Message, Reply
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.protocol import CallError, Client
 from tests.servers import Answer, Fault, Server, serve_openai
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 

@@ -7,14 +7,14 @@ import httpx
 import pytest
 from openai.types.responses import Response
 
-from config.settings import Model
-from data.records import Call, Message, Reply
-from data.truncation import is_cut
-from tasks.models import open_client
-from tasks.models.openai import OpenAIClient
-from tasks.models.openai_batches import OpenAIBatches
-from tasks.models.protocol import BatchState, CallError, Client
-from tasks.models.requests import request
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Message, Reply
+from basic_control.data.truncation import is_cut
+from basic_control.tasks.models import open_client
+from basic_control.tasks.models.openai import OpenAIClient
+from basic_control.tasks.models.openai_batches import OpenAIBatches
+from basic_control.tasks.models.protocol import BatchState, CallError, Client
+from basic_control.tasks.models.requests import request
 from tests.servers import Answer, Fault, Server, serve, serve_openai
 from tests.servers.batches import BatchServer
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from config.settings import Model
-from tasks.models.protocol import CallError, Client
+from basic_control.config.settings import Model
+from basic_control.tasks.models.protocol import CallError, Client
 from tests.servers import Fault, Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import call, reply_of, using
 

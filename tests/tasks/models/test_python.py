@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from config.models import Model
-from config.reading import read
-from data.errors import InputError
-from data.records import Call, Message, Reply
-from tasks.models.requests import call_of, request
+from basic_control.config.models import Model
+from basic_control.config.reading import read
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Message, Reply
+from basic_control.tasks.models.requests import call_of, request
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 
 ASKED = Call(

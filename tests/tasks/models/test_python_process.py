@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from config.models import Model
-from data.errors import InputError
-from data.records import Reply
-from tasks.models.protocol import CallError
+from basic_control.config.models import Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Reply
+from basic_control.tasks.models.protocol import CallError
 from tests.conftest import TOP
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 
@@ -270,9 +270,9 @@ def test_it_dies_with_the_process_that_asks_whatever_it_is_doing(tmp_path: Path)
     )
     parent = f"""
 import asyncio, sys
-from config.models import Model
-from data.records import Call, Message
-from tasks.models import open_client
+from basic_control.config.models import Model
+from basic_control.data.records import Call, Message
+from basic_control.tasks.models import open_client
 
 model = Model.model_validate({{"name": "app", "provider": "python", "function": "{tmp_path}/my_app.py:answer"}})
 

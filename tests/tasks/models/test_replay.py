@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from config.settings import Model
-from data.errors import InputError
-from data.records import Reply
-from tasks.models import open_client
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Reply
+from basic_control.tasks.models import open_client
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 
 ROWS: list[dict[str, Any]] = [

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model
-from data import plugins
-from data.plugins import metrics
-from data.records import Message, Question
-from tasks.models.requests import call_of, request
-from tasks.query import identify
+from basic_control.config.settings import Model
+from basic_control.data import plugins
+from basic_control.data.plugins import metrics
+from basic_control.data.records import Message, Question
+from basic_control.tasks.models.requests import call_of, request
+from basic_control.tasks.query import identify
 from tests.servers import Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import ask
 
@@ -113,8 +113,8 @@ def test_a_schema_reaches_the_server_as_it_was_declared(serve: Any, name: str) -
 PARROT = """
 from beak import said
 WORDS = ("polly.json", "*.txt", "*.md", "parrot.md", "artifacts", "out")
-from data.records import Provider
-from tasks.models.protocol import CallError
+from basic_control.data.records import Provider
+from basic_control.tasks.models.protocol import CallError
 
 
 class Parrot:

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell
-from data.errors import Stopped
-from data.tables import REQUESTS
-from tasks.models import rate_limits, scheduler
-from tasks.models.protocol import CallError
-from tasks.models.rate_limits import Endpoint, endpoint_of
-from tasks.models.scheduler import BatchProgress, event_loop_thread
-from tasks.query import ask, identify, watch
-from tasks.runtime.storage import cache_url
-from tasks.store.repair import remembered
-from tasks.store.replies import ReplyCache, owner
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.data.errors import Stopped
+from basic_control.data.tables import REQUESTS
+from basic_control.tasks.models import rate_limits, scheduler
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of
+from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
+from basic_control.tasks.query import ask, identify, watch
+from basic_control.tasks.runtime.storage import cache_url
+from basic_control.tasks.store.repair import remembered
+from basic_control.tasks.store.replies import ReplyCache, owner
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.servers.running import serve_openai
 from tests.servers.script import Fault
@@ -362,7 +362,7 @@ def test_a_stop_keeps_what_was_answered_and_waits_for_no_hang(
 
 def test_an_unreachable_server_is_one_message(tmp_path: Path) -> None:
     del tmp_path
-    from data.errors import InputError
+    from basic_control.data.errors import InputError
 
     with serve_openai("yes") as server:
         pass

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI
 
-from config.settings import Model
-from data.records import Reply
-from tasks.models.openai import OpenAIClient
-from tasks.models.protocol import CallError, Client
-from tasks.models.proxies import proxy_of
+from basic_control.config.settings import Model
+from basic_control.data.records import Reply
+from basic_control.tasks.models.openai import OpenAIClient
+from basic_control.tasks.models.protocol import CallError, Client
+from basic_control.tasks.models.proxies import proxy_of
 from tests.conftest import TOP
 from tests.servers import serve
 from tests.servers.bytes import response, serve_bytes
@@ -191,8 +191,8 @@ def test_a_number_of_tokens_that_no_table_holds_is_unknown(count: int) -> None:
 
 IDENTIFIED = """
 import asyncio, sys
-from config.settings import Model
-from tasks.models import open_client
+from basic_control.config.settings import Model
+from basic_control.tasks.models import open_client
 model = Model(name="m", provider="openai", base_url=sys.argv[1], api_key_env=sys.argv[2])
 assert asyncio.run(open_client(model).identity())["base_url"] == sys.argv[1]
 print("openai" in sys.modules)

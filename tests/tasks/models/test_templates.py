@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tasks.models.templates import BodyError, fill
+from basic_control.tasks.models.templates import BodyError, fill
 
 VALUES = {"item": {"question": "q", "facts": {"city": "Oslo"}}, "prompt": "p"}
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import yaml
 
-from config.settings import Model, Settings
-from data.errors import InputError
-from data.records import Call, Reply
-from data.truncation import is_cut
-from tasks.models.protocol import FATAL
+from basic_control.config.settings import Model, Settings
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Reply
+from basic_control.data.truncation import is_cut
+from basic_control.tasks.models.protocol import FATAL
 from tests.conftest import TOP
 from tests.servers import Answer, Fault, Server, serve_ollama, serve_openai
 from tests.tasks.models.asking import call, error_of, reply_of

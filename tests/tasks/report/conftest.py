@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tasks.report.report_data import ReportData
+from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.runs import build, write_page
 
 if TYPE_CHECKING:

@@ -11,28 +11,28 @@ from typing import Any
 
 import polars as pl
 
-from config.settings import Judge, Model, Report, Settings
-from data.draw import canonical, draw
-from data.options import options_of
-from data.plugins import families, metrics
-from data.records import Item, Score
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from metrics.analysis import results as analysis
-from metrics.analysis.results import Participants, SuiteFindings
-from metrics.analysis.scores import suite_headlines
-from metrics.analysis.summary import summarise
-from metrics.analysis.values import Observations
-from metrics.analysis.verdict import verdict_of
-from metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
-from tasks.findings import circumstances
-from tasks.plan import crossed, resolve
-from tasks.report import chunks, html
-from tasks.report.contents import contents_of
-from tasks.report.report_data import ReportData
-from tasks.report.samples import primary
-from tasks.score import metric_rows, scores_of
-from tasks.store.samples import SampleRow
-from tasks.verify import ReplyToVerify, verdict_row
+from basic_control.config.settings import Judge, Model, Report, Settings
+from basic_control.data.draw import canonical, draw
+from basic_control.data.options import options_of
+from basic_control.data.plugins import families, metrics
+from basic_control.data.records import Item, Score
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from basic_control.metrics.analysis import results as analysis
+from basic_control.metrics.analysis.results import Participants, SuiteFindings
+from basic_control.metrics.analysis.scores import suite_headlines
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.analysis.values import Observations
+from basic_control.metrics.analysis.verdict import verdict_of
+from basic_control.metrics.judging import JudgeRequest, Session, UnansweredRequest, advance, begin, combine
+from basic_control.tasks.findings import circumstances
+from basic_control.tasks.plan import crossed, resolve
+from basic_control.tasks.report import chunks, html
+from basic_control.tasks.report.contents import contents_of
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.samples import primary
+from basic_control.tasks.score import metric_rows, scores_of
+from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.verify import ReplyToVerify, verdict_row
 from tests.helpers.suites import rows_of
 from tests.helpers.suites import shipped as _shipped
 

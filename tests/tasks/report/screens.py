@@ -6,11 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from config.settings import Report
-from data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
-from tasks.report.language import speaking
-from tasks.report.report_data import ReportData
-from tasks.report.screen import Screen, screen
+from basic_control.config.settings import Report
+from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES, VERDICTS
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.screen import Screen, screen
 from tests.helpers.recorded import written
 from tests.tasks.report.runs import MODELS, Row, build, chance, complete, settings
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from config.settings import Model
-from metrics.analysis.document import document as document_of
-from metrics.analysis.document import read
-from tasks.plan import resolve
-from tasks.report import html
-from tasks.report.report_data import ReportData
+from basic_control.config.settings import Model
+from basic_control.metrics.analysis.document import document as document_of
+from basic_control.metrics.analysis.document import read
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.report import html
+from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, build, in_language, outcomes, settings, write_page
 

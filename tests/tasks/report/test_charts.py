@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.report import overview, pages
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.report import overview, pages
 
 HOSTILE = '<script>x()</script>" onload="x()\x07\u202e\n&amp;'
 

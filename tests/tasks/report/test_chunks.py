@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tasks.report import chunks, samples
-from tasks.report.report_data import ReportData
+from basic_control.tasks.report import chunks, samples
+from basic_control.tasks.report.report_data import ReportData
 from tests.benchmarks.report import MODELS, many
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import outcomes, write_page

@@ -13,11 +13,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from flows.earlier import settings_of
-from metrics.analysis.document import read
-from tasks.plan import resolve
-from tasks.report.screen import screen
-from tasks.verify import ReplyToVerify, verify_all
+from basic_control.flows.earlier import settings_of
+from basic_control.metrics.analysis.document import read
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.report.screen import screen
+from basic_control.tasks.verify import ReplyToVerify, verify_all
 from tests.conftest import TOP
 from tests.tasks.report.conftest import UNFOLD, Open
 

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from data.exits import GateOutcome
-from metrics.analysis.results import Results
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.intervals import MeanEstimate
-from metrics.stats.regression import Change
-from tasks.report import exports, junit
-from tasks.report.report_data import ReportData
+from basic_control.data.exits import GateOutcome
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.intervals import MeanEstimate
+from basic_control.metrics.stats.regression import Change
+from basic_control.tasks.report import exports, junit
+from basic_control.tasks.report.report_data import ReportData
 from tests.helpers.baselines import against, change
 from tests.helpers.suites import headline, model_of
 

@@ -13,15 +13,15 @@ import polars as pl
 import pytest
 from markupsafe import escape
 
-from metrics.analysis.judged import CorrectedMean
-from metrics.analysis.other_tools import StatedDifference, StatedScore
-from metrics.stats.agreement import Repeats
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.report import explained, markdown, overview, samples, sections
-from tasks.report.language import say_on_page
-from tasks.report.report_data import ReportData
-from tasks.report.text import percent
-from tasks.report.warnings import notes
+from basic_control.metrics.analysis.judged import CorrectedMean
+from basic_control.metrics.analysis.other_tools import StatedDifference, StatedScore
+from basic_control.metrics.stats.agreement import Repeats
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.report import explained, markdown, overview, samples, sections
+from basic_control.tasks.report.language import say_on_page
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.text import percent
+from basic_control.tasks.report.warnings import notes
 from tests.tasks.report.runs import MODELS, Row, build, page_of, settings, write_page
 
 

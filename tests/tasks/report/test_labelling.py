@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.judges.labels import estimates, joined, read_labels
-from tasks.report.exports import write_csv
-from tasks.report.labelling import drawn, judged
-from tasks.report.report_data import ReportData
+from basic_control.tasks.judges.labels import estimates, joined, read_labels
+from basic_control.tasks.report.exports import write_csv
+from basic_control.tasks.report.labelling import drawn, judged
+from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import Open
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import Literal
 import polars as pl
 import pytest
 
-from tasks.report import markdown
-from tasks.report.explained import band
-from tasks.report.report_data import ReportData
-from tasks.report.text import percent, plain
-from tasks.report.titles import family_title
+from basic_control.tasks.report import markdown
+from basic_control.tasks.report.explained import band
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.text import percent, plain
+from basic_control.tasks.report.titles import family_title
 from tests.tasks.report.runs import in_language, page_of
 
 

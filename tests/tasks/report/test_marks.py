@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.report import markdown, overview, pages
-from tasks.report.report_data import ReportData
-from tasks.report.text import percent, points, total_percent
+from basic_control.tasks.report import markdown, overview, pages
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.text import percent, points, total_percent
 from tests.tasks.report.runs import page_of
 
 

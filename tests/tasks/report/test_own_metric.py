@@ -7,18 +7,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data import plugins
-from data.plugins import metric
-from data.tables import ITEMS, SCORES
-from tasks.report import markdown
-from tasks.report.report_data import ReportData
-from tasks.score import metric_rows
-from tasks.store.samples import SampleRow
+from basic_control.data import plugins
+from basic_control.data.plugins import metric
+from basic_control.data.tables import ITEMS, SCORES
+from basic_control.tasks.report import markdown
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.score import metric_rows
+from basic_control.tasks.store.samples import SampleRow
 from tests.tasks.report.runs import build, complete, page_of, settings
 
 METRIC = """
-from data.records import Metric, Score
-from data.shown import Crossing, Distribution, Shown
+from basic_control.data.records import Metric, Score
+from basic_control.data.shown import Crossing, Distribution, Shown
 
 
 def score(sample, found, options):

@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from tasks.report import pages
+from basic_control.tasks.report import pages
 
 
 @pytest.fixture

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from typing import Any
 
-from metrics.analysis.judged import CorrectedMean
-from metrics.analysis.passports import ExamResult, passports
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.report import junit, markdown
-from tasks.report.language import speaking
-from tasks.report.passports import JudgeWarning, panel, passport_tables, warnings
-from tasks.report.report_data import ReportData
-from tasks.report.warnings import Note, notes
-from tasks.report.words import headlines_of
+from basic_control.metrics.analysis.judged import CorrectedMean
+from basic_control.metrics.analysis.passports import ExamResult, passports
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.report import junit, markdown
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.passports import JudgeWarning, panel, passport_tables, warnings
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.warnings import Note, notes
+from basic_control.tasks.report.words import headlines_of
 from tests.tasks.report.runs import MODELS, page_of
 
 SAID = "rag: judged by gpt-judge, whose errors have not been measured; `basic-control exam` measures them"

@@ -5,13 +5,13 @@ import re
 import polars as pl
 import pytest
 
-from metrics.analysis.failures import FailureCount, all_failed, lost
-from metrics.analysis.summary import summarise
-from metrics.stats.intervals import Interval
-from prompts.phrases import translated
-from tasks.findings import UNSETTLED
-from tasks.report.language import speaking
-from tasks.report.words import money, why
+from basic_control.metrics.analysis.failures import FailureCount, all_failed, lost
+from basic_control.metrics.analysis.summary import summarise
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.prompts.phrases import translated
+from basic_control.tasks.findings import UNSETTLED
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.words import money, why
 from tests.helpers.suites import declared, headline
 from tests.helpers.tables import four
 from tests.helpers.verdicts import finalise

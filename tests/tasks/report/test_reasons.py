@@ -10,15 +10,15 @@ from typing import get_args
 import pytest
 import yaml
 
-from data.records import OutcomeKind
-from generators.instructions import instructions
-from metrics.judging import WAITS
-from prompts.phrases import translated
-from tasks.models.protocol import ErrorKind
-from tasks.report import junit, markdown, samples
-from tasks.report.language import speaking
-from tasks.report.overview import typical_errors
-from tasks.report.report_data import ReportData
+from basic_control.data.records import OutcomeKind
+from basic_control.generators.instructions import instructions
+from basic_control.metrics.judging import WAITS
+from basic_control.prompts.phrases import translated
+from basic_control.tasks.models.protocol import ErrorKind
+from basic_control.tasks.report import junit, markdown, samples
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.overview import typical_errors
+from basic_control.tasks.report.report_data import ReportData
 from tests.conftest import TOP
 from tests.tasks.report.runs import in_language
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from tasks.report import exports
-from tasks.report.report_data import ReportData
+from basic_control.tasks.report import exports
+from basic_control.tasks.report.report_data import ReportData
 
 
 def test_every_judged_score_is_a_success_or_a_failure_with_its_reason(data: ReportData, tmp_path: Path) -> None:

@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from metrics.analysis.headlines import ModelResult
-from metrics.analysis.pairs import Comparison, Grouping, MissingPairs, PairedTest
-from metrics.analysis.policy import Policy
-from metrics.analysis.results import ModelComparisons, Results
-from metrics.analysis.summary import Total
-from metrics.analysis.values import RepeatedQuestions
-from metrics.analysis.verdict import RunVerdict, verdict_of
-from metrics.stats.intervals import Interval, MeanEstimate
-from tasks.plan import resolve
-from tasks.report import conclusion
-from tasks.report.language import speaking
-from tasks.report.merge_request import summary
-from tasks.report.report_data import ReportData
-from tasks.report.screen import Screen, screen
-from tasks.report.text import p_value, shortened, whole_percent
-from tasks.report.verdict_table import verdict_table
+from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.pairs import Comparison, Grouping, MissingPairs, PairedTest
+from basic_control.metrics.analysis.policy import Policy
+from basic_control.metrics.analysis.results import ModelComparisons, Results
+from basic_control.metrics.analysis.summary import Total
+from basic_control.metrics.analysis.values import RepeatedQuestions
+from basic_control.metrics.analysis.verdict import RunVerdict, verdict_of
+from basic_control.metrics.stats.intervals import Interval, MeanEstimate
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.report import conclusion
+from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.merge_request import summary
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.screen import Screen, screen
+from basic_control.tasks.report.text import p_value, shortened, whole_percent
+from basic_control.tasks.report.verdict_table import verdict_table
 from tests.conftest import TOP
 from tests.helpers.suites import headline, model_of
 from tests.tasks.report.runs import Row, prompts_run, settings

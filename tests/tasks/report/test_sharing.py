@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from tasks.report.report_data import ReportData
+from basic_control.tasks.report.report_data import ReportData
 from tests.tasks.report.conftest import UNFOLD, Open
 from tests.tasks.report.runs import MODELS, build, outcomes, settings, write_page
 

@@ -7,9 +7,9 @@ from html import unescape
 from markdown_it import MarkdownIt
 from rich.console import Console
 
-from tasks.report.pages import environment
-from tasks.report.tables import Column, Table
-from tasks.report.text import plain
+from basic_control.tasks.report.pages import environment
+from basic_control.tasks.report.tables import Column, Table
+from basic_control.tasks.report.text import plain
 
 HOSTILE = "<b>\x1b[31m|x|\nname[/]"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metrics.analysis.headlines import Headline
-from metrics.analysis.spending import Spending, Spent
-from tasks.report.verdict_table import model_rows
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.tasks.report.verdict_table import model_rows
 from tests.conftest import TOP
 from tests.helpers.changed_tree import changed_tree, run_in
 from tests.helpers.suites import headline, model_of
@@ -25,11 +25,11 @@ import json, sys
 from pathlib import Path
 from dataclasses import replace
 
-from flows.evaluation import rows
-from flows.runs import RunResult
-from metrics.analysis.spending import Spending, Spent
-from tasks.report import exports, html, junit, markdown, merge_request
-from tasks.report.screen import screen
+from basic_control.flows.evaluation import rows
+from basic_control.flows.runs import RunResult
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.tasks.report import exports, html, junit, markdown, merge_request
+from basic_control.tasks.report.screen import screen
 from tests.tasks.report.runs import MODELS, build, page_of
 from tests.tasks.report.test_screen import shown
 from xml.etree import ElementTree

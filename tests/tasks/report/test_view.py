@@ -18,14 +18,14 @@ import pytest
 from starlette.requests import Request
 from starlette.testclient import TestClient
 
-from data.errors import InputError
-from data.exits import GateOutcome
-from flows.cli import viewing
-from flows.cli.application import main
-from metrics.analysis.spending import Spending, Spent
-from metrics.stats.intervals import Interval
-from tasks.report import comparison
-from tasks.store.history import write_note
+from basic_control.data.errors import InputError
+from basic_control.data.exits import GateOutcome
+from basic_control.flows.cli import viewing
+from basic_control.flows.cli.application import main
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.tasks.report import comparison
+from basic_control.tasks.store.history import write_note
 from tests.benchmarks.report import many
 from tests.conftest import TOP
 from tests.helpers.finished import HOSTILE, finished
@@ -188,7 +188,7 @@ def test_a_click_on_their_code_leaves_the_runs_of_the_same_questions_best_first(
 def test_reports_and_comparisons_are_the_pages_that_the_commands_write(
     port: int, runs: Path, page_file: Path
 ) -> None:
-    from tasks.compare.runs import compare_runs
+    from basic_control.tasks.compare.runs import compare_runs
 
     assert ask(port, f"/runs/r01/{page_file.name}")[2] == page_file.read_text(encoding="utf-8")
     both = [str(runs / name) for name in ("r01", "r02")]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.requests import Request
 
-from flows.cli import viewing
-from tasks.compare.runs import compare_runs
-from tasks.report import comparison
-from tasks.store.tables import write_atomically
+from basic_control.flows.cli import viewing
+from basic_control.tasks.compare.runs import compare_runs
+from basic_control.tasks.report import comparison
+from basic_control.tasks.store.tables import write_atomically
 from tests.helpers.recorded import recorded_run, suite, written
 from tests.tasks.report.conftest import Open
 from tests.tasks.report.runs import prompts_run, write_page

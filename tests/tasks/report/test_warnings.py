@@ -9,24 +9,24 @@ import polars as pl
 import pytest
 from markupsafe import escape
 
-from data.exits import GateOutcome
-from metrics.analysis.headlines import Headline
-from metrics.analysis.pairs import MissingPairs
-from metrics.analysis.results import Results
-from metrics.analysis.rules import RuleDifference
-from metrics.analysis.values import few_templates
-from metrics.analysis.verdict import RunVerdict
-from metrics.stats.regression import Change
-from tasks.plan import resolve
-from tasks.report import markdown, sections
-from tasks.report.conclusion import conclusion
-from tasks.report.language import say_on_page, speaking
-from tasks.report.merge_request import summary
-from tasks.report.regressions import regression
-from tasks.report.report_data import ReportData
-from tasks.report.text import plain
-from tasks.report.warnings import notes
-from tasks.report.words import remarks
+from basic_control.data.exits import GateOutcome
+from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.pairs import MissingPairs
+from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.rules import RuleDifference
+from basic_control.metrics.analysis.values import few_templates
+from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.stats.regression import Change
+from basic_control.tasks.plan import resolve
+from basic_control.tasks.report import markdown, sections
+from basic_control.tasks.report.conclusion import conclusion
+from basic_control.tasks.report.language import say_on_page, speaking
+from basic_control.tasks.report.merge_request import summary
+from basic_control.tasks.report.regressions import regression
+from basic_control.tasks.report.report_data import ReportData
+from basic_control.tasks.report.text import plain
+from basic_control.tasks.report.warnings import notes
+from basic_control.tasks.report.words import remarks
 from tests.helpers.baselines import against, change
 from tests.tasks.report.runs import MODELS, in_language, page_of, settings
 from tests.tasks.report.screens import RUNS, made

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tasks.runtime.logs import JsonFormatter, event
+from basic_control.tasks.runtime.logs import JsonFormatter, event
 from tests.conftest import TOP, Run
 from tests.helpers.runs import TWO, at
 from tests.servers.running import serve_openai
@@ -73,7 +73,10 @@ def test_an_error_is_json_as_well(run: Run) -> None:
 
 
 def test_a_process_without_a_command_line_obeys_the_environment() -> None:
-    program = "from tasks.runtime import logs; logs.event('stage', rows=1); logs.begin('text'); logs.event('stage')"
+    program = (
+        "from basic_control.tasks.runtime import logs;"
+        "logs.event('stage', rows=1); logs.begin('text'); logs.event('stage')"
+    )
     environment = {**os.environ, "BASIC_CONTROL_LOG": "json"}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=TOP, env=environment, capture_output=True, text=True, check=True

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.runtime import machine
+from basic_control.tasks.runtime import machine
 
 MB = 1 << 20
 FREE = 8192

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import pytest
 
-from data.records import Reply
-from tasks.models.protocol import CallError
-from tasks.runtime import secrets
-from tasks.runtime.secrets import HIDDEN, LEAST, hide, is_key, know, mask
+from basic_control.data.records import Reply
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.runtime import secrets
+from basic_control.tasks.runtime.secrets import HIDDEN, LEAST, hide, is_key, know, mask
 
 KEYS = (
     "sk-proj-Q7x2Lm9Zt4Vb8Nc1Ks5Rw3Yd6",

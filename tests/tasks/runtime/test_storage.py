@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from data import sources
-from tasks.runtime.storage import cache_folder
+from basic_control.data import sources
+from basic_control.tasks.runtime.storage import cache_folder
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems have folders of their own")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks import sandbox
-from tasks.sandbox import WorkerPool
+from basic_control.tasks import sandbox
+from basic_control.tasks.sandbox import WorkerPool
 
 SECRET = "canary-7c1f0e52"
 CPU_S = 0.25

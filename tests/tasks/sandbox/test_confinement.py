@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tasks.sandbox import child, confinement, syscalls
+from basic_control.tasks.sandbox import child, confinement, syscalls
 from tests.fixtures.hostile.kotlin import LEVERS, NUMBERS, PARENT
 
 PROBE = """
 import ctypes, errno, os, resource, signal, socket, sys, threading, time
 sys.path.insert(0, sys.argv[1])
-from tasks.sandbox import confinement
+from basic_control.tasks.sandbox import confinement
 folder = sys.argv[2]
 libc = ctypes.CDLL(None, use_errno=True)
 held = confinement.no_new_privs() and {apply}
@@ -88,7 +88,7 @@ def pulled(*, confined: bool) -> dict[str, int]:
     """Return each lever's errno, 0 where it moved."""
     code = (
         "import ctypes, json, os, sys\nsys.path.insert(0, sys.argv[1])\n"
-        "from tasks.sandbox import confinement\n"
+        "from basic_control.tasks.sandbox import confinement\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         f"if {confined} and not (confinement.no_new_privs() and confinement.seccomp(confinement.only_a_machine)):\n"
         "    sys.exit(3)\n"
@@ -120,7 +120,8 @@ def test_without_the_filter_no_lever_is_refused() -> None:
 
 def test_the_virtual_machines_filter_leaves_its_own_limits_and_threads() -> None:
     code = (
-        "import ctypes, os, sys\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement, syscalls\n"
+        "import ctypes, os, sys\nsys.path.insert(0, sys.argv[1])\n"
+        "from basic_control.tasks.sandbox import confinement, syscalls\n"
         "libc = ctypes.CDLL(None, use_errno=True)\n"
         "if not confinement.no_new_privs() or not confinement.seccomp(confinement.only_a_machine): sys.exit(3)\n"
         "room, numbers = ctypes.create_string_buffer(16), syscalls.here()\n"
@@ -144,7 +145,7 @@ def test_a_virtual_machine_may_ask_about_a_file_by_its_name(numbers: Mapping[str
 
 def test_capabilities_are_gone_for_good_also_as_root() -> None:
     code = (
-        "import sys\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
+        "import sys\nsys.path.insert(0, sys.argv[1])\nfrom basic_control.tasks.sandbox import confinement\n"
         "import os\nprint(confinement.no_new_privs(), confinement.no_capabilities(), flush=True)\n"
         "os.execv('/bin/sh', ['sh', '-c', 'grep -E ^Cap /proc/self/status'])\n"
     )
@@ -173,7 +174,7 @@ def test_landlock_leaves_what_it_is_told_to_leave(tmp_path_factory: pytest.TempP
 ROOT = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from tasks.sandbox import confinement, launch
+from basic_control.tasks.sandbox import confinement, launch
 folder = sys.argv[2]
 os.chdir(folder + "/own")
 root = {apply}
@@ -237,7 +238,8 @@ def test_where_no_root_can_be_made_the_old_one_stays_whole(tmp_path: Path) -> No
 
 def test_limits_are_lowered_and_never_raised() -> None:
     code = (
-        "import sys, resource\nsys.path.insert(0, sys.argv[1])\nfrom tasks.sandbox import confinement\n"
+        "import sys, resource\nsys.path.insert(0, sys.argv[1])\n"
+        "from basic_control.tasks.sandbox import confinement\n"
         "print(confinement.limit(core=0, nofile=64, nothing=1))\nconfinement.limit(nofile=128)\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_CORE))"
     )

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from data.records import Outcome, Program
-from tasks.sandbox import WorkerPool
+from basic_control.data.records import Outcome, Program
+from basic_control.tasks.sandbox import WorkerPool
 from tests.fixtures.hostile.honest import PROGRAMS
 
 

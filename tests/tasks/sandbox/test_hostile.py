@@ -6,8 +6,8 @@ from typing import Any
 import psutil
 import pytest
 
-from data.records import Outcome, Program
-from tasks.sandbox import WorkerPool
+from basic_control.data.records import Outcome, Program
+from basic_control.tasks.sandbox import WorkerPool
 from tests.fixtures.hostile.attacks import ATTACKS
 from tests.tasks.sandbox.conftest import CPU_S, SECRET, Outside
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from data.errors import InputError
-from tasks.sandbox import image, prepare, private
+from basic_control.data.errors import InputError
+from basic_control.tasks.sandbox import image, prepare, private
 
 ROOT = Path(__file__).parents[3]
 

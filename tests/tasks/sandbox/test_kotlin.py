@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
-from data.records import Outcome, Program
-from tasks import sandbox
-from tasks.sandbox import kotlin, kotlin_source, kotlin_tools, syscalls
-from tasks.sandbox.kotlin import Compilation, Compiled
+from basic_control.data.records import Outcome, Program
+from basic_control.tasks import sandbox
+from basic_control.tasks.sandbox import kotlin, kotlin_source, kotlin_tools, syscalls
+from basic_control.tasks.sandbox.kotlin import Compilation, Compiled
 from tests.conftest import TOP
 from tests.fixtures.hostile.kotlin import HONEST, LEVERS, LOOKUP, NATIVE, NUMBERS, PROGRAMS, SLOW
 from tests.helpers.kotlin import FOUND, needs_compiler, newest
@@ -124,7 +124,7 @@ def test_the_layers_say_where_a_program_can_tell_which_files_exist(tmp_path: Pat
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch(mode=0o700)
     given = {**os.environ, kotlin_tools.VARIABLE: str(tmp_path), "JAVA_HOME": str(tmp_path)}
-    plain = "from tasks.sandbox import kotlin_tools; print(kotlin_tools.describe())"
+    plain = "from basic_control.tasks.sandbox import kotlin_tools; print(kotlin_tools.describe())"
     said = [
         subprocess.check_output([sys.executable, "-c", *code], env=given, cwd=TOP, text=True)
         for code in ([plain], [WITHOUT_ROOMS, plain])

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from data.records import Program
-from tasks.sandbox import WorkerPool
-from tasks.sandbox.clock import Clock
-from tasks.sandbox.pool import Worker
+from basic_control.data.records import Program
+from basic_control.tasks.sandbox import WorkerPool
+from basic_control.tasks.sandbox.clock import Clock
+from basic_control.tasks.sandbox.pool import Worker
 
 CPU_S = 0.3
 BUSY = 8

@@ -12,11 +12,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from data.errors import InputError
-from data.records import Outcome, Program
-from tasks import sandbox
-from tasks.sandbox import WorkerPool, child
-from tasks.sandbox.pool import LARGEST, Job, Worker
+from basic_control.data.errors import InputError
+from basic_control.data.records import Outcome, Program
+from basic_control.tasks import sandbox
+from basic_control.tasks.sandbox import WorkerPool, child
+from basic_control.tasks.sandbox.pool import LARGEST, Job, Worker
 
 SQUARE = Program("python", "def f(x): return x * x", "f", ((2,), (3,)))
 SLEEP = Program("python", "import time\ndef f(x): time.sleep(1000)", "f", ((2,),))
@@ -80,7 +80,7 @@ def test_an_image_that_no_worker_starts_with_is_built_again_once(
     (tmp_path / "spoiled").write_bytes(b"no native code")
     good = sandbox.prepare()
     built = [tmp_path / "spoiled", good if mended else tmp_path / "spoiled"]
-    monkeypatch.setattr("tasks.sandbox.pool.prepare", lambda *, rebuild=False: built[rebuild])
+    monkeypatch.setattr("basic_control.tasks.sandbox.pool.prepare", lambda *, rebuild=False: built[rebuild])
     with WorkerPool(workers=2) as pool:
         if mended:
             assert pool.run([SQUARE] * 4) == [SQUARED] * 4
@@ -97,7 +97,7 @@ def test_a_worker_that_is_ready_before_it_is_needed_is_used(
     (worker,) = pool.workers
     assert not worker.layers
     assert select.select([worker.reading], [], [], 600)[0]
-    monkeypatch.setattr("tasks.sandbox.pool.prepare", pytest.fail)
+    monkeypatch.setattr("basic_control.tasks.sandbox.pool.prepare", pytest.fail)
     assert pool.run([SQUARE]) == [SQUARED]
     assert pool.workers == [worker]
 
@@ -158,10 +158,10 @@ def test_closing_ends_the_workers() -> None:
 
 CHILD = """
 import sys
-from data.records import Program
-from tasks import sandbox
+from basic_control.data.records import Program
+from basic_control.tasks import sandbox
 sandbox.run([Program("python", "def f(): return 1", "f", ((),))])
-from tasks.sandbox import _pools
+from basic_control.tasks.sandbox import _pools
 print(*[w.process.pid for p in _pools for w in p.workers], flush=True)
 {then}
 """

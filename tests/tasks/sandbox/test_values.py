@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data.records import Outcome
-from data.values import shown
-from tasks.sandbox import replies, values
+from basic_control.data.records import Outcome
+from basic_control.data.values import shown
+from basic_control.tasks.sandbox import replies, values
 
 """By the clock nothing is decided here: a busy machine takes its time."""
 

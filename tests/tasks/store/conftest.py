@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tasks.store.replies import ReplyCache
+from basic_control.tasks.store.replies import ReplyCache
 from tests.servers.postgres import MISSING, Postgres
 
 

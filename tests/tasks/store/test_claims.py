@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell
-from tasks.models.scheduler import BatchProgress
-from tasks.query import ask, sharing_failures, watch
-from tasks.store.owners import described
-from tasks.store.replies import FailedCall, ReplyCache, owner
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.query import ask, sharing_failures, watch
+from basic_control.tasks.store.owners import described
+from basic_control.tasks.store.replies import FailedCall, ReplyCache, owner
 from tests.conftest import TOP
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.told import Told, processes, said_by
@@ -124,7 +124,7 @@ def test_an_endpoint_that_was_given_up_is_tried_again_by_the_next_run(store: Sto
 
 HOLDER = """
 import sys, time
-from tasks.store.replies import ReplyCache, owner
+from basic_control.tasks.store.replies import ReplyCache, owner
 ReplyCache(sys.argv[1]).claim(sys.argv[2:], holder=owner() + ':1', lease_s=3600)
 print("held", flush=True)
 time.sleep(3600)
@@ -133,7 +133,7 @@ time.sleep(3600)
 
 def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(store: StoreSettings) -> None:
     """Its parent has not even asked for its exit code."""
-    from tasks.runtime.storage import cache_url
+    from basic_control.tasks.runtime.storage import cache_url
 
     said: set[tuple[int, tuple[str, ...]]] = set()
     with serve_openai("yes") as server:
@@ -158,7 +158,7 @@ def test_a_holder_that_is_killed_is_not_waited_for_and_until_then_is_named(store
 
 
 def test_a_holder_on_another_host_is_waited_for_no_longer_than_its_lease(store: StoreSettings) -> None:
-    from tasks.runtime.storage import cache_url
+    from basic_control.tasks.runtime.storage import cache_url
 
     with serve_openai("yes") as server:
         model = model_at(server)
@@ -183,7 +183,7 @@ def test_those_who_ask_first_at_once_share_one_thread() -> None:
     """Two loops with the same clients would lose each other's wake-ups."""
     script = """
 import threading
-from tasks.models.scheduler import event_loop_thread
+from basic_control.tasks.models.scheduler import event_loop_thread
 together = threading.Barrier(16)
 found = []
 def first():
@@ -203,11 +203,11 @@ EACH = 20
 SOAKED = """
 import json, os, sys
 from concurrent.futures import ThreadPoolExecutor
-from config.settings import StoreSettings
-from data.batches import Cell
-from tasks.query import ask, sharing_failures
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.tasks.query import ask, sharing_failures
 from tests.helpers.requests import requests_of
-from config.settings import Model
+from basic_control.config.settings import Model
 each = sys.argv[1]
 print("ready", flush=True)
 for line in sys.stdin:

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from data.records import Reply
-from data.tables import RESPONSES
-from tasks.store import repair
-from tasks.store.replies import Remembered, ReplyCache
-from tasks.store.statements import entry_of
-from tasks.store.tables import Store
+from basic_control.data.records import Reply
+from basic_control.data.tables import RESPONSES
+from basic_control.tasks.store import repair
+from basic_control.tasks.store.replies import Remembered, ReplyCache
+from basic_control.tasks.store.statements import entry_of
+from basic_control.tasks.store.tables import Store
 
 EXTRA = {"retrieved_contexts": ["Paris is the capital.", "Столица: Париж"], "citations": [{"url": "u", "page": 3}]}
 WITH = Remembered("a", Reply("Paris", "", "stop", 5, 1, EXTRA), 0.25, "m")

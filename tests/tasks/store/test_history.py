@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from data.exits import GateOutcome
-from flows.cli.application import main
-from metrics.analysis.headlines import ModelResult
-from metrics.analysis.spending import Spending, Spent
-from tasks.store import manifest as manifests
-from tasks.store.history import TargetScore, history, write_note
-from tasks.store.owners import owner
+from basic_control.data.exits import GateOutcome
+from basic_control.flows.cli.application import main
+from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.spending import Spending, Spent
+from basic_control.tasks.store import manifest as manifests
+from basic_control.tasks.store.history import TargetScore, history, write_note
+from basic_control.tasks.store.owners import owner
 from tests.conftest import TOP
 from tests.helpers.suites import headline, model_of
 from tests.helpers.verdicts import write_results
@@ -51,9 +51,9 @@ def test_the_history_follows_the_folders(tmp_path: Path) -> None:
 
 
 def test_a_run_is_stopped_once_its_process_is_gone_whatever_was_listed_before(tmp_path: Path) -> None:
-    named = "import sys; from tasks.store.owners import owner; print(owner(), flush=True); sys.stdin.read()"
+    program = "from basic_control.tasks.store.owners import owner; print(owner(), flush=True); input()"
     process = subprocess.Popen(
-        [sys.executable, "-c", named], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=TOP
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=TOP
     )
     assert process.stdout
     owners = {"r01": process.stdout.readline().strip(), "r02": owner(), "r03": "elsewhere:1:1"}

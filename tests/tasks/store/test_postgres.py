@@ -15,15 +15,15 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.settings import Model, StoreSettings
-from data.batches import Cell
-from data.errors import InputError
-from data.records import Reply
-from tasks.models.scheduler import BatchProgress
-from tasks.query import ask, watch
-from tasks.store import databases
-from tasks.store.replies import Remembered, ReplyCache, owner
-from tasks.store.submissions import Submissions
+from basic_control.config.settings import Model, StoreSettings
+from basic_control.data.batches import Cell
+from basic_control.data.errors import InputError
+from basic_control.data.records import Reply
+from basic_control.tasks.models.scheduler import BatchProgress
+from basic_control.tasks.query import ask, watch
+from basic_control.tasks.store import databases
+from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
+from basic_control.tasks.store.submissions import Submissions
 from tests.conftest import TOP, Run, free_port
 from tests.helpers.requests import NUMBERS, model_at, prompts_seen, requests_of
 from tests.helpers.runs import TWO, at
@@ -33,9 +33,9 @@ from tests.servers.running import serve_openai
 
 WRITER = """
 import sys, threading
-from tasks.store.replies import Remembered, ReplyCache
-from data.records import (Reply)
-from data.batches import (Cell)
+from basic_control.tasks.store.replies import Remembered, ReplyCache
+from basic_control.data.records import (Reply)
+from basic_control.data.batches import (Cell)
 url, first, writers, every, total = sys.argv[1], *map(int, sys.argv[2:])
 failed = []
 def write(writer):
@@ -62,11 +62,11 @@ sys.exit(bool(failed))
 
 WORKER = """
 import json, sys
-from tasks.store.replies import ReplyCache
-from config.settings import Model
-from data.records import Call, Message
-from tasks.models.scheduler import ask_all, event_loop_thread
-from tasks.models import open_client
+from basic_control.tasks.store.replies import ReplyCache
+from basic_control.config.settings import Model
+from basic_control.data.records import Call, Message
+from basic_control.tasks.models.scheduler import ask_all, event_loop_thread
+from basic_control.tasks.models import open_client
 print("ready", flush=True)
 for line in sys.stdin:
     base_url, url = line.split()

@@ -9,12 +9,12 @@ import fsspec
 import pytest
 from moto.server import ThreadedMotoServer
 
-from data.errors import InputError
-from data.tables import RESPONSES, VERDICTS
-from flows.cli.application import main
-from tasks.store.inventory import take
-from tasks.store.replies import ReplyCache
-from tasks.store.tables import Damaged, Store
+from basic_control.data.errors import InputError
+from basic_control.data.tables import RESPONSES, VERDICTS
+from basic_control.flows.cli.application import main
+from basic_control.tasks.store.inventory import take
+from basic_control.tasks.store.replies import ReplyCache
+from basic_control.tasks.store.tables import Damaged, Store
 from tests.conftest import Run, free_port
 from tests.helpers.runs import TWO, at
 from tests.helpers.tables import response, verdicts

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from data.errors import InputError
-from data.records import Reply
-from tasks.store.replies import Remembered, ReplyCache, owner
+from basic_control.data.errors import InputError
+from basic_control.data.records import Reply
+from basic_control.tasks.store.replies import Remembered, ReplyCache, owner
 
 
 def entry(request_id: str, text: str = "four") -> Remembered:

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from data.batches import Ref
-from data.errors import InputError
-from data.tables import RESPONSES, SUMMARY, VERDICTS
-from tasks.store.tables import Damaged, Store, explain, write_atomically
+from basic_control.data.batches import Ref
+from basic_control.data.errors import InputError
+from basic_control.data.tables import RESPONSES, SUMMARY, VERDICTS
+from basic_control.tasks.store.tables import Damaged, Store, explain, write_atomically
 from tests.helpers.tables import response, verdicts
 
 

@@ -8,8 +8,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from tasks.store.samples import SampleRow
-from tasks.web import Limits, NetworkPolicy
+from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.web import Limits, NetworkPolicy
 from tests.tasks.web.site import HOST, Site, lookup
 
 LIMITS = Limits(connect_s=2, read_s=1, total_s=4, delay_s=0)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
-from tasks.web import HostRefused
+from basic_control.tasks.web import HostRefused
 
 HOST = "127.0.0.77"
 """The one address that tests allow: on Linux all of 127.0.0.0/8 is loopback."""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from data.options import options_of
-from data.tables import EVIDENCE
-from metrics.citation.citation import UNIT
-from tasks.store.samples import SampleRow
-from tasks.store.tables import Store
-from tasks.web import NetworkPolicy, check
+from basic_control.data.options import options_of
+from basic_control.data.tables import EVIDENCE
+from basic_control.metrics.citation.citation import UNIT
+from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.store.tables import Store
+from basic_control.tasks.web import NetworkPolicy, check
 from tests.tasks.web.citing import LIMITS, answered, certificate, net
 from tests.tasks.web.site import (
     HOST,

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tasks.store.samples import SampleRow
-from tasks.web import Limits, NetworkPolicy, check
+from basic_control.tasks.store.samples import SampleRow
+from basic_control.tasks.web import Limits, NetworkPolicy, check
 from tests.tasks.web import red_team
 from tests.tasks.web.site import HOST, QUOTE, Site, lookup
 

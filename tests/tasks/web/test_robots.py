@@ -3,7 +3,7 @@
 import pytest
 from protego import Protego
 
-from tasks.web.fetching import read_robots
+from basic_control.tasks.web.fetching import read_robots
 from tests.helpers.bounds import bounded
 
 RULES = """\
