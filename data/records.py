@@ -13,10 +13,13 @@ from basic_control.data.options import Declared
 from basic_control.data.shown import Shown
 from basic_control.data.typed import Typed, TypedQuestion
 
-Status = Literal["scored", "no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable"]
+Status = Literal[
+    "scored", "no_answer", "truncated", "unsupported", "filtered", "model_error", "judge_failed", "not_applicable"
+]  # fmt: skip
 """Status of an item x model x metric: exactly one of these (SPEC 1).
 
-`unsupported`: a program that may be right, but needs a package that the sandbox does not have.
+`unsupported`: a program that may be right, but needs a package that the sandbox does not have. `filtered`: a
+content filter refused the reply, or cut it off.
 """
 STATUSES: tuple[Status, ...] = get_args(Status)
 VALUED: tuple[Status, ...] = ("scored", "no_answer", "truncated", "unsupported")
@@ -402,6 +405,7 @@ class Metric:
     how reports show it. `right`: for a metric that grades more, the part that is 1 if the answer is right.
     `expects(sample, options)` says how the metric reads a row's expected answer, which is checked before anything
     is asked; `completes(samples, options)` returns the options completed by what all rows of the data show.
+    `sees_filtered`: it scores replies that a content filter stopped as well, which `response_filtered` tells it.
     """
 
     name: str
@@ -427,6 +431,7 @@ class Metric:
     right: str = ""
     expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
     completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
+    sees_filtered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

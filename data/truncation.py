@@ -8,6 +8,8 @@ CUT = "response_cut"
 """Column of a sample: whether its reply is truncated. Then only an explicitly stated answer counts."""
 LIMITS = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Servers' finish reasons for the token limit."""
+THINKING_ALONE = "thinking alone, without an answer"
+"""The reason of a score for a reply that is nothing else."""
 NAMES = ("max_completion_tokens", "max_output_tokens", "num_predict", "max_tokens")
 """Parameter names of the token limit; if several are given, the first is sent."""
 
@@ -24,6 +26,13 @@ def is_cut(reply: Mapping[str, Any]) -> bool:
         return False
     limit = sent_limit(json.loads(reply["payload"] or "{}").get("parameters") or {})
     return limit is not None and reply["tokens_out"] is not None and reply["tokens_out"] >= limit
+
+
+def is_thinking_alone(reply: Mapping[str, Any]) -> bool:
+    """Return whether a model thought, and ended by itself without an answer; a row as for `is_cut`."""
+    if reply["text"] is None or reply["text"].strip() or not (reply["reasoning"] or "").strip():
+        return False
+    return not is_cut(reply)
 
 
 def sent_limit(parameters: Mapping[str, Any]) -> int | None:

@@ -15,6 +15,7 @@ from typing import Any
 from basic_control.config.settings import Judge, StoreSettings
 from basic_control.data.batches import Batch, Cell, QueryResult, Ref
 from basic_control.data.draw import canonical
+from basic_control.data.filters import find_loss
 from basic_control.data.options import options_of
 from basic_control.data.plugins import find
 from basic_control.data.records import Message, Metric, Room, Sample
@@ -149,8 +150,9 @@ class _JudgingContext:
 
 def _reply_of(row: Mapping[str, Any]) -> JudgeReply:
     """Return the reply in a row of the responses, joined with its request."""
-    if row["text"] is None:
-        return UnansweredRequest(row["error"] or "no reply", row["error_kind"] == "submitted")
+    if loss := find_loss(row):
+        kind, error = loss
+        return UnansweredRequest(error or "no reply", kind == "submitted")
     return CutReply(row["text"]) if is_cut(row) else str(row["text"])
 
 

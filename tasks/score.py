@@ -1,6 +1,7 @@
 """Score: verdicts, computed metrics and judges' findings as values, each in exactly one state."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,11 +9,13 @@ from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Batch, Ref
 from basic_control.data.draw import canonical
 from basic_control.data.errors import InputError
+from basic_control.data.filters import KIND
 from basic_control.data.options import options_of
 from basic_control.data.plugins import line_in
 from basic_control.data.records import VALUED, Found, Metric, Score, Status
 from basic_control.data.suites import Aggregate
 from basic_control.data.tables import SCORES
+from basic_control.data.truncation import THINKING_ALONE
 from basic_control.data.units import UnitIdentity, loaded
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.judging import combine
@@ -92,15 +95,23 @@ def ran(unit: Metric, replies: Sequence[SampleRow], options: Mapping[str, Any]) 
         return [{}] * len(replies)
     from basic_control.tasks.sandbox import run_programs
 
-    return run_programs(unit, [None if reply.error_kind else reply.sample for reply in replies], options)
+    return run_programs(
+        unit, [reply.sample if not reply.error_kind or _sees(unit, reply) else None for reply in replies], options
+    )
+
+
+def _sees(unit: Metric, reply: SampleRow) -> bool:
+    """Return whether a metric scores a reply that a content filter stopped."""
+    return unit.sees_filtered and reply.error_kind == KIND
 
 
 def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
     """Score a reply, if there is one; an exception is a defect of the metric."""
-    if reply.error_kind:
-        return Score(None, "model_error", reply.error_kind, {"error": reply.error})
+    if reply.error_kind and not _sees(unit, reply):
+        status: Status = "filtered" if reply.error_kind == KIND else "model_error"
+        return Score(None, status, reply.error_kind, {"error": reply.error})
     try:
-        return _whole(make())
+        found = _whole(make())
     except InputError:
         raise
     except Exception as error:
@@ -110,6 +121,8 @@ def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
             f"{where}metric {unit.name} raised {type(error).__name__} ({error}) on item {reply.item_id}. A metric "
             "must accept any text: fix it, then run again; every reply is kept."
         ) from error
+    is_silent = found.status == "no_answer" and reply.is_thinking
+    return replace(found, reason=THINKING_ALONE) if is_silent else found
 
 
 def _whole(given: object) -> Score:
@@ -118,7 +131,7 @@ def _whole(given: object) -> Score:
     return given
 
 
-@stage(version=2, part="score", takes="query")
+@stage(version=3, part="score", takes="query")
 def measure(
     store: StoreSettings,
     batch: Batch,
@@ -140,7 +153,7 @@ def measure(
     return opened.write(SCORES, SCORES.frame(metric_rows(unit, scored)))
 
 
-@stage(version=4, part="score", takes="judge")
+@stage(version=5, part="score", takes="judge")
 def score_judged(
     store: StoreSettings,
     batch: Batch,

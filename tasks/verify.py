@@ -11,10 +11,11 @@ from basic_control.config.settings import Sandbox, StoreSettings
 from basic_control.data.batches import Batch, Ref
 from basic_control.data.draw import canonical
 from basic_control.data.errors import InputError
+from basic_control.data.filters import KIND, find_loss
 from basic_control.data.plugins import family
 from basic_control.data.records import VALUED, Item, Outcome, Program, Status, Verdict
 from basic_control.data.tables import VERDICTS
-from basic_control.data.truncation import is_cut
+from basic_control.data.truncation import THINKING_ALONE, is_cut, is_thinking_alone
 from basic_control.data.units import UnitIdentity
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -26,7 +27,7 @@ _FOUND = Sandbox()
 
 @dataclass(frozen=True, slots=True)
 class ReplyToVerify:
-    """One reply to verify: the item's row, the target, the call's outcome, and whether it was truncated."""
+    """One reply to verify: the item's row, the target, the call's outcome; is it cut, or thinking alone?"""
 
     item: Mapping[str, Any]
     model: str
@@ -35,6 +36,14 @@ class ReplyToVerify:
     error: str | None
     error_kind: str | None
     cut: bool = False
+    is_thinking: bool = False
+
+
+def _reply_to_verify(item: Mapping[str, Any], row: Mapping[str, Any]) -> ReplyToVerify:
+    """Return a row of the requests, joined with its response, as a reply to verify."""
+    kind, error = find_loss(row) or (None, None)
+    text = None if kind else row["text"]
+    return ReplyToVerify(item, row["model"], row["repeat"], text, error, kind, is_cut(row), is_thinking_alone(row))
 
 
 def item_of(row: Mapping[str, Any]) -> Item:
@@ -55,7 +64,7 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
         InputError: the verifier itself failed, which is a defect of the family.
     """
     verdict = Verdict(None, reply.error_kind or "error", {"error": reply.error})
-    status: Status = "model_error"
+    status: Status = "filtered" if reply.error_kind == KIND else "model_error"
     if reply.text is not None or any(outcome.kind == "unavailable" for outcome in outcomes or ()):
         item = item_of(reply.item)
         unit = family(item.family)
@@ -73,6 +82,8 @@ def verdict_row(reply: ReplyToVerify, outcomes: Sequence[Outcome] | None = None)
         status = details.pop("status", None) or ("no_answer" if verdict.correct is None else "scored")
         if reply.cut and status in VALUED and not verdict.correct:
             status = "truncated"
+        if status == "no_answer" and reply.is_thinking:
+            verdict = replace(verdict, reason=THINKING_ALONE)
         verdict = replace(verdict, details=details)
     return {
         "item_id": reply.item["item_id"],
@@ -121,7 +132,7 @@ def _run(programs: Sequence[Program], tools: Sandbox) -> list[tuple[Outcome, ...
     return sandbox.run(programs, kotlin_compiler=tools.kotlin_compiler, java=tools.java)
 
 
-@stage(version=2, part="verify", takes="query")
+@stage(version=3, part="verify", takes="query")
 def verify(
     store: StoreSettings, batch: Batch, *, families: tuple[UnitIdentity, ...], tools: Sandbox, runner: str
 ) -> Ref:
@@ -133,9 +144,7 @@ def verify(
     opened = open_store(store)
     rows = {row["item_id"]: row for row in opened.read(batch.items).iter_rows(named=True)}
     replies = (
-        ReplyToVerify(
-            rows[r["item_id"]], r["model"], r["repeat"], r["text"], r["error"], r["error_kind"], is_cut(r)
-        )
+        _reply_to_verify(rows[r["item_id"]], r)
         for r in answers_of(opened, [batch], payload=True).iter_rows(named=True)
     )
     return opened.write(VERDICTS, VERDICTS.frame(verify_all(replies, tools)))

@@ -10,6 +10,7 @@ import polars as pl
 
 from basic_control.data.records import Status
 from basic_control.data.suites import Suite
+from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.stats.missing import LOST
 
 LONGEST = 200
@@ -22,8 +23,8 @@ _OWN = re.compile(r"[0-9a-f]{8,}|\d+")
 class FailureCount:
     """`n` responses with one cause for no score, or only part of one.
 
-    It is a failed model call (`model_error`), a judge (`judge_failed`), or a package that the sandbox lacks
-    (`unsupported`).
+    It is a failed model call (`model_error`), a content filter (`filtered`), a judge (`judge_failed`), or a package
+    that the sandbox lacks (`unsupported`); or the reply is thinking alone (`no_answer`).
     """
 
     status: Status
@@ -38,7 +39,9 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
-    lost = scores.filter(pl.col("status").is_in([*LOST, "unsupported"]), pl.col("metric").is_in(suite.scored_by))
+    is_silent = (pl.col("status") == "no_answer") & (pl.col("reason") == THINKING_ALONE)
+    has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
+    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.scored_by))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     causes: dict[str, Counter[tuple[Status, str]]] = {}
@@ -56,6 +59,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
 
 _KINDS: Mapping[Status, str] = {
     "model_error": "failed calls",
+    "filtered": "replies that a content filter stopped",
     "judge_failed": "replies without a score",
     "unsupported": "programs that cannot run here",
 }

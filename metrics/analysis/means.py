@@ -104,13 +104,13 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
         return None
     drawn = items.filter(pl.col("suite") == suite.name)
     cells = summarise(k_answers(own, suite), drawn)
-    lost = pl.col("n_model_error") + pl.col("n_judge_failed")
+    lost = pl.col("n_model_error") + pl.col("n_filtered") + pl.col("n_judge_failed")
     joined = cells.join(
-        summary.select(*SUMMARY.key, cut="n_truncated", lacking="n_unsupported", lost=lost),
+        summary.select(*SUMMARY.key, cut="n_truncated", lacking="n_unsupported", filtered="n_filtered", lost=lost),
         on=SUMMARY.key,
         how="left",
     )
-    bounds = {"n_truncated": pl.col("cut"), "n_unsupported": pl.col("lacking")}
+    bounds = {"n_truncated": pl.col("cut"), "n_unsupported": pl.col("lacking"), "n_filtered": pl.col("filtered")}
     raisable = pl.col("lost") + pl.col("cut") + pl.col("lacking")
     for name, is_open in (("lower", pl.col("lost") > 0), ("upper", raisable > 0)):
         ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
@@ -141,6 +141,8 @@ def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFra
         c=(values == 1).fill_null(value=False).sum(),
         failed=pl.when((status == "model_error").any())
         .then(pl.lit("model_error"))
+        .when((status == "filtered").any())
+        .then(pl.lit("filtered"))
         .when((status == "judge_failed").any())
         .then(pl.lit("judge_failed"))
         .otherwise(pl.lit("not_applicable")),

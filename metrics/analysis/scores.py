@@ -268,6 +268,7 @@ def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circ
     missing = Shortfall(
         coverage=min((cell.counts.coverage or 0.0 for cell in applicable), default=None),
         n_failed=sum(cell.counts.n_model_error for cell in own.values()),
+        n_filtered=sum(cell.counts.n_filtered for cell in own.values()),
         n_unread=sum(cell.counts.n_judge_failed for cell in own.values()),
         n_truncated=sum(cell.counts.n_truncated for cell in own.values()),
     )

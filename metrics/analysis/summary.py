@@ -45,6 +45,7 @@ class Counts:
     n_model_error: int
     n_judge_failed: int
     n_not_applicable: int
+    n_filtered: int
 
     @property
     def n_applicable(self) -> int:
@@ -54,7 +55,7 @@ class Counts:
     @property
     def n_lost(self) -> int:
         """Number of rows asked but not scored."""
-        return self.n_model_error + self.n_judge_failed
+        return self.n_model_error + self.n_filtered + self.n_judge_failed
 
     @property
     def coverage(self) -> float | None:
@@ -124,9 +125,9 @@ def summarise(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     A row of `scores` is a metric's value for an item, a model and a repeat; a row of the result is a cell: one for
     each suite, family, level, language, model and metric that occurs, and one for each of `ROLL_UPS`, with '' for
     all. `n_asked` counts all rows; `n_scored` those with a value: status `scored`, and the others in `VALUED`,
-    whose value is 0 unless the metric set it; so n_asked = n_scored + n_model_error + n_judge_failed +
-    n_not_applicable. If nothing is scored, mean and interval are null. Means are over questions: repeats enter by
-    their mean. TOTAL, which weighs families equally, is computed by `totals`.
+    whose value is 0 unless the metric set it; so n_asked = n_scored + n_model_error + n_filtered +
+    n_judge_failed + n_not_applicable. If nothing is scored, mean and interval are null. Means are over questions:
+    repeats enter by their mean. TOTAL, which weighs families equally, is computed by `totals`.
 
     A metric is yes/no if all its values in the suite are 0 or 1. For intervals (`metrics.stats.intervals`) clusters
     are the templates of a family, and the unit is the question.
@@ -317,7 +318,8 @@ def _means(
     yes_no: bool,
 ) -> dict[str, float | None]:
     """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
-    lost = row["n_model_error"] + row["n_judge_failed"] > 0 and row["n_scored"] > 0
+    n_lost = row["n_model_error"] + row["n_filtered"] + row["n_judge_failed"]
+    lost = n_lost > 0 and row["n_scored"] > 0
     shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] + row["n_unsupported"] > 0}
     found: dict[str, float | None] = {}
     for end, columns in COLUMNS.items():

@@ -170,13 +170,23 @@ def _depends_on_replies(headline: Headline, threshold: float, parts: Sequence[He
     what = " + ".join(filter(None, (missing, f"truncated replies ({cut})" if cut else "")))
     wrong, right = (percent(headline.at(end).mean or 0.0, threshold) for end in ("lower", "upper"))
     ends = f"{wrong} if they are wrong, {right} if they are right"
-    n_lost = sum(part.missing.n_failed + part.missing.n_unread for part in parts)
-    return f"it depends on {what}: {ends}; {_AGAIN[n_lost > 0, cut > 0]}"
+    n_filtered = sum(part.missing.n_filtered for part in parts)
+    n_failed = _count_lost(parts) - n_filtered
+    remedy = _AGAIN[n_failed > 0, cut > 0]
+    if n_filtered and not n_failed and not cut:
+        remedy = "the filter would stop them again: change the prompts, or the filter"
+    return f"it depends on {what}: {ends}; {remedy}"
+
+
+def _count_lost(parts: Sequence[Headline]) -> int:
+    """Return how many rows were asked and are not scored."""
+    lacks = [part.missing for part in parts]
+    return sum(lack.n_failed + lack.n_filtered + lack.n_unread for lack in lacks)
 
 
 def _missing(parts: Sequence[Headline]) -> str:
     """Describe what was asked and is not scored."""
-    n = sum(part.missing.n_failed + part.missing.n_unread for part in parts)
+    n = _count_lost(parts)
     causes = lost(cause for part in parts for cause in part.missing.failures)
     return causes or (f"rows that are not scored ({n})" if n else "")
 

@@ -12,7 +12,7 @@ from basic_control.data.records import VALUED, Status
 
 UNSTATED = "no score"
 """Start of a reason without a cause: two such reasons need not be the same."""
-LOST: tuple[Status, ...] = ("model_error", "judge_failed")
+LOST: tuple[Status, ...] = ("model_error", "filtered", "judge_failed")
 """The statuses of rows that were asked but not scored."""
 RAISABLE: tuple[Status, ...] = ("truncated", "unsupported")
 """The statuses of rows that are scored by what there is, and could be right for all that is known."""

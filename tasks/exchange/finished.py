@@ -11,6 +11,7 @@ import polars as pl
 
 from basic_control.config.declared import suites_in
 from basic_control.data.errors import InputError
+from basic_control.data.filters import find_loss
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.summary import SummaryRow
 from basic_control.tasks.exchange.discovery import writer
@@ -66,9 +67,10 @@ def _rows(asked: pl.DataFrame, scores: pl.DataFrame) -> Iterator[ScoredReply]:
         own = by_reply.get((row["item_id"], row["repeat"]), [])
         valued = {one["metric"]: one["value"] for one in own if one["value"] is not None}
         said = {one["metric"]: one["reason"] or one["status"] for one in own}
+        _, error = find_loss(row) or ("", "")
         yield ScoredReply(
             row["item_id"], row["repeat"], row["prompt"], answer, row["text"] or "",
-            row["error"] or "", row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
+            error, row["finish_reason"] or "", row["tokens_in"], row["tokens_out"], row["latency_s"],
             valued, said,
         )  # fmt: skip
 

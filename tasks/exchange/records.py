@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from basic_control.data.characters import storable
 from basic_control.data.errors import InputError
+from basic_control.data.filters import is_filtered
 from basic_control.data.records import Status
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.stats.missing import UNSTATED
@@ -71,6 +72,11 @@ class Recorded(NamedTuple):
     def cut(self) -> bool:
         """Whether the reply ended at its token limit."""
         return self.finish_reason.strip().lower() in LIMITS
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter stopped the reply."""
+        return is_filtered(self.finish_reason)
 
 
 Found = Recorded | str | Mapping[str, str] | frozenset[str]

@@ -27,8 +27,9 @@ UNNAMED = "results"
 _SHOWN = 60
 _S = pl.String()
 _ROWS = {
-    "id": _S, "suite": _S, "model": _S, "repeat": pl.Int64(), "template": _S, "cut": pl.Boolean(), "error": _S,
-    "prompt": _S, "answer": _S, "text": _S, "words": _S, "text_digest": _S, "answer_digest": _S,
+    "id": _S, "suite": _S, "model": _S, "repeat": pl.Int64(), "template": _S, "cut": pl.Boolean(),
+    "filtered": pl.Boolean(), "error": _S, "prompt": _S, "answer": _S, "text": _S, "words": _S, "text_digest": _S,
+    "answer_digest": _S,
 }  # fmt: skip
 _STATED = {"row": pl.UInt32(), "metric": _S, "value": pl.Float64(), "status": _S, "judge": _S, "reason": _S}
 Scales = Mapping[str, tuple[float, float]]
@@ -121,7 +122,7 @@ def _row(row: Recorded) -> tuple[Any, ...]:
         facts = {"question": asked, "options": row.choices, "contexts": row.contexts, "answer": row.answer}
         _, text, expected = identify(Item(prompt="", answer=answer, facts=facts))
     return (
-        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut,
+        row.id, row.suite or UNNAMED, row.target, row.repeat or 0, row.template, row.cut, row.filtered,
         row.error, asked, answer, row.response, None if blank else words, text, expected,
     )  # fmt: skip
 
@@ -215,13 +216,16 @@ def tabulate(
 def _scores(rows: pl.DataFrame, stated: pl.DataFrame, kept: Scales) -> pl.DataFrame:
     """Return the scores table; a score of a truncated reply that is not fully right is `truncated`."""
     ends = pl.DataFrame([(name, *scale) for name, scale in kept.items()], ["metric", "low", "high"], orient="row")
-    keys = rows.select("row", "item_id", "model", "repeat", "cut", "error")
+    keys = rows.select("row", "item_id", "model", "repeat", "cut", "filtered", "error")
     found = keys.join(stated, on="row", maintain_order="left_right").join(ends, on="metric", maintain_order="left")
     failed, valued = pl.col("error").is_not_null(), pl.col("value").is_not_null()
     scaled = ((pl.col("value") - pl.col("low")) / (pl.col("high") - pl.col("low"))).clip(0, 1) + 0.0  # no -0
     told = found.with_columns(
         value=pl.when(~failed).then(scaled),
-        status=pl.when(failed)
+        # What the other tool has scored stays scored, whatever stopped the reply.
+        status=pl.when((failed | ~valued) & pl.col("filtered"))
+        .then(pl.lit("filtered"))
+        .when(failed)
         .then(pl.lit("model_error"))
         .when(valued & pl.col("cut") & (scaled < 1))
         .then(pl.lit("truncated"))

@@ -19,13 +19,24 @@ from basic_control.tasks.runtime.secrets import HIDDEN, hide, spell
 _EXHAUSTED = re.compile(
     r"insufficient_quota|billing_hard_limit|billing_not_active|insufficient balance|credit balance"
 )
-_FLAGGED = re.compile(r"moderation|content[_ ]policy|content_filter")
+# Of 400 and 403, as providers word a filter's refusal: content_filter and "content management policy" (Azure),
+# "flagged" (OpenAI, OpenRouter), data_inspection_failed (Alibaba), "Content Exists Risk" (DeepSeek).
+_FILTERED = re.compile(
+    r"content[ _-]?filter|content[ _-](?:management[ _-])?policy|content exists risk|responsibleaipolicy"
+    r"|data_?inspection_?failed|moderation|safety_check|prohibited_content|guardrail"
+    r"|violat\w{0,3} (?:our |the |its )?(?:usage|safety|acceptable use|content) (?:polic|guideline)"
+    r"|(?:input|prompt|request|content|output|text|message|response)s? (?:(?:was|were|is|has been|may be) )?"
+    r"(?:flagged|blocked by|deemed|considered high risk|rejected because it was considered high risk)"
+    r"|sensitive (?:content|information|words?)|inappropriate content"
+)
 # "The model `gpt-9` does not exist or you do not have access to it."
 _UNKNOWN = re.compile(
     r"model_not_found|deploymentnotfound|not a valid model|model not found|unknown model"
     r"|\bmodel\b.{0,200}\b(?:does not exist|not found|not exist|unknown)\b",
     re.DOTALL,
 )
+_FILTERING = {400, 403, 422, 451}
+"""Statuses with which servers refuse what a content filter stopped."""
 USED_UP = "max_tokens or model output limit was reached"
 """OpenAI's refusal, with 400, of a reply whose thinking used up its token limit."""
 # Gemini's `"retryDelay": "34.5s"`
@@ -69,13 +80,16 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
         return "quota"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "rate_limit"
-    if status in {401, 403, 407}:
-        return "invalid" if _FLAGGED.search(text) else "auth"
-    if status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "server"
-    if status == HTTPStatus.NOT_FOUND or _UNKNOWN.search(text):
-        return "unknown_model"
-    return "invalid"
+    kind: ErrorKind = "invalid"
+    if status in _FILTERING and _FILTERED.search(text):
+        kind = "filtered"
+    elif status in {401, 403, 407}:
+        kind = "auth"
+    elif status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        kind = "server"
+    elif status == HTTPStatus.NOT_FOUND or _UNKNOWN.search(text):
+        kind = "unknown_model"
+    return kind
 
 
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:

@@ -21,6 +21,8 @@ from basic_control.tasks.models.server import CONNECT_S, Server
 T = TypeVar("T")
 
 _OUTSIDE = {"think", "keep_alive"}  # Ollama parameters that are not options
+_NOT_ASKED = {"load", "unload"}
+"""Ends of a reply for which the model was not run."""
 _VARIABLE = "OLLAMA_API_KEY"
 """The variable of the key that the package sends if the model's entry names none."""
 
@@ -75,6 +77,10 @@ class OllamaClient:
         )
         if not answer.done:
             raise CallError("server", f"{self._errors.where} sent an incomplete reply (`done` is not true)")
+        if not answer.message.content and answer.done_reason in _NOT_ASKED:
+            # It loads or unloads a model so, if it finds nothing to answer.
+            text = f"{self._errors.where} made no answer (`done_reason` is {answer.done_reason})"
+            raise CallError("empty", text)
         return read_reply(
             answer.message.content or "",
             answer.message.thinking or "",

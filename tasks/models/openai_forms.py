@@ -6,8 +6,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.config.settings import Judge, Model
+from basic_control.data.filters import is_filtered
 from basic_control.data.options import Frozen
 from basic_control.data.records import Message, Reply
+from basic_control.data.truncation import LIMITS
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
 
@@ -51,9 +53,9 @@ class Chat:
             KeyError, IndexError, TypeError, AttributeError: the form is wrong.
             CallError: it says that no reply was made.
         """
-        choice = body["choices"][0]
-        answer, thought = _contents(choice["message"])
-        finish = str(choice.get("finish_reason") or "")
+        choice = _first_choice(body)
+        answer, thought, refusal = _contents(choice["message"])
+        finish = "refusal" if refusal else str(choice.get("finish_reason") or "")
         if finish in _BROKEN_OFF:
             raise CallError("server", f"it broke off the reply ({finish})")
         usage, timings = _mapping(body.get("usage")), _mapping(body.get("timings"))
@@ -72,7 +74,7 @@ class Chat:
         if tokens_out is None:
             tokens_out = _count(timings, "predicted_n")
         return read_reply(
-            answer,
+            answer or refusal,
             thought,
             finish_reason=finish,
             tokens_in=tokens_in,
@@ -132,11 +134,11 @@ class Responses:
                     texts.append(text)
                 elif kind == "refusal":
                     refusals.append(str(part["refusal"]))
-        finish = "stop"
-        if refusals and not texts:
-            finish = "refusal"
+        finish = "refusal" if refusals else "stop"
         if body["status"] == "incomplete":
             finish = str(_mapping(body.get("incomplete_details")).get("reason") or "incomplete")
+        if not (texts or refusals or thoughts) and finish == "stop":
+            raise CallError("empty", "it made no answer: its output is empty")
         usage = _mapping(body.get("usage"))
         return read_reply(
             "".join(texts or refusals),
@@ -185,8 +187,39 @@ def _chat_messages(messages: Iterable[Message]) -> list[Body]:
     return [{"role": message.role, "content": message.content} for message in messages]
 
 
-def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
-    """Return (answer, reasoning) of a message; its content is a text or a list of parts."""
+def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the first choice, with a message: an empty one where the choice says why there is none.
+
+    Raises:
+        CallError: no answer was made: a filter blocked the prompt, or the server does not say why.
+    """
+    choices = body["choices"]
+    choice = choices[0] if choices else {}
+    if choice.get("message") is not None:
+        return dict(choice)
+    finish = str(choice.get("finish_reason") or "")
+    if is_filtered(finish) or finish.strip().lower() in LIMITS:
+        return {**choice, "message": {}}
+    if reason := _block_reason(body):
+        raise CallError("filtered", f"a content filter blocked the prompt ({reason})")
+    lacking = "a choice without a message" if choices else "no choice"
+    raise CallError("empty", f"it made no answer: {lacking}")
+
+
+def _block_reason(body: Mapping[str, Any]) -> str:
+    """Return why a prompt was blocked: Gemini's block reason, or what Azure's filter found; '' if it was not."""
+    for name in ("promptFeedback", "prompt_feedback"):
+        feedback = _mapping(body.get(name))
+        if reason := feedback.get("blockReason") or feedback.get("block_reason"):
+            return str(reason)[:60]
+    results = body.get("prompt_filter_results") or body.get("prompt_annotations") or ()
+    found = [_mapping(_mapping(result).get("content_filter_results")) for result in results]
+    filters = [name for kinds in found for name, kind in kinds.items() if _mapping(kind).get("filtered") is True]
+    return ", ".join(filters)
+
+
+def _contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return (answer, reasoning, refusal) of a message; its content is a text or a list of parts."""
     content = message.get("content")
     thoughts = [message.get(name) for name in ("reasoning_content", "reasoning")]
     texts = [content]
@@ -198,7 +231,8 @@ def _contents(message: Mapping[str, Any]) -> tuple[str, str]:
     answer = "".join(text for text in texts if isinstance(text, str))
     # Some servers send the reasoning under both names.
     reasoning = dict.fromkeys(thought for thought in thoughts if thought and isinstance(thought, str))
-    return answer or str(message.get("refusal") or ""), "\n".join(reasoning)
+    refusal = message.get("refusal")
+    return answer, "\n".join(reasoning), refusal.strip() if isinstance(refusal, str) else ""
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

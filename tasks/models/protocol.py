@@ -17,6 +17,8 @@ ErrorKind = Literal[
     "quota",           # the account is exhausted; fails at once
     "parameter",       # the server refuses a parameter that the configuration sets; fails at once
     "invalid",         # the server refuses the request itself (400, context too long); fails at once
+    "filtered",        # a content filter refused it; fails at once, and is no fault of the endpoint
+    "empty",           # the server answered without an answer; tried again a few times
     "missing",         # a replay file does not hold the reply; fails at once
     "stopped",         # the run was stopped before the call was answered
     "submitted",       # it waits in a batch at the server
@@ -26,6 +28,9 @@ ErrorKind = Literal[
 
 RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"})
 """Kinds worth a retry within the call's deadline."""
+
+TRIES: Mapping[ErrorKind, int] = {"empty": 3}
+"""Tries in all of a call that fails in such a way: another may succeed, but often none does."""
 
 FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "parameter"})
 """Kinds that every later call of the same endpoint would fail with as well."""

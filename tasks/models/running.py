@@ -3,6 +3,7 @@
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.protocol import RETRIED, CallError, Client
+from basic_control.tasks.models.protocol import RETRIED, TRIES, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import event
@@ -143,6 +144,7 @@ class RunningBatch:
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
         """
         last: CallError | None = None
+        tries = Counter[ErrorKind]()
         wait_s = FIRST_WAIT_S
         loop, deadline_s = asyncio.get_running_loop(), self.model.deadline_s
         try:
@@ -156,7 +158,9 @@ class RunningBatch:
                         try:
                             return await self._attempt(call)
                         except CallError as error:
-                            if self.stopping or error.kind not in RETRIED:
+                            tries[error.kind] += 1
+                            is_retried = error.kind in RETRIED or tries[error.kind] < TRIES.get(error.kind, 0)
+                            if self.stopping or not is_retried:
                                 raise
                             last = error
                     await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))

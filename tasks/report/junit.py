@@ -94,7 +94,9 @@ def _summary(headline: Headline) -> str:
         score = f"{name} {score}" + ("" if measured.mean.mean is None else f", mean {measured.mean.mean:.4f}")
     limit = "no threshold" if threshold is None else f"threshold {threshold:g}"
     reason = why(headline)
-    return f"{score}{bound}, {limit}: {headline.decided.outcome}{f'; {reason}' if reason else ''}"
+    n_filtered = headline.missing.n_filtered
+    stopped = f", {n_filtered} stopped by a content filter" if n_filtered else ""
+    return f"{score}{bound}{stopped}, {limit}: {headline.decided.outcome}{f'; {reason}' if reason else ''}"
 
 
 def document(name: str, cases: Sequence[ET.Element], started: datetime) -> ET.Element:

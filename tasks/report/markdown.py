@@ -128,7 +128,10 @@ def counts_table(summary: pl.DataFrame, titles: SuiteTitles) -> Table:
         column("mean", lambda cell: percent(cell.value.mean), numeric=True),
         column("interval", _interval, numeric=True),
         column("scored", lambda cell: f"{cell.counts.n_scored} / {cell.counts.n_asked}", numeric=True),
-        *map(count, ("no_answer", "truncated", "unsupported", "model_error", "judge_failed", "not_applicable")),
+        *map(
+            count,
+            ("no_answer", "truncated", "unsupported", "filtered", "model_error", "judge_failed", "not_applicable"),
+        ),
         title=say("common.intervals"),
     )
 

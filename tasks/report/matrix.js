@@ -69,7 +69,7 @@ function arrange() {
 }
 
 // Of several repeats the worst one stands for all.
-const RANK = ["model_error", "judge_failed", "truncated", "unsupported", "no_answer", "wrong", "partial", "unscored", "not_applicable", "right"];
+const RANK = ["model_error", "filtered", "judge_failed", "truncated", "unsupported", "no_answer", "wrong", "partial", "unscored", "not_applicable", "right"];
 function standing(at, model) {
   const own = together().get(at)[model];
   return own.length ? own.reduce((worst, i) => (RANK.indexOf(S.outcome(i)) < RANK.indexOf(S.outcome(worst)) ? i : worst)) : -1;

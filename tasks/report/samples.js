@@ -1,6 +1,6 @@
 // ---- the samples ----
 const browser = document.getElementById("browser");
-const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", truncated: "✂", unsupported: "∅", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
+const SIGNS = { right: "✓", partial: "≈", wrong: "✗", no_answer: "∅", truncated: "✂", unsupported: "∅", filtered: "⊘", model_error: "!", judge_failed: "!", not_applicable: "–", unscored: "–" };
 const ROW = 46;
 let S = null;
 let opening = null;

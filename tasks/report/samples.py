@@ -15,7 +15,16 @@ from basic_control.tasks.report.language import say_reason
 from basic_control.tasks.report.report_data import ReportData
 
 KEY = ["item_id", "model", "repeat"]
-_WORST = ("model_error", "judge_failed", "truncated", "unsupported", "no_answer", "scored", "not_applicable")
+_WORST = (
+    "model_error",
+    "filtered",
+    "judge_failed",
+    "truncated",
+    "unsupported",
+    "no_answer",
+    "scored",
+    "not_applicable",
+)
 _EXACT = 1e-9
 OUTCOME = (
     pl.when(pl.col("status") != "scored")

@@ -12,6 +12,7 @@ from typing import Literal
 import polars as pl
 
 from basic_control.data.commands import typed
+from basic_control.data.filters import KIND
 from basic_control.data.records import HIDDEN_KEYS
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
@@ -50,6 +51,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_run(results, verdict),
         *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
         *_of_packages(headlines),
+        *_of_silence(headlines),
         *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
         *_of_tables(data),
         *_prices(results.spending),
@@ -100,6 +102,19 @@ def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
             yield Note(say("screen.packages", model=headline.model, causes=causes))
 
 
+def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
+    """Yield how many of a model's replies a content filter stopped, and how many are thinking alone."""
+    for status, phrase in (("filtered", "filtered"), ("no_answer", "thinking_alone")):
+        counts: dict[str, dict[str, int]] = {}
+        for headline in headlines:
+            n_replies = sum(cause.n for cause in headline.missing.failures if cause.status == status)
+            by_suite = counts.setdefault(headline.model, {})
+            # Several scores of one suite lack the same replies.
+            by_suite[headline.suite] = max(n_replies, by_suite.get(headline.suite, 0))
+        totals = {model: sum(by_suite.values()) for model, by_suite in counts.items()}
+        yield from (Note(say(f"screen.{phrase}", model=model, n=n)) for model, n in totals.items() if n)
+
+
 def _of_tables(data: ReportData | None) -> Iterator[Note]:
     """Yield what the run's tables show, where they are read."""
     if data:
@@ -112,7 +127,8 @@ def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
     for (model,), rows in replies.group_by("model", maintain_order=True):
         counts = {"model": model, "n": rows.height}
         # Requests waiting in a batch have not failed: the verdict says how many wait.
-        failed = rows.filter(pl.col("error").is_not_null(), pl.col("error_kind").ne_missing("submitted"))
+        # What a content filter refused is counted by itself.
+        failed = rows.filter(pl.col("error").is_not_null(), ~pl.col("error_kind").is_in(["submitted", KIND]))
         if failed.height:
             kinds = map(say_reason, failed["error_kind"].drop_nulls().unique().sort())
             yield Note(say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"))

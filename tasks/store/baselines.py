@@ -75,7 +75,12 @@ def write(baseline: Baseline, path: Path) -> Path:
         "facts": {**asdict(side.provenance), "suites": suites},
         "tables": {kind: [one.as_dict() for one in refs] for kind, refs in baseline.tables.items()},
     }
-    reason = pl.when(pl.col("status") == "model_error").then("reason").otherwise(pl.lit("")).alias("reason")
+    reason = (
+        pl.when(pl.col("status").is_in(["model_error", "filtered"]))
+        .then("reason")
+        .otherwise(pl.lit(""))
+        .alias("reason")
+    )
     listed = {
         "questions": _grouped(questions.sort(*_PLACE, "item_id"), _PLACE, (*_IDS,)),
         "scores": _grouped(

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.batches import Batch, Opponent, QueryResult, Ref
+from basic_control.data.filters import FILTERED, KIND, find_loss
 from basic_control.data.records import HIDDEN_KEYS, RENDERED, Sample
 from basic_control.data.tables import REQUESTS, RESPONSES
-from basic_control.data.truncation import CUT, is_cut
+from basic_control.data.truncation import CUT, is_cut, is_thinking_alone
 from basic_control.tasks.store.tables import Store
 
 
@@ -18,7 +19,9 @@ from basic_control.tasks.store.tables import Store
 class SampleRow:
     """One model's reply to one item; `error_kind` says why it is missing, `cut` that it hit the token limit.
 
-    It is also missing if the reply of the model it is compared with is: `error` is then of that call.
+    `is_thinking`: it has no answer beside its thinking.
+    It is also missing if the reply of the model it is compared with is: `error` is then of that call. A reply that
+    a content filter stopped is missing, whatever text it has.
     """
 
     item_id: str
@@ -29,6 +32,7 @@ class SampleRow:
     error_kind: str | None
     error: str | None
     cut: bool = False
+    is_thinking: bool = False
 
 
 def answers_of(
@@ -72,7 +76,7 @@ def _opponent_replies(store: Store, opponent: Opponent | None) -> dict[tuple[str
     """Return another target's replies to the same items: (item, repeat) -> text, error and its kind."""
     if opponent is None:
         return {}
-    told = answers_of(store, [opponent]).select("item_id", "repeat", "text", "error", "error_kind")
+    told = answers_of(store, [opponent]).select("item_id", "repeat", "text", "error", "error_kind", "finish_reason")
     return {(row["item_id"], row["repeat"]): row for row in told.iter_rows(named=True)}
 
 
@@ -88,9 +92,11 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
         other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None
         theirs = {batch.opponent.name: other["text"]} if batch.opponent and other else {}
         own = facts[reply["item_id"]]
-        lost = next((one for one in (reply, other) if one and one["text"] is None), None)
-        if lost is other and own.keys() & theirs:  # a column of that name goes first
-            lost = None
+        loss = find_loss(reply)
+        # A column of the opponent's name goes before its reply.
+        if loss is None and other and not own.keys() & theirs:
+            loss = find_loss(other)
+        error_kind, error = loss or (None, None)
         yield SampleRow(
             item_id=reply["item_id"],
             model=reply["model"],
@@ -101,10 +107,12 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
                 **named_columns(item, own),
                 "response": reply["text"],
                 CUT: is_cut(reply),
+                **({FILTERED: True} if error_kind == KIND else {}),
                 **returned(json.loads(reply["extra"] or "{}"), own),
                 **({"evidence": findings} if findings else {}),
             },
-            error_kind=lost["error_kind"] or "error" if lost else None,
-            error=lost["error"] if lost else None,
+            error_kind=error_kind,
+            error=error,
             cut=is_cut(reply),
+            is_thinking=is_thinking_alone(reply),
         )

@@ -239,7 +239,9 @@ def test_counts_and_means_are_those_of_a_plain_loop(rows: list[tuple[int, str, i
             lost = counted and len(counted) < len(there)
             assert cell.n_asked == len(mine)
             assert cell.n_scored == len(counted)
-            assert cell.n_asked == cell.n_scored + cell.n_model_error + cell.n_judge_failed + cell.n_not_applicable
+            n_lost = cell.n_model_error + cell.n_filtered + cell.n_judge_failed
+            assert cell.n_asked == cell.n_scored + n_lost + cell.n_not_applicable
+            assert cell.n_filtered == sum(s == "filtered" for _, _, _, s, _ in mine)
             assert cell.mean == (pytest.approx(over_items(means)) if counted else None)
             assert (cell.ci_low is None) == (not counted)
             assert cell.n_truncated == sum(s == "truncated" for _, _, _, s, _ in mine)
