@@ -119,6 +119,42 @@ def _pair(exam: str, sample: Sample, replies: Mapping[str, Any]) -> Pairs:
     return [(truth, folded.get(label, label))]
 
 
+def pair_probabilities(
+    details: Mapping[str, Any], probabilities: Mapping[str, Mapping[str, float]]
+) -> list[Mapping[str, float]]:
+    """Return the probabilities of the labels of each pair in an exam score's details.
+
+    `probabilities` are the judge's, by question (and claim). Of two orders of a pair they are averaged; of several
+    texts for a claim those of the likeliest support count, as its verdict does.
+    """
+    exam, folded = details["exam"], details.get(FOLDED, {})
+    first = {name: shares for name, shares in probabilities.items() if AGAIN not in name}
+    if exam == "preference":
+        ours = {"ab": ("first", "second"), "ba": ("second", "first")}
+        sums = dict.fromkeys(LABELS[exam], 0.0)
+        for order, (better, worse) in ours.items():
+            for label, name in (("better", better), ("tie", "tie"), ("worse", worse)):
+                sums[label] += first[order][name] / len(ours)
+        return [sums]
+    if exam == "entails":
+        best = LABELS[exam][0]
+        by_claim: list[Mapping[str, float]] = []
+        for claim in details["claims"]:
+            texts = [shares for name, shares in first.items() if name.rpartition(".")[2] == claim]
+            by_claim.append(_fold(max(texts, key=lambda shares: shares[best]), folded))
+        return by_claim
+    return [_fold(shares, folded) for shares in first.values()]
+
+
+def _fold(shares: Mapping[str, float], folded: Mapping[str, str]) -> Mapping[str, float]:
+    """Return the probabilities of a labelled set's labels, several of which may be one there."""
+    sums: dict[str, float] = {}
+    for label, share in shares.items():
+        name = folded.get(label, label)
+        sums[name] = sums.get(name, 0.0) + share
+    return sums
+
+
 def score(sample: Sample, found_by_step: Found, _options: Mapping[str, Any]) -> Score:
     """Return the share of right verdicts; the details have each truth with its verdict.
 
@@ -132,6 +168,10 @@ def score(sample: Sample, found_by_step: Found, _options: Mapping[str, Any]) -> 
         group[key] = reply
     pairs = _pair(exam, sample, replies)
     details: dict[str, Any] = {"exam": exam, KIND: sample.get(KIND, ""), "pairs": [*map(list, pairs)]}
+    if exam == "entails":
+        details["claims"] = [*sample[TRUTH]]
+    if sample.get(FOLDED):
+        details[FOLDED] = dict(sample[FOLDED])
     if exam == "split":
         details["marks"] = mark_split(sample[TRUTH], next(iter(replies.values())))
     if repeats:

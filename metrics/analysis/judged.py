@@ -44,6 +44,7 @@ from basic_control.metrics.stats.intervals import (
     summed,
 )
 from basic_control.metrics.stats.labelled import DECIDING, FEWEST, Powered
+from basic_control.metrics.stats.reliability import Reliability
 
 NO_PASSPORT = "the judge has no passport"
 OTHER_SCALE = "the exam knows other ratings than these"
@@ -63,7 +64,8 @@ _RARE = 0.05
 class JudgeStatus:
     """Whether a judge counts at a step of a metric, in a language; `why` gives the exam's finding if not.
 
-    `measured`: it has a passport, with these rates and this contrast. A judge without one counts, unmeasured.
+    `measured`: it has a passport, with these rates, this contrast and, if it decides, this reliability. A judge
+    without one counts, unmeasured.
     """
 
     suite: str
@@ -77,6 +79,7 @@ class JudgeStatus:
     sensitivity: Share | None = None
     specificity: Share | None = None
     contrast: Contrast | None = None
+    reliability: Reliability | None = None
 
 
 def exams_of(unit: Metric) -> list[str]:
@@ -102,6 +105,7 @@ def judge_statuses(
                 counts=passport.counts,
                 why="" if passport.counts else why,
                 contrast=passport.contrast,
+                reliability=passport.reliability,
                 **rates,
             )
         found.append(one)

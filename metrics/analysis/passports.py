@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from basic_control.data.labelled_sets import SETS
-from basic_control.metrics.exam import LABELS
+from basic_control.metrics.exam import LABELS, pair_probabilities
 from basic_control.metrics.stats.calibration import (
     NOT_SHOWN,
     TOO_WEAK,
@@ -25,6 +25,7 @@ from basic_control.metrics.stats.calibration import (
     kappa_limits,
 )
 from basic_control.metrics.stats.intervals import Interval, Share
+from basic_control.metrics.stats.reliability import Reliability, reliability
 
 SCHEMA = 2
 
@@ -40,8 +41,8 @@ class Passport:
     first; sensitivity and specificity are of the best label against the others; for a split they are the shares of
     facts that it contains and of claims that contain one fact. `contrast` says whether the judge can measure the
     step. `failed` counts unreadable replies, `repeated` the questions whose verdict changed when they were asked
-    again. `answers` (truth, verdict) are by question, so that several judges' can be joined. `domain` is the
-    human-labelled set of these texts; '' for the exam's own.
+    again. `answers` (truth, verdict) are by question, so that several judges' can be joined; of a judge that
+    decides they have `probabilities`. `domain` is the human-labelled set of these texts; '' for the exam's own.
     """
 
     judge: str
@@ -56,9 +57,22 @@ class Passport:
     right: Share
     failed: Share
     repeated: Share
-    kappa_interval: Interval = field(default_factory=Interval)
     answers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     domain: str = ""
+    probabilities: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def kappa_interval(self) -> Interval:
+        """The 95 % interval of κ, if that is defined."""
+        return Interval() if self.kappa is None else kappa_limits(self.confusion)
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How far the probabilities can be believed; None of a judge that writes."""
+        known = {key: pair for key, pair in self.answers.items() if key in self.probabilities}
+        shares = [self.probabilities[key] for key in known]
+        truths, verdicts = ([pair[side] for pair in known.values()] for side in (0, 1))
+        return reliability(truths, verdicts, shares)
 
     @property
     def counts(self) -> bool:
@@ -76,7 +90,10 @@ class Passport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the passport as JSON."""
-        return {"schema": SCHEMA, **asdict(self)}
+        document = {"schema": SCHEMA, **asdict(self), "kappa_interval": asdict(self.kappa_interval)}
+        if measured := self.reliability:
+            document["reliability"] = asdict(measured)
+        return document
 
 
 _FORM = TypeAdapter(Passport)
@@ -103,6 +120,7 @@ class ExamResult:
     status: str
     details: Mapping[str, Any]
     domain: str = ""
+    probabilities: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def passports(results: Iterable[ExamResult]) -> list[Passport]:
@@ -122,10 +140,10 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
     confusion = _count_pairs(pairs, labels)
     if exam == "split":
         # Facts are found or not, and claims hold one or not: there is no table of both.
-        sensitivity, specificity, agreement, interval = *_split_rates(scored), None, Interval()
+        sensitivity, specificity, agreement = *_split_rates(scored), None
     else:
         sensitivity, specificity = _rates(pairs, labels[0])
-        agreement, interval = kappa(confusion), kappa_limits(confusion)
+        agreement = kappa(confusion)
     # Two rates tell more than the table of all labels, where only the best label is worth anything.
     of_two = exam == "split" or exam in YES_NO or domain != ""
     changes = [result.details["changed"] for result in scored if "changed" in result.details]
@@ -139,13 +157,25 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         specificity,
         contrast(confusion, sensitivity, specificity, of_two=of_two),
         kappa=agreement,
-        kappa_interval=interval,
         right=Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
         failed=Share.of(len(results) - len(scored), len(results)),
         repeated=Share.of(sum(changes), len(changes)),
         answers=answers,
         domain=domain,
+        probabilities=_probabilities(scored, labels),
     )
+
+
+def _probabilities(results: Iterable[ExamResult], labels: Collection[str]) -> dict[str, Mapping[str, float]]:
+    """Return each answer's probabilities, by the keys of `_answers`; none of a judge that writes."""
+    probabilities: dict[str, Mapping[str, float]] = {}
+    for result in results:
+        if result.probabilities:
+            listed = pair_probabilities(result.details, result.probabilities)
+            for number, shares in enumerate(listed):
+                if set(shares) == set(labels):
+                    probabilities[f"{result.item_id}.{number}"] = shares
+    return probabilities
 
 
 def _answers(results: Iterable[ExamResult], labels: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -81,7 +81,10 @@ def exam_results(scores: pl.DataFrame, items: pl.DataFrame) -> Iterator[ExamResu
         exam = SETS[family].exam if domain else family
         for judge, result in json.loads(details).get("judges", {}).items():
             if not result["reason"].endswith((WAITS, NO_CALL, WRITES)):
-                yield ExamResult(judge, exam, language, item_id, result["status"], result["details"], domain)
+                shares = result.get("probabilities", {}).get(exam, {})
+                yield ExamResult(
+                    judge, exam, language, item_id, result["status"], result["details"], domain, shares
+                )
 
 
 def keep_passports(

@@ -9,6 +9,7 @@ from basic_control.data.suites import prompted
 from basic_control.tasks.report import explained, labelling, overview, samples, sections
 from basic_control.tasks.report.conclusion import differences
 from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.passports import ReliabilityCurve, reliability_curves
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Table
 from basic_control.tasks.report.warnings import Note, notes
@@ -53,6 +54,7 @@ class Contents(TypedDict):
     comparisons: Mapping[str, Any] | None
     suites: Sequence[Mapping[str, Any]]
     judges: Sequence[Mapping[str, Any]]
+    reliability: Sequence[ReliabilityCurve]
     typical: Sequence[Mapping[str, Any]]
     browsed: Browsed
     operations: tuple[Table, Sequence[str]]
@@ -91,6 +93,7 @@ def _sections(data: ReportData) -> Contents:
         "comparisons": overview.comparisons(results.compared, titles),
         "suites": explained.suites(data, models),
         "judges": explained.judges(results.judged.agreement, data.scores, data.items),
+        "reliability": reliability_curves(results.judged),
         "typical": overview.typical_errors(data.scores, data.items, titles),
         "browsed": Browsed(samples.frames(data), names, labelling.sheet_of(data)),
         "operations": (sections.usage(data), [*cost_lines(results.spending)]),

@@ -1,6 +1,7 @@
 """Judges for people: their passports, what they did to a run's scores, and what is to be said of them."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from basic_control.metrics.analysis.judged import CorrectedMean
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.results import JudgeFindings
 from basic_control.metrics.stats.agreement import JudgeFailures
+from basic_control.metrics.stats.intervals import Interval
+from basic_control.metrics.stats.reliability import ReliabilityBin
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import around, estimated, listed, percent, share, shortened, written
@@ -19,7 +22,16 @@ _EACH = 2
 """Maximum number of judges that get a line each."""
 
 
-def _columns(*, is_labelled: bool) -> list[Column]:
+def _measured(name: str, passport: Passport) -> str:
+    """Return how far a judge's probabilities can be believed by one measure, with its interval."""
+    measured = passport.reliability
+    if measured is None:
+        return "–"
+    interval: Interval = getattr(measured, f"{name}_interval")
+    return written(f"{getattr(measured, name):.2f} [{interval.low or 0.0:.2f}, {interval.high or 0.0:.2f}]")
+
+
+def _columns(*, is_labelled: bool, has_probabilities: bool) -> list[Column]:
     """Return the columns of a passport; human-labelled sets correct nothing: they have other texts."""
     column = column_maker("common", "passport_")
 
@@ -37,6 +49,8 @@ def _columns(*, is_labelled: bool) -> list[Column]:
         column("unreadable", lambda passport: share(passport.failed)),
         column("changed", lambda passport: share(passport.repeated)),
     ]
+    if has_probabilities:
+        own += [column("brier", partial(_measured, "brier")), column("calibration", partial(_measured, "error"))]
     if is_labelled:
         data = column("data", lambda passport: f"{passport.domain}: {say_reason(SETS[passport.domain].domain)}")
         return [data, *own]
@@ -50,9 +64,9 @@ def passport_tables(passports: Iterable[Passport]) -> Iterator[Table]:
         yield Table.of(
             [passport for passport in listed_passports if bool(passport.domain) == is_labelled],
             Column(say("common.judge"), attrgetter("judge")),
-            *_columns(is_labelled=is_labelled),
+            *_columns(is_labelled=is_labelled, has_probabilities=_decide(listed_passports)),
             title=say(f"common.{name}_head"),
-            caption=say(f"common.{name}_note"),
+            caption=" ".join([say(f"common.{name}_note"), *explain(listed_passports)]),
             name=name,
         )
 
@@ -62,7 +76,35 @@ def tables_of(judge: str, passports: Sequence[Passport]) -> Iterator[Table]:
     for is_labelled, name in ((False, "passport"), (True, "labelled")):
         own = [passport for passport in passports if bool(passport.domain) == is_labelled]
         if own:
-            yield Table.of(own, *_columns(is_labelled=is_labelled), title=say(f"exam.{name}", judge=judge))
+            columns = _columns(is_labelled=is_labelled, has_probabilities=_decide(own))
+            yield Table.of(own, *columns, title=say(f"exam.{name}", judge=judge))
+
+
+def _decide(passports: Iterable[Passport]) -> bool:
+    return any(passport.probabilities for passport in passports)
+
+
+def explain(passports: Iterable[Passport]) -> Iterator[str]:
+    """Yield what the measures of probabilities mean, if there are any."""
+    if _decide(passports):
+        yield say("common.probabilities_note")
+
+
+class ReliabilityCurve(NamedTuple):
+    """One judge's curve at a step: its confidence against the share that is right."""
+
+    title: str
+    bins: Sequence[ReliabilityBin]
+
+
+def reliability_curves(judged: JudgeFindings) -> list[ReliabilityCurve]:
+    """Return the curves of the judges that decide, of their exams before this run and in it."""
+    curves: dict[str, ReliabilityCurve] = {}
+    for measured in (*judged.statuses, *judged.passports):
+        if measured.reliability is not None:
+            title = f"{measured.judge}: {getattr(measured, 'domain', '') or measured.exam} ({measured.language})"
+            curves[title] = ReliabilityCurve(title, measured.reliability.bins)
+    return [*curves.values()]
 
 
 def corrected_table(means: Sequence[CorrectedMean]) -> Table:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.stats.cascade import LabelledAnswer, find_rule
+from basic_control.metrics.stats.cascade import LabelledAnswer, find_rule
 
 Floats = np.ndarray
 POPULATION = 200_000

@@ -125,3 +125,31 @@ def test_a_deciding_judge_takes_the_exam_of_the_steps_that_it_answers(run: Run, 
     assert "Traceback" not in done.stderr
     assert "entails" in done.stdout
     assert "split" not in done.stdout
+
+
+def test_its_passport_says_how_far_its_probabilities_can_be_believed(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(lean)
+    with serve(server.build()) as url:
+        file = configure(tmp_path, url, "decisions")
+        exam = run(str(file), "--judge", "small", "--n", "4", command="exam")
+        done = run(str(file))
+    assert "Brier score" in exam.stdout
+    assert "Traceback" not in done.stderr
+    (passports,) = {path.parent for path in (tmp_path / "store/passports").glob("*.json")}
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in passports.glob("*.json")]
+    assert {document["exam"] for document in documents} >= {
+        "entails",
+        "support",
+        "groundedness",
+        "rubric",
+        "preference",
+    }
+    for document in documents:
+        # Confidence is 0.7 throughout, but of two orders averaged; bins are never nearer than all.
+        if document["exam"] != "preference":
+            assert document["reliability"]["error"] >= abs(0.7 - document["right"]["share"]) - 1e-9
+        assert set(document["probabilities"]) == set(document["answers"])
+    (page,) = (latest(tmp_path) / "reports").glob("*.html")
+    text = page.read_text(encoding="utf-8")
+    assert 'class="chart small"' in text
+    assert "small: groundedness (en)" in text

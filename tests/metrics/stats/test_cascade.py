@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from metrics.stats.cascade import (
+from basic_control.metrics.stats.cascade import (
     CascadeRule,
     LabelledAnswer,
     count_errors,
