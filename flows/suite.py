@@ -26,6 +26,7 @@ from basic_control.tasks.examine import SuiteJudges, judges_of
 from basic_control.tasks.findings import event_fields, find_suite
 from basic_control.tasks.generate import ItemSource, generate, given
 from basic_control.tasks.judge import judge
+from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.models.protocol import told_by_server
 from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
 from basic_control.tasks.query import prepare, query
@@ -107,7 +108,10 @@ def ask(
 def score_by(
     plan: SuitePlan, batch: Batch, own: MetricPlan, identities: Identities, *, left_out: LeftOut
 ) -> Tables:
-    """Score one batch of replies by one of the suite's metrics; `left_out` are its judges that do not count."""
+    """Score one batch of replies by one of the suite's metrics.
+
+    `left_out` are its judges that do not count: they are asked only where labels correct what they say.
+    """
     unit, store, sandbox = metric(own.name), plan.store, plan.sandbox
     identity = identity_of(Metric, own.name)
     cell = Cell(batch.cell.suite, batch.cell.model, batch.cell.batch, own.name)
@@ -129,6 +133,7 @@ def score_by(
         refresh=current_ledger().failed or current_ledger().refresh(judge.name, cell),
         recorded=current_ledger().recorded,
         run=current_ledger().attempt,
+        unasked={} if has_labels(plan, cell.model, own.name) else left_out,
     )
     scores = score_judged(
         cell,

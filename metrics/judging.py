@@ -30,6 +30,7 @@ WRITES = "this judge decides, and cannot write"
 """Why a deciding judge fails at a step that is no typed question."""
 WAITS = "the reply waits in a batch"
 NO_CALL = "call failed"
+NOT_ASKED = "not asked: the judge does not count"
 UNREADABLE = "unparsable reply"
 CUT = "cut reply"
 UNSURE = "unsure: "
@@ -338,6 +339,11 @@ def _repair(session: Session, ask: JudgeRequest, reply: str | CutReply, error: U
     return write_repair(ask, reply, str(error), session.language)
 
 
+def leave_out(session: Session) -> Session:
+    """End the session of a judge that does not count, without asking it; one that needs no reply stays."""
+    return replace(session, asks=(), n_calls=0, failure=NOT_ASKED) if session.asks else session
+
+
 def unreadable(session: Session, replies: Sequence[JudgeReply]) -> list[int]:
     """Return the indices of the replies to `session.asks` that exist but cannot be read."""
     found = []
@@ -418,9 +424,9 @@ def combine(
     """Join the ended sessions of several judges, by judge, on one sample and metric.
 
     Judges that failed, judges for whom the metric was not applicable, and those that do not count (`left_out`: why,
-    by judge) are counted but excluded from value and parts; `details` keeps every judge's own score. If all failed,
-    none counts, or one that counts has a reply to come, the result is `judge_failed`; but a score that needed no
-    judge's reply keeps its value.
+    by judge) are counted but excluded from value and parts; `details` keeps every asked judge's own score. If all
+    failed, none counts, or one that counts has a reply to come, the result is `judge_failed`; but a score that
+    needed no judge's reply keeps its value.
 
     Raises:
         InputError: no judge at all, or a majority over anything but verdicts and ratings.
@@ -428,9 +434,11 @@ def combine(
     if not sessions:
         raise InputError("no judge: a judged metric needs at least one; add one to `judges`.")
     metric = next(iter(sessions.values())).metric
-    scores = {judge: outcome(session) for judge, session in sessions.items()}
     # What was settled without a question does not depend on any judge.
-    excluded = {} if not any(session.n_calls for session in sessions.values()) else dict(left_out or {})
+    is_judged = any(session.n_calls or session.failure == NOT_ASKED for session in sessions.values())
+    excluded = {judge: why for judge, why in (left_out or {}).items() if is_judged and judge in sessions}
+    unasked = {judge for judge in excluded if sessions[judge].failure == NOT_ASKED}
+    scores = {judge: outcome(session) for judge, session in sessions.items() if judge not in unasked}
     counting = {judge: score for judge, score in scores.items() if judge not in excluded}
     waits = {judge: score for judge, score in counting.items() if score.reason.endswith(WAITS)}
     valued = {} if waits else {judge: one for judge, one in counting.items() if one.value is not None}
@@ -453,7 +461,7 @@ def combine(
             }
             for judge, score in scores.items()
         },
-        **({"left_out": kept} if (kept := {name: why for name, why in excluded.items() if name in scores}) else {}),
+        **({"left_out": excluded} if excluded else {}),
     }
     if not counting:
         parts = dict.fromkeys(name for score in scores.values() for name in score.parts)

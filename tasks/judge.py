@@ -22,6 +22,7 @@ from basic_control.data.records import Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
+from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
     CutReply,
@@ -34,6 +35,7 @@ from basic_control.metrics.judging import (
     begin,
     constrained,
     fence_code,
+    leave_out,
     unreadable,
 )
 from basic_control.prompts import render
@@ -239,11 +241,13 @@ def judge(
     refresh: bool = False,
     recorded: Ref | None = None,
     run: str = "",
+    unasked: LeftOut | None = None,
 ) -> Judged:
     """Have every judge judge every reply; a judge's failure ends its own session only.
 
     `refresh`: where unreadable cached replies failed a session, they are deleted and requested once more.
-    `recorded` are requests whose replies another token limit would not change. `run`: as for `query`.
+    `recorded` are requests whose replies another token limit would not change. `run`: as for `query`. `unasked` are
+    judges that do not count, by the replies' language: they are not asked.
     """
     tables = open_store(store)
     unit = find(Metric, metric)
@@ -255,6 +259,9 @@ def judge(
             begin(unit, s.sample, language=s.language, options=options, room=room, decides=one.decides)
             for s in samples
         ]
+        for number, sample in enumerate(samples):
+            if one.name in (unasked or {}).get(sample.language, ()):
+                opened[number] = leave_out(opened[number])
         if one.unit.decide:
             return [decide(one, session) for session in opened], []
         cell = replace(batch.cell, metric=metric, judge=one.name)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,13 @@ from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
+from basic_control.metrics.analysis.judged import judge_statuses, left_out
 from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
 from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
 from basic_control.tasks.estimate.memory import Memory
 from basic_control.tasks.generate import items_of
+from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, statuses_in
 from basic_control.tasks.models.requests import for_items
 from basic_control.tasks.plan import MetricPlan, Panel, Plan, SuitePlan, Target, expected_lines, resolve
@@ -188,12 +190,28 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
         some = others[:: max(1, -(-len(others) // REHEARSED))]
         for judge in (judge for judge in own.judges if not judge.unit.decide):
             panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
-            tally = rehearse(own, real, panel, memory.lookup)
+            is_asked = find_asked(plan, own, panel, answered)
+            tally = rehearse(own, [*filter(is_asked, real)], panel, memory.lookup)
             exact = not others and tally.cached == tally.calls
             if some:
-                more = rehearse(own, some, panel)
+                more = rehearse(own, [*filter(is_asked, some)], panel)
                 tally.add(more, len(others) / len(some))
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
+
+
+def find_asked(
+    plan: SuitePlan, own: MetricPlan, panel: Panel, answered: Sequence[tuple[SampleRow, bool]]
+) -> Callable[[SampleRow], bool]:
+    """Return which replies a panel's only judge is asked about: all, unless its passport excludes it."""
+    (judge,) = panel.judges
+    languages = {sample.language for sample, _ in answered}
+    finder = PassportFinder([plan], panel.identities, open_store(plan.store))
+    excluded = left_out(judge_statuses(plan.suite, own.name, [judge.name], languages, finder.passport))
+
+    def is_asked(sample: SampleRow) -> bool:
+        return judge.name not in excluded.get(sample.language, ()) or has_labels(plan, sample.model, own.name)
+
+    return is_asked
 
 
 def add_opponents(

@@ -29,6 +29,7 @@ from basic_control.metrics.judging import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
 from basic_control.metrics.stats.intervals import Floats
 from basic_control.metrics.stats.labelled import Powered, prediction_powered
+from basic_control.tasks.plan import SuitePlan
 from basic_control.tasks.store.runs import Run, load, replies
 from basic_control.tasks.store.tables import write_json
 
@@ -49,6 +50,7 @@ Criteria = Mapping[tuple[str, str], str]
 
 _LEAST = 0.1
 """Minimum uncertainty of a verdict, so that each can be drawn."""
+_UNCERTAIN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,15 @@ def judged(run: Run, root: str = "") -> pl.DataFrame:
 def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
     """Join the judges' scores with their items and with the replies scored (`response`).
 
-    The judges' mean is used even if no judge counts: human labels correct it.
+    The judges' mean is used even if no judge counts: human labels correct it. It is null where no judge was asked,
+    since none counts: the next run asks, once there are labels.
     """
     by_judges = pl.col("details").str.contains('"judges"', literal=True)
     rows = scores.filter(by_judges & ~pl.col("metric").str.starts_with("exam_"))
     verdicts = pl.col("details").map_elements(_joint_verdict, pl.Float64)
-    valued = rows.with_columns(value=pl.coalesce("value", verdicts)).drop_nulls("value")
+    is_unasked = pl.col("details").str.contains(NOBODY_ASKED, literal=True)
+    judged = rows.with_columns(value=pl.coalesce("value", verdicts))
+    valued = judged.filter(pl.col("value").is_not_null() | is_unasked)
     asked = items.select("item_id", "prompt", "facts").join(placed(items), on="item_id")
     found = valued.join(asked, on="item_id").join(texts, on=["item_id", "model", "repeat"], how="left")
     prompts = [
@@ -106,6 +111,16 @@ def joined(scores: pl.DataFrame, items: pl.DataFrame, texts: pl.DataFrame) -> pl
     ]
     found = found.with_columns(prompt=pl.Series(prompts, dtype=pl.String))
     return found.select(*KEY, "value", "details", "prompt", "facts", "response", "cluster").sort(*KEY)
+
+
+NOBODY_ASKED = '"judges":{}'
+"""In the details of a score: no judge was asked, since none counts."""
+
+
+def has_labels(plan: SuitePlan, model: str, metric: str) -> bool:
+    """Return whether people's labels of a target's replies are kept for a metric."""
+    criterion = criteria_of([plan.suite]).get((plan.name, metric), "")
+    return _file(Path(plan.store.runs) / LABELS, (plan.name, model, metric), criterion).is_file()
 
 
 def _joint_verdict(details: str) -> float | None:
@@ -140,7 +155,8 @@ def sheet(found: pl.DataFrame, *, n: int, by: By = "random", metric: str = "") -
     chosen = found.filter(pl.col("metric") == metric) if metric else found
     parts = []
     for key, group in chosen.group_by(GROUP, maintain_order=True):
-        chances = _chances(group["value"].to_numpy(), min(n, group.height), by)
+        # A reply of which no judge said anything is as uncertain as any.
+        chances = _chances(group["value"].fill_null(_UNCERTAIN).to_numpy(), min(n, group.height), by)
         parts.append(group.with_columns(probability=pl.Series(chances))[_draw(chances, Random(f"0 {key}"))])
     drawn = pl.concat(parts)
     facts = map(json.loads, drawn["facts"])
@@ -236,10 +252,19 @@ def _read_sheet(path: Path) -> pl.DataFrame:
 def estimates(found: pl.DataFrame, rows: pl.DataFrame) -> list[Labelled]:
     """Join the judges' scores of all replies with the labels of some, as `read_labels` returns them.
 
+    Replies about which no judge was asked have no estimate.
+
     Raises:
         InputError: a label is of a reply that the run does not have, or there are no labels.
     """
-    return [_estimate(group, _of(found, group), labels) for group, labels in _by_group(found, rows).items()]
+    groups = _by_group(found, rows)
+    scores = {group: _of(found, group) for group in groups}
+    return [_estimate(group, scores[group], groups[group]) for group in groups if is_estimable(scores[group])]
+
+
+def is_estimable(scores: pl.DataFrame) -> bool:
+    """Return whether a judge was asked about all of some replies, so that labels can correct what it says."""
+    return scores["value"].null_count() == 0
 
 
 def _by_group(found: pl.DataFrame, rows: pl.DataFrame) -> dict[Group, GroupLabels]:
@@ -312,7 +337,7 @@ def kept_labels(
     """
     if not folder.is_dir():
         return {}
-    found, criteria = joined(scores, items, texts()), criteria_of(suites)
+    found, criteria = joined(scores, items, texts()).drop_nulls("value"), criteria_of(suites)
     corrected: dict[Group, Powered] = {}
     for group in found.select(GROUP).unique(maintain_order=True).rows():
         suite, model, metric = group

@@ -163,7 +163,7 @@ def test_a_judge_without_a_passport_takes_a_short_form_in_the_run(run: Run, tmp_
     assert "not measured" in done.stdout
     assert reason in " ".join(done.stdout.split())
     assert "no measured score" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
-    assert asked == 12 + 18, "twelve replies and eighteen questions"
+    assert asked == 18, "the questions of the exam, and none of the twelve replies"
     assert (again.returncode, after) == (3, asked), "the passport is asked for once"
     pages = [path for path in (latest(tmp_path) / "reports").iterdir() if path.suffix in {".md", ".html"}]
     assert len(pages) == 2
@@ -179,6 +179,34 @@ def labelled(sheet: Path, name: str, label: Any) -> str:
         writer.writeheader()
         writer.writerows({**row, "label": label(int(row["prompt"].split()[-1]))} for row in rows)
     return str(path)
+
+
+def test_labels_bring_back_a_judge_that_does_not_count(run: Run, tmp_path: Path) -> None:
+    """Its exam excludes it, so that nobody is asked; people label all 40 replies, and the next run asks it."""
+    path = tmp_path / "many.jsonl"
+    rows = [{"question": f"Who {n}", "response": f"Anna, {n}.", "retrieved_contexts": ["Anna."]} for n in range(40)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with serve_openai(json.dumps({"reason": "", "rating": 2})) as server:
+        words = [*arguments(server, tmp_path, name="judge-70b", exam=6)[:-2], "--data", str(path)]
+        words += ["--set", "rag.factual_correctness.enabled=false", "--set", "gate=point"]
+        before = run(*words, flow="rag")
+        of_exam = len(server.requests)
+        done = latest(tmp_path)
+        run(str(done), "--n", "40", command="label")
+        sheet = labelled(done / "labels.csv", "ann.csv", lambda n: "yes" if n % 2 else "no")
+        kept = run(str(done), "--labels", sheet, command="label")
+        planned = run(*words, "--dry-run", flow="rag")
+        after = run(*words, flow="rag")
+        asked = len(server.requests) - of_exam
+    assert (before.returncode, of_exam) == (3, 18)
+    assert kept.returncode == 0, kept.stderr
+    assert "no judge was asked, since none counts. Run again" in kept.stdout
+    assert "40" in planned.stdout
+    assert asked == len(rows)
+    (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
+    (suite,) = model["suites"]
+    assert (suite["score"], suite["n_labels"]) == (0.5, 40)
+    assert (after.returncode, suite["outcome"]) == (1, "fail")
 
 
 def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: Path) -> None:
@@ -315,7 +343,7 @@ def test_a_passport_of_the_first_edition_counts_until_the_judge_takes_this_one(r
         after = run(*words[:-2], *rag, flow="rag")
         results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     (suite,) = left_out["final"]["models"][0]["suites"]
-    assert (before.returncode, suite["measured"], asked) == (3, False, 12), "the replies, and no exam"
+    assert (before.returncode, suite["measured"], asked) == (3, False, 0), "neither the exam nor the replies"
     assert taken.returncode == 0, taken.stderr
     (suite,) = results["final"]["models"][0]["suites"]
     assert (after.returncode, suite["measured"]) == (1, True), after.stderr

@@ -41,7 +41,16 @@ def label(
         labels: a completed sheet; may be repeated, one for each labeller
     """
     from basic_control.config.declared import suites_in
-    from basic_control.tasks.judges.labels import LABELS, criteria_of, estimates, judged, keep, read_labels, sheet
+    from basic_control.tasks.judges.labels import (
+        LABELS,
+        criteria_of,
+        estimates,
+        is_estimable,
+        judged,
+        keep,
+        read_labels,
+        sheet,
+    )
     from basic_control.tasks.report.exports import write_csv
     from basic_control.tasks.store.runs import find
 
@@ -53,7 +62,8 @@ def label(
         return
     rows = read_labels(*map(Path, labels))
     joined = estimates(found, rows)
-    show(table_of(joined).terminal(len(joined)))
+    if joined:
+        show(table_of(joined).terminal(len(joined)))
     for one in joined:
         if one.agreement is not None and one.agreement.alpha is not None:
             low, high = one.agreement.interval.low or 0.0, one.agreement.interval.high or 0.0
@@ -61,6 +71,9 @@ def label(
                  f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled "
                  "twice.")  # fmt: skip
     written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
+    if not is_estimable(found):
+        show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
+             "correct what they say.")  # fmt: skip
     again = typed(f"run --run {run.name} --rerun report --set judges_must_have=labels")
     show(f"Later runs of these replies use the labels. To gate this run on them: {again}")
 
