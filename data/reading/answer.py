@@ -48,6 +48,9 @@ _VERB = 16
 _LAST = 2_000
 """Characters at a reply's end in which it says that there is no answer."""
 
+_LOOP, _LOOPS, _LOOP_TAIL = 40, 5, 4_000
+"""Characters at a reply's end that make it a loop, if they stand so many times in the last part of it."""
+
 
 class Slot(Protocol):
     """What an answer is: where a text mentions one, and how one is chosen among several."""
@@ -165,12 +168,19 @@ def _infer(reply: Prepared, slot: Slot, begin: int, *, cut: bool) -> Reading:
         # 'It cannot be determined, so I guess B'
         if not pattern("consequences", text[begin:], after="|=").search(text, begin):
             return Reading()
-    if cut:
+    # A reply that repeats itself to its end was cut, whatever its server says.
+    if cut or _is_loop(text):
         return _read_first_line(text, slot)
     inferred = slot.infer(reply, begin)
     if inferred is None:
         return Reading()
     return Reading(inferred.values, "last sentence", None, inferred.start, inferred.end)
+
+
+def _is_loop(text: str) -> bool:
+    """Return whether a text ends in what stands many times right before: 'Let us try again. We get 6. But that'."""
+    tail = text[-_LOOP_TAIL:].rstrip()
+    return tail.count(tail[-_LOOP:]) >= _LOOPS and len(tail) > _LOOP
 
 
 def _read_first_line(text: str, slot: Slot) -> Reading:
@@ -368,10 +378,13 @@ def _leads(text: str, statement: Statement, first: int) -> bool:
     return not pattern("attributions", lead, after=rf"(?:\s[^\W_]{{1,12}})?{MARKUP}*$").search(lead)
 
 
-def _find_clause(text: str, statement: Statement) -> tuple[int, int] | None:
-    """Return where the clause after a cue begins and ends; an empty one at the reply's end, None for no cue."""
+def _find_clause(text: str, statement: Statement, blank: re.Pattern[str] = _BLANK) -> tuple[int, int] | None:
+    """Return where the clause after a cue begins and ends; an empty one at the reply's end, None for no cue.
+
+    `blank`: what says nothing on a line.
+    """
     begin, line_end = statement.end, _find_end(text, statement.end, "\n")
-    if not _BLANK.fullmatch(text, begin, line_end):
+    if not blank.fullmatch(text, begin, line_end):
         return begin, sentence_end(text, begin)
     before = text[text.rfind("\n", 0, statement.start) + 1 : statement.start]
     if not statement.is_said and len(re.findall(r"[^\W_]+", before)) > _HEADING_WORDS:
@@ -381,7 +394,7 @@ def _find_clause(text: str, statement: Statement) -> tuple[int, int] | None:
         begin, line_end = line_end + 1, _find_end(text, line_end + 1, "\n")
         if begin >= len(text):
             return len(text), len(text)
-        if not (_BLANK.fullmatch(text, begin, line_end) or _FENCE.fullmatch(text, begin, line_end)):
+        if not (blank.fullmatch(text, begin, line_end) or _FENCE.fullmatch(text, begin, line_end)):
             is_list = _FIRST.match(text, begin) and _SECOND.search(text, line_end)
             return None if is_list else (begin, min(line_end, sentence_end(text, begin)))
     return None
@@ -426,17 +439,22 @@ def read_cue(text: str) -> str:
     for statement in statements(text[:last], is_chosen=False):
         if statement.kind not in {"cue", "few_shot"} or not statement.is_said:
             continue
-        begin, end = _find_clause(text, statement) or (0, 0)
+        # Brackets may be what is asked for: `the answer is ] >`.
+        begin, end = _find_clause(text, statement, _EMPTY) or (0, 0)
         if begin >= end or end < line or not _leads(text, statement, sentence_begin(text, statement.start)):
             return ""
         value = text[begin:last]
         box = _BOXED.search(value)
         if box:
             value = value[box.end() : find_brace(value, box.end())]
+        if begin <= line:
+            value = _QUOTED.sub("", value)
         return _MATH.sub(r"\1", _LEADING.sub("", value).strip().strip("$`"))
     return ""
 
 
 _BOXED = re.compile(r"\\boxed\s?\{")
-_LEADING = re.compile(r"\A(?:[\s:：】]|\*\*(?=\s)|[-*•>]\s)+")
+_EMPTY = re.compile(r"[\s*_:：$`]*")
+_LEADING = re.compile(r"\A(?:[\s:：】]|\*\*(?=\s)|[-*•]\s)+")
+_QUOTED = re.compile(r"\A[\s:：*]*>\s+")
 _MATH = re.compile(r"\A\\(?:text|mathrm|mathbf|textbf)\{(.*)\}\Z")

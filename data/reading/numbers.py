@@ -102,6 +102,7 @@ _NO_RESULT = re.compile(  # before a number: a root, a function, two signs, a bo
 _EQUALS = re.compile(r"=|≈|\\approx|\bequals\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE)
 _RESULT = re.compile(r"(?:[=≈]|\\approx|>>)\s*(?:\\?[$€£¥₽]|[*_({\\]){0,4}\s*$")
 """Before the number after an equals sign."""
+_EXPRESSION = re.compile(r"[^,;.\n]*")  # to the end of an entry of a list
 _BRACKETED = re.compile(r"[(（][^()（）\n]{0,300}[)）]")
 _REWORDED = re.compile(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
 _OF = re.compile(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the |these |those )?[$€£*_]*$")
@@ -272,7 +273,25 @@ class Numbers:
             return Mention(frozenset(), begin, end)
         starts = {mention.start for mention in set_aside(text, begin, end, map(_as_mention, undenied))}
         main = [number for number in undenied if number.start in starts]
-        return self._choose(text, main, begin, end, is_leading=True)
+        chosen = self._choose(text, main, begin, end, is_leading=True)
+        if self._is_of_several(text, candidates, chosen):
+            return chosen._replace(values=frozenset())
+        return chosen
+
+    def _is_of_several(self, text: str, candidates: Sequence[Number], chosen: Mention) -> bool:
+        """Return whether what is joined to a chosen number is an expression without a result: `1, -1 + 2i`."""
+        for first, second in pairwise(candidates):
+            if chosen.start not in {first.start, second.start} or not _is_joined(text, first, second):
+                continue
+            neighbour = second
+            if second.start == chosen.start:
+                neighbour = first
+            expression = _EXPRESSION.match(text, neighbour.start)
+            if self._is_no_result(text, neighbour) or (
+                neighbour.joined and expression and "=" not in expression[0]
+            ):
+                return True
+        return False
 
     def infer(self, reply: Prepared, begin: int) -> Mention | None:
         """Return the result of the last sentence with one; a bare number as last or first line goes before."""

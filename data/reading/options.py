@@ -1,7 +1,7 @@
 """Options as answers: a label (A, b, ii, 12), or the text of an option."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -57,6 +57,16 @@ _BEFORE_SMALL = re.compile(
     r"(?:(?:option|choice|letter|answer|pick|choose|select|is|вариант|ответ|选项|选|[:：])[\s*_\"'(]*|\()$"
 )
 _AFTER_SMALL = re.compile(r"[*_\"')\]]*(?:[).:,;!]|\s*$|\n| [-–—])")
+
+
+_ENTRY = re.compile(
+    r"[\s>*_#•-]*(?:(?:option|choice|вариант|选项)\s*)?[*_(]*([^\W_]{1,2})[)\].:][*_]*\s", re.IGNORECASE
+)
+"""The label of a line that is an entry of a list: `**C)** Mars`, `Option C: Mars`."""
+_ALIKE = re.compile(
+    r"(?<![^\W_])(?:both|all|either|оба|обе|все|любой)(?![^\W_])[^.!?\n]{0,20}\Z|[两都]", re.IGNORECASE
+)
+"""Before options that have one standing: `both options (A) and (B)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +133,15 @@ class Options:
 
     def _read_letters(self, content: str) -> Values | None:
         """Return the labels of a text that is only letters: a small one, `DE`, or (none) one that is no option."""
-        letters = _NOTHING.sub("", pattern("fillers", content).sub(" ", content)).upper()
-        if not (letters.isalpha() and letters.isascii() and len(letters) <= len(self.labels)):
-            return None
-        names = [letters] * (letters in self.labels) or list(letters)
-        if len(names) > 1 and not set(names) <= self.labels.keys():
-            return None
-        return frozenset(self.labels[name] for name in names if name in self.labels)
+        # `DE` are two labels before it is a word that adds nothing.
+        for text in (content, pattern("fillers", content).sub(" ", content)):
+            letters = _NOTHING.sub("", text).upper()
+            if not (letters.isalpha() and letters.isascii() and len(letters) <= len(self.labels)):
+                continue
+            names = [letters] * (letters in self.labels) or list(letters)
+            if len(names) == 1 or set(names) <= self.labels.keys():
+                return frozenset(self.labels[name] for name in names if name in self.labels)
+        return None
 
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the options that a clause after a cue states; none if it lists them all."""
@@ -154,16 +166,37 @@ class Options:
                 return answer
         if answers and answers[-1][1:] == spans[-1]:
             return unite(answers)
+        return self._infer_from_sentences(reply, begin, self._list_entries(reply, spans))
+
+    def _infer_from_sentences(
+        self, reply: Prepared, begin: int, entries: Sequence[tuple[int, int]]
+    ) -> Mention | None:
+        """Return the option of the last sentence with exactly one, else those of the last with several."""
         several: Mention | None = None
         for start, end in reversed([*split_sentences(reply.text[begin:])]):
             span = begin + start, begin + end
+            # A list that goes through the options concludes nothing by its last entry.
+            if any(opened <= span[0] < closed for opened, closed in entries):
+                continue
             affirmed = find_affirmed(reply, *span, self.mentions(reply, *span))
             options = unite(set_aside(reply.text, *span, affirmed))
-            if len(options.values) == 1:
+            is_joint = len(options.values) > 1 and _ALIKE.search(reply.text, max(begin, span[0]), options.start)
+            if len(options.values) == 1 or (is_joint and several is None):
                 return options
             if options.values and several is None:
                 several = options
         return several
+
+    def _list_entries(self, reply: Prepared, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the lines that begin with a label, where those of three options or more do."""
+        entries, labels = list[tuple[int, int]](), set[Hashable]()
+        for start, end in spans:
+            label = _ENTRY.match(reply.text, start, end)
+            values = self.read_whole(label[1]) if label else None
+            if values:
+                entries.append((start, end))
+                labels |= values
+        return entries if len(labels) > _PAIR or len(labels) == len(self.texts) else []
 
     def _read_line(self, reply: Prepared, begin: int, end: int, *, has_others: bool) -> Values | None:
         """Return the options that are a whole line; none where one of several lines calls it wrong."""
