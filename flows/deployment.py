@@ -14,8 +14,10 @@ import ssl
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,7 +32,10 @@ from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import say
 from basic_control.flows.environment import PRIVACY, SERVER, results_of
 from basic_control.flows.preflight import check_rows
+from basic_control.flows.routes import proxy_options, route_clients
+from basic_control.tasks.models.proxies import environment_for_prefect
 from basic_control.tasks.plan import resolve
+from basic_control.tasks.store.owners import is_running, owner
 
 if TYPE_CHECKING:
     from prefect.events.schemas.automations import AutomationCore
@@ -48,6 +53,12 @@ VARIABLES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CON
 """Environment variables that name another database; Prefect reads both."""
 POOL = "basic-control"
 AUTOMATION = Path(__file__).with_name("silent_runs.yaml")
+
+STARTED = DATABASE.with_name("prefect.server")
+"""Which process is this folder's server."""
+VERSION = "/admin/version"
+STARTING_S, PATIENCE_S, SAID_S, LOOK_S = 180.0, 3.0, 2.0, 0.3
+"""How long a server that was started may take to answer, and one of which nothing is known; when that is said."""
 
 PATIENCE = {
     # On a busy machine Prefect's SQLite is slow: the server then answers 503, and runs would crash without cause.
@@ -163,16 +174,42 @@ def register() -> None:
             client.create_automation(automation)
 
 
-def _reach(given: Mapping[str, str]) -> None:
+def _is_starting() -> bool:
+    """Return whether the server of this folder has been started and still runs, whether it answers yet or not."""
+    try:
+        return is_running(STARTED.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return False
+
+
+def _await_answer(url: str, **options: Any) -> httpx.Response:
+    """Return the server's answer, once it is there: one that has just been started takes its time."""
+    started, is_said = time.monotonic(), False
+    while True:
+        try:
+            return httpx.get(url, timeout=10, follow_redirects=True, **options).raise_for_status()
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code != HTTPStatus.SERVICE_UNAVAILABLE:
+                raise
+            failure: httpx.HTTPError = error
+        except (httpx.ConnectError, httpx.ReadError) as error:
+            failure = error
+        waited_s = time.monotonic() - started
+        if waited_s > (STARTING_S if _is_starting() else PATIENCE_S):
+            raise failure
+        if waited_s > SAID_S and not is_said:
+            say(f"Waiting for the Prefect server at {url.removesuffix(VERSION)}.")
+            is_said = True
+        time.sleep(LOOK_S)
+
+
+def reach(given: Mapping[str, str]) -> None:
     """Raise an InputError if the server does not answer or refuses our password."""
     url = given["PREFECT_API_URL"]
     user, _, key = given["PREFECT_API_AUTH_STRING"].partition(":")
     try:
         trusted = ssl.create_default_context()  # the system's authorities: httpx alone trusts its own list
-        answer = httpx.get(
-            f"{url}/admin/version", auth=(user, key), timeout=10, follow_redirects=True, verify=trusted
-        )
-        answer.raise_for_status()
+        _await_answer(f"{url}{VERSION}", auth=(user, key), verify=trusted, **proxy_options(url))
     except (httpx.InvalidURL, httpx.ProtocolError, httpx.UnsupportedProtocol) as error:
         raise InputError(
             f"PREFECT_API_URL: {url}: not the address of a Prefect server ({error}); expected one such as "
@@ -198,8 +235,9 @@ def deploy(port: int, file: str, cron: str) -> int:
     given = environment(port)
     if file:
         check_rows(resolve(read(HERE / file)))
-    _reach(given)
+    reach(given)
     os.environ.update(given)
+    route_clients()
     register()
     os.chdir(PLACE)
     with _declared(file, cron) as declared:
@@ -270,7 +308,8 @@ def _become(command: Sequence[str], given: Mapping[str, str]) -> NoReturn:
     """Replace this process with Prefect's own, so that signals reach it directly."""
     os.chdir(PLACE)
     # A worker's runs must find installed packages, whatever files of such names are in the folder.
-    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], {**given, "PYTHONSAFEPATH": "1"})  # noqa: S606 - our own words
+    environment = environment_for_prefect({**given, "PYTHONSAFEPATH": "1"})
+    os.execve(sys.executable, [sys.executable, "-m", "prefect", *command], environment)  # noqa: S606 - our own words
 
 
 def work(port: int) -> NoReturn:
@@ -280,7 +319,7 @@ def work(port: int) -> NoReturn:
         InputError: no server accepts our password.
     """
     given = environment(port)
-    _reach(given)
+    reach(given)
     # Setting the port of a worker's pages means that its health will be queried there, as compose.yaml does.
     asked = ["--with-healthcheck"] if given.get("PREFECT_WORKER_WEBSERVER_PORT") else []
     _become(["worker", "start", "--pool", POOL, "--type", "process", *asked], given)
@@ -302,6 +341,9 @@ def serve(port: int, host: str) -> NoReturn:
             ) from error
         if not CHECKOUT:
             given = {**given, VARIABLES[0]: f"sqlite+aiosqlite:///{DATABASE}"}
+    with suppress(OSError):  # `deploy` and `worker` wait for it by this
+        STARTED.parent.mkdir(parents=True, exist_ok=True)
+        STARTED.write_text(owner(), encoding="ascii")
     sys.stderr.write(welcome(port))
     sys.stderr.flush()
     _become(["server", "start", "--host", host, "--port", str(port)], given)

@@ -24,6 +24,8 @@ from pydantic import SecretStr
 
 from basic_control.data.errors import InputError
 from basic_control.flows.api import application
+from basic_control.flows.routes import route_clients
+from basic_control.tasks.models.proxies import environment_for_prefect
 
 START_S = 300
 """On a crowded machine Prefect's own server may take minutes to answer; its exit is noticed at once."""
@@ -34,6 +36,7 @@ Opened = Callable[[], contextlib.AbstractContextManager[None]]
 
 def server_for(runner: str) -> Opened | None:
     """Return a context manager that provides a server for a run on `runner`; None if the settings name one."""
+    route_clients()
     known = get_current_settings()
     if known.api.url:
         return None
@@ -85,7 +88,10 @@ def started() -> Iterator[None]:
         # Ctrl-C is for the run, which still reports to the server while stopping; the child inherits the mask.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            server.start(timeout=START_S)
+            # Its process, and what waits for it here, read the proxies themselves.
+            environment = environment_for_prefect(os.environ)
+            with _applied({name: text for name, text in environment.items() if os.environ.get(name) != text}):
+                server.start(timeout=START_S)
         except RuntimeError as error:
             server.stop()
             raise InputError(

@@ -13,8 +13,11 @@ from prefect import flow
 from basic_control.config.settings import Rerun, Settings
 from basic_control.data.files import parsed_once
 from basic_control.flows.evaluation import evaluate
+from basic_control.flows.routes import route_clients
 from basic_control.flows.runs import RunResult
 from basic_control.tasks.plan import check_expected, resolve
+
+route_clients()  # also for a deployed run, which begins here
 
 
 @flow(name="full_eval", flow_run_name="{settings.title}")

@@ -85,7 +85,7 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
         kind = "filtered"
     elif status in {401, 403, 407}:
         kind = "auth"
-    elif status in {408, 409, 425} or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status in {408, 409, 425} or not HTTPStatus.OK <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         kind = "server"
     elif status == HTTPStatus.NOT_FOUND or _UNKNOWN.search(text):
         kind = "unknown_model"
@@ -156,6 +156,7 @@ class ServerErrors:
         if variable:
             self.advice["auth"] = f"check the key in {variable}"
         self._secrets = _secrets_of(key, url)
+        self._proxy = ""
 
     def clean(self, text: str) -> str:
         """Return an error's text without secrets and control characters, as one line of bounded length."""
@@ -166,7 +167,21 @@ class ServerErrors:
         message, code, _ = read_error(body)
         kind = classify_error(status, message, code)
         text = f"HTTP {status}: {self.clean(message) or 'no message'}"
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._proxy:
+            return Refusal(kind, self._say_proxy(status), None, status, body)
         return Refusal(kind, self._advise(kind, text), retry_after(headers, body), status, body)
+
+    def hide_credentials(self, proxy: str) -> None:
+        """Keep the user and password of a proxy out of all messages, and name it in those of connections."""
+        self._proxy = strip_secrets(proxy)
+        if "@" in proxy:
+            patterns = (self._secrets.pattern, _secrets_of("", proxy).pattern)
+            self._secrets = re.compile("|".join(filter(None, patterns)))
+
+    def refuse_proxy(self, proxy: str, advice: str) -> CallError:
+        """Return the error of a proxy that cannot be used."""
+        text = f"{self.where} cannot be asked through the environment's proxy {strip_secrets(proxy)}"
+        return CallError("invalid", self.clean(f"{text}: {advice}; NO_PROXY names what is asked directly"))
 
     def redirect(self, status: int, location: str) -> CallError:
         """Return the error of a redirect that is not followed."""
@@ -188,9 +203,29 @@ class ServerErrors:
             advice = "a server without TLS has an address that begins with http://"
             reason = f"the handshake failed ({handshake[1]}); {advice}"
             return CallError("connection", f"TLS with {self.where} failed: {reason}")
-        # aiohttp's `message` is what is wrong with a response; its text repeats the address too.
-        reason = self.clean(getattr(error, "message", "") or text) or type(error).__name__
-        return CallError("connection", self._advise("connection", f"no answer from {self.where}: {reason}"))
+        # What a proxy answers to CONNECT is a status of its own.
+        status = getattr(error, "status", 0)
+        if type(error).__name__ == "ClientHttpProxyError":
+            kind: ErrorKind = "connection"
+            if status in {HTTPStatus.PROXY_AUTHENTICATION_REQUIRED, HTTPStatus.FORBIDDEN}:
+                kind = "auth"
+            return CallError(kind, self._say_proxy(status))
+        # aiohttp's `message` is what is wrong with a response; its text repeats the address too. It may also be the
+        # half of a response after which the connection ended.
+        message = getattr(error, "message", "")
+        if not isinstance(message, str):
+            message, text = "", "the connection ended within the response"
+        reason = self.clean(message or text) or type(error).__name__
+        route = f" (through the proxy {self._proxy})" if self._proxy else ""
+        text = f"no answer from {self.where}: {reason}{route}"
+        return CallError("connection", self._advise("connection", text))
+
+    def _say_proxy(self, status: int) -> str:
+        """Return what it means that the proxy itself answers with a status."""
+        advice = "name what is asked directly in NO_PROXY"
+        if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED:
+            advice = "set user and password in the proxy's address, or " + advice
+        return f"the proxy {self._proxy} answered HTTP {status} for {self.where}: {advice}"
 
     def _advise(self, kind: ErrorKind, text: str) -> str:
         return "; ".join(filter(None, (text, self.advice.get(kind))))

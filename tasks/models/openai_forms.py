@@ -127,7 +127,9 @@ class Responses:
         texts, thoughts, refusals = [], [], []
         for item in body["output"]:
             for part in (*(item.get("summary") or ()), *(item.get("content") or ())):
-                kind, text = part["type"], str(part.get("text") or "")
+                kind, text = part["type"], part.get("text") or ""
+                if not isinstance(text, str):
+                    raise TypeError("expected a text")
                 if item["type"] == "reasoning":
                     thoughts.append(text)
                 elif item["type"] == "message" and kind == "output_text":
@@ -224,10 +226,13 @@ def _contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
     thoughts = [message.get(name) for name in ("reasoning_content", "reasoning")]
     texts = [content]
     if isinstance(content, list):
-        texts = [part.get("text") for part in content if part.get("type") == "text"]
+        texts = [part["text"] for part in content if part.get("type") == "text"]
         for part in content:
             if part.get("type") == "thinking":
                 thoughts += [_mapping(inner).get("text") for inner in part.get("thinking", ())]
+    # A number or an object is no answer, and nothing says what it means.
+    if content is not None and not all(isinstance(text, str) for text in texts):
+        raise TypeError("expected a text")
     answer = "".join(text for text in texts if isinstance(text, str))
     # Some servers send the reasoning under both names.
     reasoning = dict.fromkeys(thought for thought in thoughts if thought and isinstance(thought, str))
@@ -241,4 +246,4 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _count(counts: Any, name: str) -> int | None:
     value = _mapping(counts).get(name)
-    return value if isinstance(value, int) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -13,6 +13,8 @@ from basic_control.tasks.models.protocol import CallError
 FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
 """Fields that an application may answer with."""
 _MOST = 2**63
+LONGEST_REASON = 100
+"""Characters kept of a finish reason, which is a word."""
 _DEEPEST = 200  # as of a function's answers (`python_child`): what reads citations later recurses
 _KINDS = {type(None): "nothing", str: "a string", bool: "a boolean", dict: "a mapping", list: "a list"}
 
@@ -34,8 +36,10 @@ def read_reply(
     """
     text, aloud = thinking.split(_storable(answer))
     reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
-    usage = {name: n for name, n in (("thinking", thinking_tokens), ("cached", cached_tokens)) if n and n > 0}
+    counts = {"thinking": _bound(thinking_tokens), "cached": _bound(cached_tokens)}
+    usage = {name: count for name, count in counts.items() if count}
     extra = {"usage": usage} if usage else {}
+    finish_reason = _storable(finish_reason[:LONGEST_REASON])
     return Reply(text, reasoning, finish_reason, _bound(tokens_in), _bound(tokens_out), extra)
 
 

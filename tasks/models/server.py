@@ -14,8 +14,9 @@ import httpx
 from yarl import URL
 
 from basic_control.config.settings import Model
+from basic_control.data.extras import installing
 from basic_control.tasks.models.access import find_key, read_address, strip_secrets
-from basic_control.tasks.models.connections import open_session, tls_context
+from basic_control.tasks.models.connections import check_surplus, open_session, tls_context
 from basic_control.tasks.models.errors import ServerErrors
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.proxies import proxy_of
@@ -89,8 +90,8 @@ class Server:
         self._follows = follows and not model.key_place
         timeouts = (min(CONNECT_S, model.deadline_s), *[model.deadline_s] * 3)
         self.options: dict[str, Any] = {"transport": self, "timeout": timeouts, "follow_redirects": True}
-        self._session: aiohttp.ClientSession | None = None
-        self._routes: dict[object, dict[str, Any]] = {}
+        self._sessions: dict[str, aiohttp.ClientSession] = {}
+        self._routes: dict[object, tuple[str, dict[str, Any]]] = {}
 
     def open_client(self, **options: Any) -> httpx.AsyncClient:
         """Return a client through which the server is asked; the keyword arguments are its own."""
@@ -116,19 +117,19 @@ class Server:
         """
         url, timeouts = request.url, request.extensions["timeout"]
         content = await request.aread()
-        # Opened in the event loop of the first request.
-        self._session = self._session or open_session()
+        session, route = self._route_to(url)
         try:
-            async with self._session.request(
+            async with session.request(
                 request.method,
                 URL(f"{url.scheme}://{url.netloc.decode()}{url.raw_path.decode()}", encoded=True),
                 headers=self._headers_for(request),
                 data=content or None,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(sock_connect=timeouts["connect"], sock_read=timeouts["read"]),
-                **self._route_to(url),
+                **route,
             ) as response:
                 headers, body = await self._read(response)
+                check_surplus(response)
         except CallError:
             raise
         except aiohttp.SocketTimeoutError:
@@ -141,8 +142,8 @@ class Server:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        if self._session:
-            await self._session.close()
+        for session in self._sessions.values():
+            await session.close()
 
     def _headers_for(self, request: Any) -> list[tuple[str, str]]:
         """Return a request's headers, with the key if it goes to the server itself."""
@@ -154,21 +155,32 @@ class Server:
             headers += self._headers.items()
         return headers
 
-    def _route_to(self, url: Any) -> dict[str, Any]:
-        """Return the proxy and the TLS settings of an address.
+    def _route_to(self, url: Any) -> tuple[aiohttp.ClientSession, dict[str, Any]]:
+        """Return the session for an address, and its options: an HTTP proxy, and the TLS settings.
 
         Raises:
-            CallError: the proxy is not HTTP.
+            CallError: the environment's proxy cannot be used.
         """
         origin = _origin_of(url)
         if origin not in self._routes:
             proxy = proxy_of(str(url))
-            scheme = proxy.partition("://")[0]
-            if scheme not in {"", "http", "https"}:
-                text = f"{self.where} cannot be asked through the environment's proxy {scheme}://…"
-                raise CallError("invalid", f"{text}: expected http or https; NO_PROXY names what is asked directly")
-            self._routes[origin] = {"proxy": proxy or None, "ssl": url.scheme != "https" or tls_context()}
-        return self._routes[origin]
+            self.errors.hide_credentials(proxy)
+            options: dict[str, Any] = {"ssl": url.scheme != "https" or tls_context()}
+            if proxy.lower().startswith("socks"):
+                self._routes[origin] = proxy, options
+            else:
+                self._routes[origin] = "", options | {"proxy": proxy or None}
+        socks, options = self._routes[origin]
+        # Opened in the event loop of the first request.
+        if socks not in self._sessions:
+            try:
+                self._sessions[socks] = open_session(socks)
+            except ImportError:
+                advice = f"it needs the package aiohttp-socks; install it ({installing('socks')})"
+                raise self.errors.refuse_proxy(socks, advice) from None
+            except ValueError as error:
+                raise self.errors.refuse_proxy(socks, f"correct it: {error}") from None
+        return self._sessions[socks], options
 
     async def _read(self, response: aiohttp.ClientResponse) -> tuple[list[tuple[str, str]], bytes]:
         """Return a response's headers and decoded body; see `handle_async_request`."""

@@ -7,7 +7,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 Answer = Callable[[int, bytes], bytes]
-"""(the request's number, its head) -> what is sent; b"" closes the connection."""
+"""(the request's number, the request) -> what is sent; b"" closes the connection."""
+Closes = Callable[[bytes], bool]
+"""The request -> whether the connection is closed after its answer."""
 
 
 def response(body: bytes, head: bytes = b"HTTP/1.1 200 OK\r\nContent-Type: application/json") -> bytes:
@@ -32,35 +34,39 @@ class ByteServer:
 
 
 @contextmanager
-def serve_bytes(answer: Answer) -> Iterator[ByteServer]:
-    """Run a server on loopback that answers each request with bytes."""
-    server = ByteServer(answer)
+def serve_bytes(answer: Answer, *, port: int = 0, closes: Closes = lambda _: False) -> Iterator[ByteServer]:
+    """Run a server on loopback that answers each request with bytes; on a free port, if none is given."""
+    server, counting = ByteServer(answer), threading.Lock()
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             server.connections.append(self)
             with suppress(ConnectionError):
-                while head := self._head():
-                    server.heads.append(head)
-                    content = answer(len(server.heads) - 1, head)
-                    if not content:
-                        break
+                while request := self._read_request():
+                    head, _, _ = request.partition(b"\r\n\r\n")
+                    with counting:
+                        number = len(server.heads)
+                        server.heads.append(head)
+                    content = answer(number, request)
                     self.wfile.write(content)
+                    if not content or closes(request):
+                        break
             server.connections.remove(self)
 
-        def _head(self) -> bytes:
+        def _read_request(self) -> bytes:
             lines, length = [], 0
             while (line := self.rfile.readline()) not in {b"", b"\r\n"}:
                 lines.append(line)
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
-            self.rfile.read(length)
-            return b"".join(lines)
+            if not lines:
+                return b""
+            return b"".join([*lines, b"\r\n", self.rfile.read(length)])
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as listening:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", port), Handler) as listening:
         listening.daemon_threads = True
         server.url = f"http://127.0.0.1:{listening.server_address[1]}"
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        threading.Thread(target=listening.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield server
         finally:

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from openai import AsyncAzureOpenAI, AsyncOpenAI
@@ -19,6 +20,7 @@ from tests.servers import serve
 from tests.servers.bytes import response, serve_bytes
 from tests.servers.running import serve_openai
 from tests.servers.service import Service
+from tests.servers.socks import serve_socks
 from tests.tasks.models.asking import ask, call, error_of, reply_of, using
 
 KEY = "k-0123456789abcdef-Secret"
@@ -76,23 +78,19 @@ def test_malformed_http_fails_its_call_and_the_next_is_answered(provider: str, f
     assert second.text == "good"
 
 
-@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_second_answer_to_a_question_is_no_answer_to_the_next(provider: str, *, is_late: bool) -> None:
-    def answer(number: int, _head: bytes) -> bytes:
-        own = response(saying(f"answer {number}"))
-        return own if is_late else own + response(saying("nobody asked"))
+def test_a_second_answer_to_a_question_is_no_answer_to_the_next(provider: str) -> None:
+    """It comes after the first has been read; of two that come together, neither is used."""
 
     async def act(client: Client) -> list[str]:
         texts = []
         for number in range(3):
             texts.append((await client.ask(call(str(number)))).text)
-            if is_late:
-                await asyncio.to_thread(server.send, response(saying("nobody asked")))
-                await asyncio.sleep(0)  # the loop reads what has arrived
+            await asyncio.to_thread(server.send, response(saying("nobody asked")))
+            await asyncio.sleep(0)  # the loop reads what has arrived
         return texts
 
-    with serve_bytes(answer) as server:
+    with serve_bytes(lambda number, _: response(saying(f"answer {number}"))) as server:
         assert using(at(provider, server.url), act) == ["answer 0", "answer 1", "answer 2"]
 
 
@@ -146,21 +144,59 @@ def test_a_server_is_asked_through_the_proxy_and_this_machine_is_not(
     [
         ("http://127.0.0.1:1", "connection", "no answer from http://models.example:8000: Cannot connect to host"),
         ("http://:", "connection", "no answer from http://models.example:8000"),
-        (
-            "socks5://me:pass-word@p:1",
-            "invalid",
-            "through the environment's proxy socks5://…: expected http or https",
-        ),
+        ("ftp://p:1", "connection", "no answer from http://models.example:8000"),
+        ("http://p:99999", "connection", "no answer from http://models.example:8000"),
+        ("socks5://me:pass-word@127.0.0.1:1", "connection", "(through the proxy socks5://127.0.0.1:1)"),
+        ("socks5://me:pass-word@p:99999", "invalid", "through the environment's proxy socks5://p:99999"),
+        ("socks9://p:1", "invalid", "through the environment's proxy socks9://p:1"),
     ],
 )
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_proxy_that_cannot_be_used_fails_the_call(
     provider: str, proxy: str, kind: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if proxy.startswith("socks"):
+        pytest.importorskip("aiohttp_socks")
     monkeypatch.setenv("all_proxy", proxy)
     error = error_of(at(provider, "http://models.example:8000", deadline_s=5))
     assert error.kind == kind
     assert text in error.message
+    assert "pass-word" not in error.message
+
+
+@pytest.mark.parametrize("scheme", ["socks5", "socks5h", "socks", "SOCKS5"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_socks_proxy_leads_to_a_server(provider: str, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("aiohttp_socks")
+    with serve_bytes(lambda *_: GOOD) as server, serve_socks(urlsplit(server.url).port or 0) as proxy:
+        monkeypatch.setenv("all_proxy", f"{scheme}://me:pass-word@{proxy.address}")
+        assert reply_of(at(provider, "http://models.example:8000")).text == "good"
+        assert {*proxy.targets} == {"models.example:8000"}
+        assert {*proxy.users} == {b"me:pass-word"}
+        count = len(proxy.targets)
+        assert reply_of(at(provider, server.url)).text == "good"
+        assert len(proxy.targets) == count, "this machine is not asked through it"
+
+
+def test_a_socks_proxy_without_its_package_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all_proxy", "socks5://me:pass-word@127.0.0.1:1")
+    monkeypatch.setitem(sys.modules, "aiohttp_socks", None)
+    error = error_of(at("openai", "http://models.example:8000"))
+    assert error.kind == "invalid"
+    assert "socks5://127.0.0.1:1: it needs the package aiohttp-socks; install it (" in error.message
+    assert "pass-word" not in error.message
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_proxy_that_wants_a_password_is_named_and_keeps_its_own(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = response(b"user me, password pass-word", b"HTTP/1.1 407 Proxy Authentication Required")
+    with serve_bytes(lambda *_: refusal) as proxy:
+        monkeypatch.setenv("all_proxy", proxy.url.replace("http://", "http://me:pass-word@"))
+        error = error_of(at("openai", f"{scheme}://models.example:8000"))
+    assert error.kind == "auth"
+    assert error.message.startswith(f"the proxy {proxy.url} answered HTTP 407 for {scheme}://models.example:8000: ")
     assert "pass-word" not in error.message
 
 
