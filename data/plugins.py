@@ -1,6 +1,7 @@
 """Discovery of units: the `UNIT` of a file in its folder, of a plug-in's file, or of an entry point.
 
-Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may replace `UNIT`.
+Families, metrics, loaders and providers are found alike. `UNITS`, a sequence, may replace `UNIT`; a plug-in's file
+may decorate functions instead (`basic_control.decorators`).
 """
 
 import hashlib
@@ -36,6 +37,8 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 _NAMED = re.compile(rb"^UNITS?\b", re.MULTILINE)
 _REMEMBERED: list[Callable[[], None]] = []
+_DECLARED: dict[str, list[Any]] = {}
+"""Units made by decorators, by the module of their function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +107,15 @@ def folders() -> list[Path]:
 
 
 def files(ending: str = ".py") -> Iterator[Path]:
-    """Yield the plug-ins' files of one kind; in a folder those that do not begin with an underscore."""
+    """Yield the plug-ins' files of one kind, each once; in a folder those that do not begin with an underscore."""
+    found: dict[Path, None] = {}
     for path in paths():
         if path.is_dir():
-            yield from sorted(one for one in path.glob(f"*{ending}") if not one.name.startswith("_"))
+            inside = sorted(file for file in path.glob(f"*{ending}") if not file.name.startswith("_"))
+            found |= dict.fromkeys(inside)
         elif path.suffix == ending:
-            yield path
+            found[path] = None
+    yield from found
 
 
 @remembered
@@ -123,6 +129,7 @@ def _loaded(path: Path) -> ModuleType:
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    _DECLARED.pop(name, None)
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -140,9 +147,17 @@ def line_in(path: str, error: BaseException) -> str:
     return f", line {at[-1]}" if at else ""
 
 
+def declare(unit: Unit, module: str) -> Unit:
+    """Return a unit that a decorator made of a function of that module, where discovery finds it."""
+    _DECLARED.setdefault(module, []).append(unit)
+    return unit
+
+
 def _units(module: ModuleType, there: UnitOrigin) -> Iterator[Found]:
-    units = [module.UNIT] if hasattr(module, "UNIT") else getattr(module, "UNITS", ())
-    yield from ((there, unit) for unit in units)
+    """Yield the units that a module holds: its `UNIT` or `UNITS`, then those that its decorators made."""
+    units = [module.UNIT] if hasattr(module, "UNIT") else [*getattr(module, "UNITS", ())]
+    decorated = [unit for unit in _DECLARED.get(module.__name__, ()) if not any(unit is held for held in units)]
+    yield from ((there, unit) for unit in (*units, *decorated))
 
 
 def _ours(module: str, path: Path) -> UnitOrigin:

@@ -1,17 +1,21 @@
 """Checks before Prefect starts: static mistakes, and runs that would be huge."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from basic_control.config.settings import Rerun, Settings
 from basic_control.data.errors import InputError
+from basic_control.data.extras import installing
 from basic_control.data.files import rows
-from basic_control.data.loading import RESPONSE, judged_by, offered, tools_of, with_tools
+from basic_control.data.loading import RESPONSE, judged_by, offered
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.metrics.judging import templates
-from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
+from basic_control.prompts import fill, reads, shipped, template
 from basic_control.tasks.models.rate_limits import endpoint_of
 from basic_control.tasks.models.readiness import SPARE, connections_allowed, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
@@ -36,10 +40,28 @@ def check(settings: Settings, again: Rerun | None = None) -> Plan:
     check_rerun(plan, again or Rerun())
     check_judges(plan)
     check_rows(plan)
+    check_pages(plan)
     models, judges = ([*map(find_obstacle, asked)] for asked in (plan.models, plan.judges))
     if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan
+
+
+def check_pages(plan: Plan) -> None:
+    """Refuse to fetch cited pages that nothing here can read.
+
+    Raises:
+        InputError: the extra `pages` is not installed.
+    """
+    if find_spec("trafilatura"):
+        return
+    for suite in plan.declared:
+        fetching = [name for name in suite.used if metric(name).sources and suite.options(name).get("network")]
+        if fetching:
+            raise InputError(
+                f"suite {suite.name}: {fetching[0]}.network fetches cited pages, and the extra `pages`, which "
+                f"reads them, is not installed; run: {installing('pages')}, or set {fetching[0]}.network to false."
+            )
 
 
 def check_rerun(plan: Plan, again: Rerun) -> None:
@@ -66,9 +88,7 @@ def check_rows(plan: Plan) -> None:
     check_expected(plan)
     for one in plan.suites:
         suite, unit = one.suite, loader(one.suite.loader)
-        systems = {target.model.system for target in one.asked if target.model.system}
         if unit.generated:
-            _check_systems(suite, systems, {}, "")
             continue
         asked = {} if one.responses_of else suite.asked_by
         written = {short: text for short, text in asked.items() if not shipped(text)}
@@ -78,9 +98,7 @@ def check_rows(plan: Plan) -> None:
                 n += 1
                 columns |= dict.fromkeys(item.facts)
             new = item.language not in languages
-            _check_systems(suite, systems, item.facts, f", row {item.index + 1}")
             _fill(suite, item, asked if new else written)
-            _check_tools(suite, item, asked)
             if new:
                 languages.add(item.language)
                 _judged_in(suite, item)
@@ -113,23 +131,6 @@ def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
             raise InputError(f"{named}, row {item.index + 1}: {error}") from error
 
 
-def _check_tools(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
-    """Refuse a row whose tools cannot be read."""
-    try:
-        with_tools(item, tools_of(suite, read_by(asked.values())))
-    except InputError as error:
-        raise InputError(f"suite {suite.name}, {error}") from error
-
-
-def _check_systems(suite: Suite, systems: Iterable[str], facts: Mapping[str, Any], where: str) -> None:
-    """Refuse a system prompt whose braces name what the row does not have."""
-    for system in systems:
-        try:
-            fill_system(system, facts)
-        except InputError as error:
-            raise InputError(f"suite {suite.name}{where}: {error}") from error
-
-
 def _judged_in(suite: Suite, item: Item) -> None:
     for name in judged_by(suite):
         for prompt in filter(shipped, templates(metric(name), suite.options(name))):
@@ -148,12 +149,19 @@ def unread_responses(plan: Plan) -> Iterator[str]:
         if one.responses_of or unit.generated:
             continue
         for file in unit.files(one.suite.source):
-            if RESPONSE in next(rows(file), {}):
+            if RESPONSE in _first_row(file):
                 yield (
                     f"suite {one.suite.name}: {file} has a column {RESPONSE!r}, which the loader {unit.name} does "
                     "not read: the models are asked. To score those responses, declare a suite of your own with "
                     "`items: {data: …}` (docs/suites.md)."
                 )
+
+
+def _first_row(file: Path) -> Mapping[str, Any]:
+    """Return a file's first row; none of a file that only the loader of a plug-in can read."""
+    with suppress(InputError):
+        return next(rows(file), {})
+    return {}
 
 
 def too_few_connections(plan: Plan) -> str:

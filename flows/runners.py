@@ -41,7 +41,8 @@ def running(where: Runner) -> Iterator[Any]:
             yield runner
     except ModuleNotFoundError as error:
         raise InputError(
-            f"runner {where.name}: {error.name} is not installed. Run: {installing(where.name)}"
+            f"runner {where.name}: {error.name} of the extra `{where.name}` is not installed. "
+            f"Run: {installing(where.name)}"
         ) from error
 
 

@@ -11,7 +11,7 @@ from prefect.context import FlowRunContext
 from basic_control.config.exam import SUITE as EXAM
 from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from basic_control.data.files import release
-from basic_control.data.loading import digests_of, makers_of, offered, tools_of, verifiers_of
+from basic_control.data.loading import digests_of, makers_of, offered, verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.units import identity_of, named_in
@@ -19,7 +19,7 @@ from basic_control.flows.runners import run_part, running
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
 from basic_control.metrics.analysis.verdict import decided
-from basic_control.prompts import digests, read_by
+from basic_control.prompts import digests
 from basic_control.tasks.arrange import Numbered, arrange, rounds_of
 from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
@@ -51,8 +51,6 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
         left_out=tuple(sorted(plan.expected.left_out)),
-        tools=tools_of(suite, read_by(suite.asked_by.values())),
-        systems=tuple(sorted({target.model.system for target in plan.asked if target.model.system})),
     )
     items = generate(Cell(suite.name), plan.store, source)
     release(plan.files)
@@ -90,7 +88,6 @@ def ask(
                 identity=identity,
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,
-                has_tools=bool(tools_of(plan.suite, read_by(plan.suite.asked_by.values()))),
             )
             finish = query.start(
                 cell,

@@ -95,7 +95,8 @@ def test_no_file_knows_a_suite_by_name() -> None:
     """`basic_control` is the package's name as well, and of its entry points' groups: `basic_control.suites`."""
     assert len(SUITES) >= 4
     group = re.compile(
-        r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers|data|prompts|config|tasks|flows)"
+        r"basic_control\.(?:$|<|generators|metrics|loaders|suites|providers|data|prompts|config|tasks|flows|api|"
+        r"decorators|runs_apart)"
     )
     files = [path for room in PRODUCT for path in sorted((TOP / room).rglob("*.py"))]
     names = {str(path.relative_to(TOP)): [*named_suites(path)] for path in files}

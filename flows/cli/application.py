@@ -187,21 +187,25 @@ def _end(make: "Callable[[], App]", words: Sequence[str]) -> int:
 
     try:
         return _call(make, words) or Exit.PASSED
-    except InputError as error:
-        complain(str(error))
-        return Exit.ERROR
     except Exception as error:
-        if os.environ.get(DEBUG):
+        if os.environ.get(DEBUG) and not isinstance(error, InputError):
             raise
-        from basic_control.flows.environment import unreached
-
-        message = unreached(error) or (
-            f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
-            f"read is damaged. {DEBUG}=1 shows where it happened."
-        )
-        complain(f"{message} Everything answered so far is kept.")
+        complain(failure(error))
         return Exit.ERROR
     except KeyboardInterrupt as interrupt:
         go_on = str(interrupt) or "run the same command again to continue."
         say(f"Stopped. Everything answered so far is kept; {go_on}")
         return Exit.STOPPED
+
+
+def failure(error: Exception) -> str:
+    """Return the message of an error that ends a command."""
+    if isinstance(error, InputError):
+        return str(error)
+    from basic_control.flows.environment import unreached
+
+    message = unreached(error) or (
+        f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
+        f"read is damaged. {DEBUG}=1 shows where it happened."
+    )
+    return f"{message} Everything answered so far is kept."

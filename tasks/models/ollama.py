@@ -11,8 +11,7 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
-from basic_control.data.records import Call, Message, Reply
-from basic_control.data.tools import write_tool
+from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.access import find_ollama
 from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.protocol import CallError
@@ -26,17 +25,6 @@ _NOT_ASKED = {"load", "unload"}
 """Ends of a reply for which the model was not run."""
 _VARIABLE = "OLLAMA_API_KEY"
 """The variable of the key that the package sends if the model's entry names none."""
-
-
-def _write_message(message: Message) -> dict[str, Any]:
-    """Return a message as Ollama has it: a call's arguments are a mapping, and a tool's message has its name."""
-    written: dict[str, Any] = {"role": message.role, "content": message.content}
-    if message.tool_calls:
-        calls = [{"name": call["name"], "arguments": dict(call["arguments"])} for call in message.tool_calls]
-        written["tool_calls"] = [{"function": call} for call in calls]
-    if message.name:
-        written["tool_name"] = message.name
-    return written
 
 
 class OllamaClient:
@@ -81,16 +69,10 @@ class OllamaClient:
         form: Any = None
         if call.schema is not None and self._model.structured != "off":
             form = dict(call.schema) if self._model.structured == "schema" else "json"
-        if call.tools:
-            outside["tools"] = [{"type": "function", "function": write_tool(tool)} for tool in call.tools]
+        messages = [{"role": message.role, "content": message.content} for message in call.messages]
         answer = await self._reach(
             self._client.chat(
-                model=self._model.served,
-                messages=[_write_message(message) for message in call.messages],
-                options=options,
-                format=form,
-                stream=False,
-                **outside,
+                model=self._model.served, messages=messages, options=options, format=form, stream=False, **outside
             )
         )
         if not answer.done:
@@ -105,10 +87,6 @@ class OllamaClient:
             finish_reason=answer.done_reason or "",
             tokens_in=answer.prompt_eval_count,
             tokens_out=answer.eval_count,
-            calls=[
-                {"name": made.function.name, "arguments": dict(made.function.arguments)}
-                for made in answer.message.tool_calls or ()
-            ],
         )
 
     async def close(self) -> None:

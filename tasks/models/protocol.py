@@ -54,9 +54,7 @@ class CallError(Exception):
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 
-    One whose package is slow to import does that in a method `prepare()`, called before its first `ask`. One that
-    can put several typed questions about one text in a request has a method `ask_together(calls)`, which returns a
-    reply or a CallError for each.
+    One whose package is slow to import does that in a method `prepare()`, called before its first `ask`.
     """
 
     async def identity(self) -> Mapping[str, str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Found = tuple[Callable[..., Any], frozenset[str], bool]
     """A function, the names that it takes, and whether the prompt goes first, without a name."""
 
-OFFERED = ("system", "messages", "tools", "parameters", "item")
+OFFERED = ("system", "messages", "parameters", "item")
 """Arguments a function gets besides the prompt if it has parameters of these names."""
 THREADS = 4096
 """Functions that run in parallel: as many as calls may be in flight."""
@@ -104,10 +104,15 @@ def function_of(module: Any, name: str) -> Found:
         found = getattr(found, step)
     if not callable(found):
         raise NotCallable(f"found a {type(found).__name__}, expected a function.")
-    return (found, *_taken(found))
+    return (found, *accepted(found))
 
 
-def _taken(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+def accepted(function: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    """Return the names that a function takes, and whether the prompt goes first, without a name.
+
+    Raises:
+        NotCallable: it requires other arguments.
+    """
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # not written in Python

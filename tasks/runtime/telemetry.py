@@ -161,7 +161,7 @@ def traced(endpoint: str, run: str, stages: Sequence[Execution]) -> Iterator[Exi
     """
     if endpoint and find_spec("opentelemetry.exporter") is None:
         raise InputError(
-            "telemetry.endpoint is set, but OpenTelemetry is not installed. "
+            "telemetry.endpoint is set, but the extra `otel` is not installed. "
             f"Install it ({installing('otel')}) or remove the key."
         )
     began, how, said = time.time(), ExitStatus(), list[str]()

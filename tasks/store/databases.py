@@ -142,7 +142,7 @@ def parse(url: str) -> sa.URL:
     """
     expected = (
         "Expected an SQLAlchemy URL: sqlite:///folder/replies.sqlite or postgresql+psycopg://user@host/name "
-        f"({installing('postgres')})."
+        f"(the extra `postgres`: {installing('postgres')})."
     )
     try:
         parsed = sa.make_url(url)

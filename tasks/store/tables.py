@@ -109,7 +109,7 @@ class Store:
         except (ImportError, ValueError) as error:
             raise InputError(
                 f"store.root: {self.root}: cannot be used ({error}). Expected a folder or an fsspec URL, such as "
-                f"s3://bucket/folder ({installing('s3')})."
+                f"s3://bucket/folder (the extra `s3`: {installing('s3')})."
             ) from error
         return filesystem, str(path).rstrip("/")
 

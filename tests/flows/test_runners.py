@@ -37,7 +37,7 @@ def test_a_missing_extra_is_named(runner: str, package: str, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, package, None)
     settings = read(None, [f"runner={runner}"])
     with (
-        pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}=="),
+        pytest.raises(InputError, match=rf"Run: pip install .*prefect-{runner}<"),
         running(resolve(settings).runner),
     ):
         pass

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from basic_control.metrics.analysis.pairs import Comparison
     from basic_control.metrics.analysis.verdict import RunVerdict
     from basic_control.tasks.compare.runs import RunComparison
+    from basic_control.tasks.compare.sides import FileForm
+    from basic_control.tasks.plan import BaselineRule
 
 
 def compare(
@@ -73,7 +75,7 @@ def compare(
         form=form.form(verify),
     )
     with speaking(found.language):
-        show(*_compared(found, max(0, most)))
+        show(*compared(found, max(0, most)))
     composed = ((html, comparison.html), (markdown, comparison.markdown), (json, comparison.document),
                 (junit, comparison.junit))  # fmt: skip
     for path, compose in composed:
@@ -81,7 +83,7 @@ def compare(
             written([write_atomically(Path(path), compose(found))], found.language)
 
 
-def _compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
+def compared(found: "RunComparison", most: int) -> Iterator["RenderableType"]:
     """Yield the output of a comparison: its answers, tables, the largest changes, and its limits."""
     from basic_control.tasks.report import comparison
     from basic_control.tasks.report.language import say
@@ -164,27 +166,49 @@ def gate(
     """
     from basic_control.data.suites import MAX_DROP
     from basic_control.flows.environment import keep_private
-    from basic_control.tasks.compare.gating import gate as gated
     from basic_control.tasks.plan import BaselineRule
-    from basic_control.tasks.report import regressions
-    from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.remarks import remarks
     from basic_control.tasks.store.tables import write_atomically
 
-    if not baseline and threshold is None:
-        raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
     keep_private()
     rule = BaselineRule(baseline, MAX_DROP if max_drop is None else max_drop, allow_different)
-    verdict, comparison, sides = gated(
-        new, runs=at.runs, root=at.root, rule=rule, metric=metric, threshold=threshold, form=form.form()
+    verdict, comparison, lines = decide(
+        new, rule, runs=at.runs, root=at.root, metric=metric, threshold=threshold, form=form.form()
     )
-    lines = [f"{name}: {said}" for _, name, _, said in _thresholds(verdict)]
-    if comparison:
-        lines += [f"{new}, compared with {baseline}:", *regressions.details(comparison)]
-    show(*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides))
+    show(*lines)
     if junit:
         written([write_atomically(Path(junit), _cases(verdict, comparison, new))])
     return verdict.exit_code
+
+
+def decide(
+    new: str,
+    rule: "BaselineRule",
+    *,
+    runs: Path,
+    root: str = "",
+    metric: str = "",
+    threshold: float | None = None,
+    form: "FileForm | None" = None,
+) -> "tuple[RunVerdict, BaselineComparison | None, list[str]]":
+    """Gate a run or a file as `tasks.compare.gating.gate` does, and return the lines that say how.
+
+    Raises:
+        InputError: neither a baseline nor a threshold; or as `gate`.
+    """
+    from basic_control.tasks.compare.gating import gate as gated
+    from basic_control.tasks.report import regressions
+    from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.remarks import remarks
+
+    if not rule.name and threshold is None:
+        raise InputError("gate: expected --baseline OLD, or --threshold SHARE, or both; found neither.")
+    verdict, comparison, sides = gated(
+        new, runs=runs, root=root, rule=rule, metric=metric, threshold=threshold, form=form
+    )
+    lines = [f"{name}: {reason}" for _, name, _, reason in _thresholds(verdict)]
+    if comparison:
+        lines += [f"{new}, compared with {rule.name}:", *regressions.details(comparison)]
+    return verdict, comparison, [*lines, say(f"regression.exit_{int(verdict.exit_code)}"), *remarks(sides)]
 
 
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:

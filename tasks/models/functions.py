@@ -1,0 +1,126 @@
+"""Functions that answer: of a plug-in's provider, in this process; of the Python process that started the run."""
+
+import asyncio
+import inspect
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from basic_control.config.settings import Model
+from basic_control.data.errors import InputError
+from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.errors import clean
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.python_child import answer_of, told_of
+from basic_control.tasks.models.replies import FIELDS, offered, read_answer
+from basic_control.tasks.models.threads import in_thread
+
+CALLER = "BASIC_CONTROL_CALLER"
+"""The variable that says where the functions of the process that started a run are served: PORT:TOKEN."""
+HOST = "127.0.0.1"
+_LONGEST = 64 * 1024 * 1024
+"""Bytes of an answer."""
+
+
+def read_message(message: Mapping[str, Any], name: str) -> Reply:
+    """Return the reply in a function's message, as `answer_of` or `told_of` makes it; `name` is the function's.
+
+    Raises:
+        CallError: it raised, or returned neither a text nor a mapping of the known fields.
+    """
+    if "raised" in message:
+        raise CallError("invalid", f"{name} raised {clean(str(message['raised']))}{message.get('at', '')}")
+    if "answer" not in message:
+        returned = clean(str(message.get("returned", "nothing")))
+        raise CallError("invalid", f"{name} returned {returned}, expected a string or a mapping with `text`")
+    answer = json.loads(message["answer"])
+    if unknown := [key[:40] for key in answer if key not in FIELDS]:
+        raise CallError(
+            "invalid", f"{name} returned the unknown key {unknown[0]!r}; expected only {', '.join(FIELDS)}"
+        )
+    return read_answer(answer, {field: f"{name} returned {field}" for field in FIELDS})
+
+
+class FunctionClient:
+    """Calls a function of a plug-in with the prompt, in a thread, or on the loop if it is a coroutine."""
+
+    def __init__(self, model: Model, function: Callable[..., Any], identity: Mapping[str, str]) -> None:
+        self._model = model
+        self._function = function
+        self._identity = {**identity, "model": model.served}
+        self._takes = inspect.signature(function).parameters
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return the provider's name and version, the model, and its options."""
+        return {**self._identity, "options": json.dumps(self._model.options, sort_keys=True, default=str)}
+
+    async def ask(self, call: Call) -> Reply:
+        """Call the function once.
+
+        Raises:
+            CallError: it raised, or returned neither a text nor a mapping.
+        """
+        offers = {**offered(call), "model": self._model.served, **self._model.options}
+        values = {name: offers[name] for name in self._takes if name in offers}
+        try:
+            value = await self._call(values)
+        except Exception as error:  # noqa: BLE001 - a user's own function may raise anything
+            source = getattr(getattr(self._function, "__code__", None), "co_filename", "")
+            return read_message(told_of(error, source), self._function.__name__)
+        if isinstance(value, Reply):
+            return value
+        return read_message(answer_of(value), self._function.__name__)
+
+    async def close(self) -> None:
+        """Close nothing."""
+
+    async def _call(self, values: Mapping[str, Any]) -> Any:
+        if inspect.iscoroutinefunction(self._function):
+            return await self._function(**values)
+        value = await in_thread(partial(self._function, **values), "provider")
+        return await value if inspect.isawaitable(value) else value
+
+
+class CallerClient:
+    """Calls a function of the Python process that started the run, over loopback."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._port, _, self._token = os.environ.get(CALLER, "").partition(":")
+        if not self._token:
+            raise InputError(
+                f"model {model.name!r}: it is a function of the Python process that started its run; call "
+                "bc.evaluate or bc.run again."
+            )
+
+    async def identity(self) -> Mapping[str, str]:
+        """Return the function's name and version; without a version it is new in each run."""
+        version = str(self._model.options["version"])
+        identity = {"provider": "callable", "model": self._model.served}
+        # A mark as of --fresh: requests differ from all cached ones, and the model is the same one.
+        return {**identity, **({"version": version} if version else {"fresh": self._token[:16]})}
+
+    async def ask(self, call: Call) -> Reply:
+        """Call the function once.
+
+        Raises:
+            CallError: it raised, returned neither a text nor a mapping, or its process has ended.
+        """
+        question = {"token": self._token, "function": self._model.name, "offered": offered(call)}
+        line = json.dumps(question, default=str).encode() + b"\n"
+        try:
+            reader, writer = await asyncio.open_connection(HOST, int(self._port), limit=_LONGEST)
+            try:
+                writer.write(line)
+                await writer.drain()
+                message = json.loads(await reader.readline())
+            finally:
+                writer.close()
+        except (OSError, ValueError) as error:
+            raise CallError("connection", f"{self._model.name}: its process does not answer ({error})") from None
+        return read_message(message, self._model.name)
+
+    async def close(self) -> None:
+        """Close nothing."""
