@@ -176,7 +176,7 @@ class Server:
             try:
                 self._sessions[socks] = open_session(socks)
             except ImportError:
-                advice = f"it needs the package aiohttp-socks; install it ({installing('socks')})"
+                advice = f"it needs the extra `socks`; install it ({installing('socks')})"
                 raise self.errors.refuse_proxy(socks, advice) from None
             except ValueError as error:
                 raise self.errors.refuse_proxy(socks, f"correct it: {error}") from None

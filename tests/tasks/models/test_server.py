@@ -183,7 +183,7 @@ def test_a_socks_proxy_without_its_package_names_the_package(monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "aiohttp_socks", None)
     error = error_of(at("openai", "http://models.example:8000"))
     assert error.kind == "invalid"
-    assert "socks5://127.0.0.1:1: it needs the package aiohttp-socks; install it (" in error.message
+    assert "socks5://127.0.0.1:1: it needs the extra `socks`; install it (" in error.message
     assert "pass-word" not in error.message
 
 
