@@ -127,10 +127,10 @@ def exam(
 
 
 def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
-    """Show a whole evaluation in seconds, from recorded replies of two models: no key, no server, no download.
+    """Show a whole evaluation in seconds, of all four suites: no key, no server, no download.
 
-    The report is like that of any run: two models of different strength, their comparison, every reply. Your own
-    runs and caches are not touched.
+    The replies of its three models, of which one fails, and of its judge are invented; the rest is as in any run:
+    scores, comparisons, every reply. Your own runs and caches are not touched.
 
     Args:
         folder: where the report, its tables and its store are written (default: basic-control-demo)
@@ -138,9 +138,10 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     """
     begin("")
     shipped = TOP / "config" / "demo"
+    replies = str(shipped / "replies.parquet")
+    entries = ("models.0", "models.1", "models.2", "judges.0")
     texts = {
-        "models.0.file": str(shipped / "replies.jsonl"),
-        "models.1.file": str(shipped / "replies.jsonl"),
+        **{f"{entry}.file": replies for entry in entries},
         "store.root": str(Path(folder) / "store"),
         "store.runs": str(Path(folder) / "runs"),
         "report.language": language,
