@@ -17,11 +17,12 @@ import yaml
 from pydantic import ValidationError
 
 from basic_control.data import plugins
+from basic_control.data.deciding import has_one_headline, without_threshold
 from basic_control.data.errors import InputError
 from basic_control.data.options import names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
-from basic_control.data.suites import ROBUST, Suite, Use
+from basic_control.data.suites import ALL, ROBUST, Suite, Use
 
 SHIPPED = Path(__file__).parent / "suites"
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
@@ -168,6 +169,7 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
         except InputError as error:
             said = RETIRED_METRICS.get(str(name), str(error))
             raise _wrong((*place, "metrics", str(name)), said, "unknown") from error
+    values = _with_own_score(values)
     try:
         suite = Suite.model_validate(values)
     except ValidationError:
@@ -186,17 +188,51 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
         here, measure, own = (*place, "metrics", name), metric(name), suite.options(name)
         shared = {key: value for key, value in given.items() if key not in own}
         metrics[name] = {**shared, **_options(measure, own, here)}
+        _check_use(suite, name, here)
         _votes(suite, name, measure, place)
         if measure.verifies and unit.units is None and suite.use(name).enabled:
             raise _wrong(here, f"{name} needs items of families, which the loader {suite.loader} does not have")
+    _check_all(suite, place)
     # With every key, so that it is complete when it is laid out again.
     whole = {**suite.model_dump(), **values, "items": {"loader": suite.loader, **source}, "metrics": metrics}
+    default = known()[suite.name].values.get("weight") if suite.name in known() else None
+    if suite.weight == default and not has_one_headline(suite):
+        whole["weight"] = None  # a default, which several scores have not
+    return whole | _read_prompts(suite, values, place)
+
+
+def _with_own_score(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a suite without those metrics of its file's score that the configuration has replaced."""
+    name, metrics = values.get("name"), values.get("metrics")
+    score = known()[name].values.get("score") if name in known() else None
+    if (
+        values.get("score") != score
+        or not isinstance(score, list)
+        or not isinstance(metrics, Mapping | list | tuple)
+    ):
+        return values
+    return {**values, "score": [part for part in score if part in metrics]}
+
+
+def _read_prompts(suite: Suite, values: Mapping[str, Any], place: Steps) -> dict[str, Any]:
+    """Return the texts of the prompts that a suite declares."""
+    texts: dict[str, Any] = {}
     if "prompt" in values:
-        whole["prompt"] = _read(suite.prompt, (*place, "prompt"))
+        texts["prompt"] = _read(suite.prompt, (*place, "prompt"))
     if "prompts" in values:
-        read = {name: _read(text, (*place, "prompts", name)) for name, text in suite.prompts.items()}
-        whole["prompts"] = read
-    return whole
+        texts["prompts"] = {name: _read(text, (*place, "prompts", name)) for name, text in suite.prompts.items()}
+    return texts
+
+
+def _check_all(suite: Suite, place: Steps) -> None:
+    """Refuse a share of rows that hold where nothing says when a metric's do."""
+    graded = without_threshold(suite) if suite.score == ALL else []
+    if graded:
+        said = (
+            f"all needs to know when a row holds, and {graded[0]} grades; give it a threshold of its own "
+            f"({graded[0]}: {{threshold: 0.8}}), or list under score what is to be joined"
+        )
+        raise _wrong((*place, "score"), said)
 
 
 def _read(prompt: str, place: Steps) -> str:
@@ -218,6 +254,14 @@ def _options(unit: Loader | Metric, given: Mapping[str, Any], place: Steps) -> d
         known = [*names(unit.options), *(Use.model_fields if isinstance(unit, Metric) else ())]
         listed = ({**one, "loc": (*place, *one["loc"]), "allowed": tuple(known)} for one in error.errors())
         raise DeclarationError(*listed) from error
+
+
+def _check_use(suite: Suite, name: str, place: Steps) -> None:
+    """Refuse a setting common to all metrics that is not valid."""
+    try:
+        suite.use(name)
+    except ValidationError as error:
+        raise DeclarationError(*({**one, "loc": (*place, *one["loc"])} for one in error.errors())) from error
 
 
 def _votes(suite: Suite, name: str, measure: Metric, place: Steps) -> None:
@@ -276,6 +320,8 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = _without_retired(configuration)
     suites, judges = kept.get("suites"), kept.get("judges")
+    for suite in suites if isinstance(suites, list) else ():
+        _restore_mean(suite)
     if not isinstance(suites, list) or not isinstance(judges, list):
         return kept
     if not any(isinstance(suite, Mapping) for suite in suites):
@@ -283,6 +329,13 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(judge, dict) and judge.get("temperature") == 0.0:
                 del judge["temperature"]
     return kept
+
+
+def _restore_mean(suite: object) -> None:
+    """Name the metrics whose mean was the score of an earlier version's suite, where it named none itself."""
+    if isinstance(suite, dict) and suite.get("score") == [] and isinstance(suite.get("metrics"), Mapping):
+        options = suite["metrics"].items()
+        suite["score"] = [name for name, given in options if (given or {}).get("enabled", True)]
 
 
 def _without_retired(value: Any, path: Steps = ()) -> Any:

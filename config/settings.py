@@ -23,6 +23,7 @@ from basic_control.config.addresses import (
 from basic_control.config.declared import DeclarationError, resolve
 from basic_control.config.models import Judge, Model
 from basic_control.config.prices import Prices, priced
+from basic_control.data.deciding import components, has_one_headline, headlines, weight_of
 from basic_control.data.options import OFF, Frozen, Share
 from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import MAX_DROP, Stop, Suite
@@ -227,7 +228,8 @@ class Settings(Frozen):
         """
 
         def stopping(suite: Suite) -> Suite:
-            if suite.gate_on != "mean" or suite.twins or suite.threshold is None:
+            has_threshold = any(score.threshold is not None for score in headlines(suite))
+            if suite.gate_on != "mean" or suite.twins or not has_threshold:
                 return suite
             return suite.model_copy(update={"stop": suite.stop or Stop()})
 
@@ -354,7 +356,7 @@ class Settings(Frozen):
                 )
             if suite.k and suite.k > n:
                 raise ValueError(f"{suite.name}.k is {suite.k}, expected at most the number of repeats, {n}")
-            units = map(metric, suite.scored_by)
+            units = [metric(name) for score in headlines(suite) for name in components(score)]
             if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
                 raise ValueError(
                     f"{gated}, which needs answers that are right or wrong, and {', '.join(graded)} grades them; "
@@ -365,12 +367,13 @@ class Settings(Frozen):
     @model_validator(mode="after")
     def _joined(self) -> Self:
         for suite in self.suites:
-            if suite.stop and suite.stop.when == "decided" and suite.threshold is None:
+            has_threshold = any(score.threshold is not None for score in headlines(suite))
+            if suite.stop and suite.stop.when == "decided" and not has_threshold:
                 raise ValueError(
                     f"{suite.name}.stop asks until the threshold is excluded, and {suite.name}.threshold is not "
                     "set; set it, or set stop.when: ranked"
                 )
-        weighing = [suite for suite in self.suites if suite.weight]
+        weighing = [suite for suite in self.suites if weight_of(suite)]
         for first, second in combinations(weighing, 2):
             kinds = [self.score_of(suite) for suite in (first, second)]
             shared = not first.models or not second.models or {*first.models} & {*second.models}
@@ -379,6 +382,21 @@ class Settings(Frozen):
                     f"{first.name} is gated on {kinds[0]} and {second.name} on {kinds[1]}, which cannot be "
                     "averaged into an overall score. Set weight: 0 for one (it keeps its own threshold), gate both "
                     "the same way, or evaluate them separately"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _weights(self) -> Self:
+        for index, suite in enumerate(self.suites):
+            if suite.weight and not has_one_headline(suite):
+                names = [score.headline or "the score" for score in headlines(suite)]
+                deciding = [name for name in suite.used if suite.threshold_of(name) is not None]
+                joined = ", ".join(deciding if suite.score is None and deciding else suite.used)
+                raise ValueError(
+                    f"suites.{index}.weight: found {suite.weight:g}, expected 0: several scores decide "
+                    f"{suite.name} ({', '.join(names)}). Write one of these lines in it:\n"
+                    f"  score: [{joined}]   # their mean\n"
+                    "  weight: 0   # no part of the overall score"
                 )
         return self
 

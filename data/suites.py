@@ -4,6 +4,7 @@ The shipped suites (`config/suites/*.yaml`), those of other distributions and a 
 form; nothing else in the project refers to a suite by name.
 """
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
@@ -23,6 +24,11 @@ TABLE = "table"
 """The default loader: rows of a file, columns by name."""
 MAX_DROP = 0.02
 """Default tolerated drop of a suite below its baseline."""
+ALL = "all"
+"""The share of rows on which every part of a suite holds: a score, and a reserved name of metrics."""
+WEIGHT = 0.2
+"""Default weight of a suite with one headline in the overall score."""
+ScoreRule = Literal["all"] | dict[str, float] | tuple[str, ...]
 
 
 class Use(Frozen):
@@ -32,6 +38,9 @@ class Use(Frozen):
     judges: tuple[str, ...] = Field((), description="names of judges; default: the suite's")
     aggregate: Aggregate | None = Field(None, description="of several judges; default: the suite's")
     temperature: float | None = Field(None, ge=0, le=2, description="of the judges; default: the metric's own")
+    threshold: Share | None = Field(
+        None, description="minimum of this metric to pass; null: it is only measured; default: the suite's"
+    )
 
 
 class Stop(Frozen):
@@ -68,9 +77,9 @@ class Suite(Frozen):
     """A test suite.
 
     `items` names a loader (default `table`) with its options; `metrics` holds, by metric name, the keys of `Use`
-    and the metric's own options. `score` are the metrics whose means, averaged, are the suite's score; all by
-    default. `strata`: the score is the unweighted mean over the families of the items (a TOTAL), not over the
-    items.
+    and the metric's own options. Each metric with a threshold decides for itself, unless `score` joins some of them
+    (`data.deciding`). `strata`: the score is the unweighted mean over the families of the items (a TOTAL), not over
+    the items.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", description="unique among the run's suites")
@@ -83,10 +92,19 @@ class Suite(Frozen):
         default_factory=dict, description="several prompts by short names; each model × prompt is a target"
     )
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
-    score: tuple[str, ...] = Field((), description="metrics that make up the score; default: all")
+    score: ScoreRule | None = Field(
+        None,
+        description="what joins metrics: a list (their mean), weights by metric, or all (the share of rows on "
+        "which each holds); default: each metric decides for itself",
+    )
     strata: Literal["", "family"] = Field("", description="family: the score is a TOTAL over families")
     threshold: Share | None = Field(None, description="minimum score to pass; default: measured, without a verdict")
-    weight: float = Field(0.2, ge=0, allow_inf_nan=False, description="in the overall score; renormalised")
+    weight: float | None = Field(
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="in the overall score; renormalised; default: 0.2, or 0 if several scores decide the suite",
+    )
     repeats: int | None = Field(None, ge=1, description="times each question is asked; default: the run's")
     gate_on: GateOn = Field(
         "mean",
@@ -145,6 +163,14 @@ class Suite(Frozen):
         names = [name if name and short.count(name) == 1 else f"prompt {n}" for n, name in enumerate(short, 1)]
         return dict(zip(names, value, strict=True))
 
+    @field_validator("score", mode="before")
+    @classmethod
+    def _score(cls, value: object) -> object:
+        """Accept one metric's name; an empty list is the form of earlier versions for no score."""
+        if isinstance(value, str) and value != ALL:
+            return (value,)
+        return None if isinstance(value, list | tuple) and not value else value
+
     @field_validator("metrics", mode="before")
     @classmethod
     def _metrics(cls, value: object) -> object:
@@ -165,8 +191,12 @@ class Suite(Frozen):
     def _whole(self) -> Self:
         if self.prompt and self.prompts:
             raise ValueError("found both prompt and prompts, expected one of them")
-        if missing := [name for name in self.score if name not in self.metrics]:
+        if ALL in self.metrics:
+            raise ValueError(f"metrics: {ALL!r} is the name of a score; rename the metric")
+        if missing := [name for name in self.weights if name not in self.metrics]:
             raise ValueError(f"score names {missing[0]!r}, which is not among metrics ({', '.join(self.metrics)})")
+        if not all(0 < weight < math.inf for weight in self.weights.values()):
+            raise ValueError(f"score: found the weights {self.score}, expected numbers above 0")
         if self.twins and self.stop:
             raise ValueError(
                 "found both twins and stop, expected one of them: stop asks only some of the originals"
@@ -225,12 +255,35 @@ class Suite(Frozen):
     @property
     def scored_by(self) -> tuple[str, ...]:
         """The enabled metrics that make up the score."""
-        return tuple(name for name in self.score or self.metrics if name in self.used)
+        return tuple(name for name in self.weights or self.metrics if name in self.used)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of the metrics that a declared score joins; empty without one, and for `all`."""
+        if isinstance(self.score, Mapping):
+            return dict(self.score)
+        return {} if self.score is None or self.score == ALL else dict.fromkeys(self.score, 1.0)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The weight of each metric whose values make the score."""
+        return {name: self.weights.get(name, 1.0) for name in self.valued_by}
+
+    @property
+    def valued_by(self) -> tuple[str, ...]:
+        """The metrics whose values make the score: `all`, which has values of its own, or those of `scored_by`."""
+        return (ALL,) if self.score == ALL else self.scored_by
 
     @property
     def headline(self) -> str:
-        """The metric that is the score; '' if several make it."""
-        return self.scored_by[0] if len(self.scored_by) == 1 else ""
+        """The metric that is the score, or `all`; '' if the score is a mean of several."""
+        return self.valued_by[0] if len(self.valued_by) == 1 else ""
+
+    def threshold_of(self, metric: str) -> float | None:
+        """Return the threshold that a metric has by itself: its own; the suite's only without a declared score."""
+        if "threshold" in self.metrics[metric]:
+            return self.use(metric).threshold
+        return self.threshold if self.score is None else None
 
     @property
     def of_k(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from basic_control.config.settings import Rerun, StoreSettings
 from basic_control.data.batches import Cell, Ref, Tables, spanned_s
+from basic_control.data.documents import METHODOLOGY, METHODOLOGY_VERSION
 from basic_control.data.errors import InputError
 from basic_control.data.loading import digests_of, makers_of, runs_programs, scorers_of
 from basic_control.flows.earlier import settings_of
@@ -121,6 +122,7 @@ def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:
     makers = [unit for suite in plan.declared for unit in makers_of(suite)]
     scorers = [unit for suite in plan.declared for unit in scorers_of(suite)]
     return {
+        METHODOLOGY: METHODOLOGY_VERSION,
         "configuration": plan.configuration,
         "units": {unit.name: unit.version for unit in makers},
         "verifiers": {unit.name: unit.version for unit in scorers},

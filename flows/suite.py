@@ -10,15 +10,17 @@ from prefect.context import FlowRunContext
 
 from basic_control.config.exam import SUITE as EXAM
 from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
+from basic_control.data.deciding import has_one_headline, parts_of_all
 from basic_control.data.files import release
 from basic_control.data.loading import digests_of, makers_of, offered, verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
+from basic_control.data.suites import ALL
 from basic_control.data.units import identity_of, named_in
 from basic_control.flows.runners import run_part, running
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
-from basic_control.metrics.analysis.verdict import decided
+from basic_control.metrics.analysis.verdict import decide_all
 from basic_control.prompts import digests
 from basic_control.tasks.arrange import Numbered, arrange, rounds_of
 from basic_control.tasks.decide import open_targets
@@ -32,7 +34,7 @@ from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
 from basic_control.tasks.query import prepare, query
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.sandbox import kotlin_tools
-from basic_control.tasks.score import measure, score, score_judged
+from basic_control.tasks.score import join_metrics, measure, score, score_judged
 from basic_control.tasks.stage import current_ledger
 from basic_control.tasks.twins.renew import renew, wanted_of
 from basic_control.tasks.verify import verify
@@ -177,11 +179,16 @@ def evaluate(
             evidence = verify_sources(cell, plan.store, batch, network=bool(citing.options.get("network")))
             batch = replace(batch, evidence=evidence)
         tables = tables.join(Tables(asked=[asked], evidence=[batch.evidence] if batch.evidence else []))
+        scored = Tables()
         for own in plan.metrics:
             compared = batch
             if other := others.get((plan.opponent_of(own.name, cell.model), cell.batch)):
                 compared = replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
-            tables = tables.join(score_by(plan, compared, own, identities, left_out=left_out.get(own.name, {})))
+            scored = scored.join(score_by(plan, compared, own, identities, left_out=left_out.get(own.name, {})))
+        tables = tables.join(scored)
+        if parts := parts_of_all(plan.suite):
+            joint = join_metrics(replace(cell, metric=ALL), plan.store, scored.scores, parts=parts)
+            tables = tables.join(Tables(scores=[joint]))
     return tables
 
 
@@ -263,8 +270,10 @@ def run_suites(plan: Plan, identities: Identities) -> FinishedSuites:
             if changed := ledger.changed(suite.name):
                 event("scored_again", run=ledger.run, suite=suite.name, changed=changed)
             finding = find_suite(plan, suite, part, identities, waiting)
-            headlines = [decided(headline, plan.policy) for headline in finding.headlines]
-            event("suite_ended", run=ledger.run, suite=suite.name, models=event_fields(headlines))
+            decisions = decide_all(finding.headlines, plan.policy)
+            is_apart = len(plan.suites) > 1 and not has_one_headline(suite.suite)
+            fields = event_fields(decisions)
+            event("suite_ended", run=ledger.run, suite=suite.name, models=fields, is_apart=is_apart)
             findings.append(finding)
         ledger.distributed = False
     return FinishedSuites(tables, tuple(findings))

@@ -13,7 +13,7 @@ from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 
 
-@stage(version=2, part="aggregate", takes="score")
+@stage(version=3, part="aggregate", takes="score")
 def aggregate(
     store: StoreSettings, items: list[Ref], scores: list[Ref], monitored: Sequence[MonitoredSuite] = ()
 ) -> Ref:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Cell, Ref, Tables
+from basic_control.data.deciding import headlines
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
@@ -24,13 +25,13 @@ from basic_control.tasks.store.tables import Store
 class MonitoredSuite:
     """A suite that is asked until it is decided; each of its confidence sequences has level `alpha`.
 
-    `exams` are those of its judge, by the language of the replies.
+    `exams` are those of its judges, by headline and the language of the replies.
     """
 
     suite: Suite
     targets: tuple[str, ...]
     alpha: float
-    exams: Mapping[str, ExamTable] = field(default_factory=dict)
+    exams: Mapping[str, Mapping[str, ExamTable]] = field(default_factory=dict)
 
 
 def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | None = None) -> list[MonitoredSuite]:
@@ -45,13 +46,18 @@ def monitored_suites(suites: Iterable[SuitePlan], examined: PassportFinder | Non
     ]
 
 
-def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, ExamTable]:
-    """Return the exam results of the judges that count, by language, if their mean is the suite's score."""
-    suite, own = plan.suite, plan.metric(plan.suite.scored_by[0])
-    name, unit = own.name, metric(own.name)
+def exams_of(plan: SuitePlan, examined: PassportFinder) -> dict[str, dict[str, ExamTable]]:
+    """Return the exam results of the judges that count, by headline and language, where their mean is its score."""
+    names = [score.headline for score in headlines(plan.suite)]
+    tables = {name: _exams_of_metric(plan, name, examined) for name in names if name in plan.suite.used}
+    return {name: by_language for name, by_language in tables.items() if by_language}
+
+
+def _exams_of_metric(plan: SuitePlan, name: str, examined: PassportFinder) -> dict[str, ExamTable]:
+    suite, own, unit = plan.suite, plan.metric(name), metric(name)
     options = options_of(unit, own.options) if unit.measured else {}
     whole = next((one for one in unit.measured if one.whole(options)), None)
-    if len(suite.scored_by) > 1 or whole is None or not whole.fits(options):
+    if whole is None or not whole.fits(options):
         return {}
     found: dict[str, ExamTable] = {}
     for language in languages("judging/system"):
@@ -78,12 +84,13 @@ def monitor(
         own = [frame for frame in rounds if frame["suite"][0] == one.suite.name]
         if own:
             spoken = {language for frame in own for language in frame["language"].unique()}
-            exam = one.exams.get(min(spoken)) if len(spoken) == 1 else None
-            found += confidence_sequences(own, every, one.suite, one.targets, one.alpha, exam=exam)
+            language = min(spoken) if len(spoken) == 1 else ""
+            exams = {name: tables[language] for name, tables in one.exams.items() if language in tables}
+            found += confidence_sequences(own, every, one.suite, one.targets, one.alpha, exams=exams)
     return found
 
 
-@stage(version=1, part="aggregate", takes="score")
+@stage(version=2, part="aggregate", takes="score")
 def decide(store: StoreSettings, items: list[Ref], scores: list[Ref], *, one: MonitoredSuite) -> list[str]:
     """Return the targets whose verdict or rank is still open; `items` are the rounds that were asked."""
     return undecided_models(monitor(open_store(store), items, scores, [one]), one.suite, one.targets)

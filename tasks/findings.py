@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from basic_control.data.batches import Tables
+from basic_control.data.deciding import columns, components, valued_metrics
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
@@ -63,7 +65,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     )
     own = with_counts(suite)
     models = [model for model, suites in plan.members.items() if suite.name in suites]
-    scores = once.scores.filter(pl.col("metric").is_in([*own.scored_by, *headline_parts(own)]))
+    scores = once.scores.filter(pl.col("metric").is_in([*valued_metrics(own), *headline_parts(own)]))
     telling = replace(once, scores=scores)
     summary = summarise(scores, once.items)
     return SuiteFindings(suite_headlines(own, models, telling, summary, facts), facts)
@@ -100,12 +102,12 @@ def circumstances(
     if own.strata or own.of_k:  # labels estimate a mean of replies: neither a TOTAL nor a share of k answers
         labels = None
     withheld: dict[Key, Withheld] = {}
-    for model in suite.names:
-        reason = withheld_by_judges(own, model, judge_statuses, labels or {}, must)
-        if reason is None and sources_unsettled(own):
+    for model, score in product(suite.names, columns(own)):
+        reason = withheld_by_judges(score, model, judge_statuses, labels or {}, must)
+        if reason is None and sources_unsettled(score):
             reason = Withheld(UNSETTLED)
         if reason:
-            withheld[own.name, own.headline, model] = reason
+            withheld[own.name, score.headline, model] = reason
     unasked = missing or {}
     return Circumstances(
         withheld=withheld,
@@ -126,27 +128,41 @@ def with_counts(suite: SuitePlan) -> Suite:
 
 def sources_unsettled(suite: Suite) -> bool:
     """Return whether no score can decide a suite: its sources would need the network, which is not allowed."""
-    asking = [(name, metric(name).sources) for name in suite.scored_by]
+    asking = [(name, metric(name).sources) for name in components(suite)]
     options = {name: suite.options(name) for name, _ in asking}
     return any(wanted and wanted(options[name]) and not options[name].get("network") for name, wanted in asking)
 
 
 def event_fields(headlines: Iterable[Headline]) -> dict[str, dict[str, Any]]:
-    """Return a suite's headlines by model, as the event of its end has them (docs/observability.md)."""
+    """Return a suite's headlines by model, as the event of its end has them (docs/observability.md).
+
+    A model has the first one's fields, and those of the `further` ones in a list.
+    """
+    by_model: dict[str, dict[str, Any]] = {}
+    for headline in headlines:
+        fields = _fields(headline)
+        if headline.model in by_model:
+            by_model[headline.model]["further"].append(fields)
+        else:
+            by_model[headline.model] = {**fields, "further": []}
+    return by_model
+
+
+def _fields(headline: Headline) -> dict[str, Any]:
+    measured, decided = headline.measured, headline.decided
     return {
-        one.model: {
-            "score": one.measured.score.mean,
-            "low": one.measured.score.interval.low,
-            "high": one.measured.score.interval.high,
-            "outcome": one.decided.outcome,
-            "reason": one.decided.reason,
-            "n_scored": one.measured.n_scored,
-            "n_asked": one.measured.n_asked,
-            "n_deciding": one.decided.n_deciding,
-            "gate_on": one.measured.gate_on,
-            "k": one.measured.k,
-            "mean": one.measured.mean.mean,
-            "measured": one.missing.is_measured,
-        }
-        for one in headlines
+        "metric": "" if headline.is_only else headline.metric,
+        "only": headline.is_only,
+        "score": measured.score.mean,
+        "low": measured.score.interval.low,
+        "high": measured.score.interval.high,
+        "outcome": decided.outcome,
+        "reason": decided.reason,
+        "n_scored": measured.n_scored,
+        "n_asked": measured.n_asked,
+        "n_deciding": decided.n_deciding,
+        "gate_on": measured.gate_on,
+        "k": measured.k,
+        "mean": measured.mean.mean,
+        "measured": headline.missing.is_measured,
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
+from basic_control.data.deciding import columns, has_one_headline, weight_of
 from basic_control.data.errors import InputError
 from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
 from basic_control.data.loading import compared, judged_by, needs_of, responses_of
@@ -226,7 +227,11 @@ def resolve(settings: Settings) -> Plan:
         policy=Policy(
             gate=settings.gate,
             threshold=settings.threshold,
-            thresholds={(suite.name, suite.headline): suite.threshold for suite in settings.suites},
+            thresholds={
+                (score.name, score.headline): score.threshold
+                for suite in settings.suites
+                for score in columns(suite)
+            },
             undecided=settings.undecided,
             regressions=settings.fail_on == "regression",
         ),
@@ -425,7 +430,9 @@ def _members(models: Iterable[Model], suites: Iterable[SuitePlan]) -> dict[str, 
             found.setdefault(name, []).append(suite)
     for name, own in found.items():
         # The only suite of given responses is their whole score, whatever its weight.
-        if not any(one.suite.weight for one in own) and not (name in given and len(own) == 1):
+        joined = [one for one in own if has_one_headline(one.suite)]
+        is_weighed = any(weight_of(one.suite) for one in joined) or len(joined) < len(own)
+        if not is_weighed and not (name in given and len(own) == 1):
             raise InputError(
                 f"weights: {', '.join(one.name for one in own)} have weight 0, and {name} has no other suite. Give "
                 "one of them a weight."

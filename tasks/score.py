@@ -17,6 +17,7 @@ from basic_control.data.suites import Aggregate
 from basic_control.data.tables import SCORES
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.data.units import UnitIdentity, loaded
+from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.judging import combine
 from basic_control.tasks.judge import reopen
@@ -82,6 +83,13 @@ def metric_rows(metric: Metric, scored: Iterable[tuple[SampleRow, Score]]) -> It
 def _status_of_part(value: float, score: Score) -> Status:
     """Return the status of a metric's part: what it lacks of 1 may be for the reason that the metric states."""
     return "unsupported" if score.status == "unsupported" and value < 1 else "scored"
+
+
+@stage(version=1, part="score", takes="score")
+def join_metrics(store: StoreSettings, scores: list[Ref], *, parts: Mapping[str, float]) -> Ref:
+    """Score a batch by whether all `parts` hold, from its scores by each metric."""
+    opened = open_store(store)
+    return opened.write(SCORES, joint_scores(opened.read_all(scores, SCORES), parts))
 
 
 def _status(value: float | None, status: Status, reply: SampleRow, *, most: float = 1.0) -> Status:

@@ -132,7 +132,8 @@ class Display(logging.Handler):
             with self._drawing:
                 self.say(_said("changed", self.language, suite=suite, names=", ".join(names)))
         elif name == "suite_ended":
-            results = [*_results(suite, fields["models"], self.language)]
+            apart = [_said("apart", self.language, suite=suite)] if fields.get("is_apart") else []
+            results = [*apart, *_results(suite, fields["models"], self.language)]
             for work in self.of(suite):
                 work.expected = 0  # equal questions are one call, and a decided suite asks no more
             with self._drawing:
@@ -305,16 +306,18 @@ def _measured(count: Count, language: str) -> str:
 def _results(suite: str, models: Mapping[str, Mapping[str, Any]], language: str) -> Iterator[str]:
     from basic_control.tasks.report.language import speaking
     from basic_control.tasks.report.text import around
-    from basic_control.tasks.report.words import scored, why
+    from basic_control.tasks.report.words import score_name, scored, why
 
-    for model, fields in models.items():
+    each = [(model, one) for model, fields in models.items() for one in (fields, *fields.get("further", ()))]
+    for model, fields in each:
         headline = _headline(suite, model, fields)
         measured, outcome = headline.measured, headline.decided.outcome
         with speaking(language):
             is_known = measured.score.interval.low is not None and headline.missing.is_measured
             interval = f" ({around(measured.score.interval)})" if is_known else ""
             counts = _said("scored", language, k=measured.n_scored, n=measured.n_asked)
-            line = f"{suite}, {model}: {scored(headline)}{interval}, {counts} – {_said(outcome, language)}"
+            name, said = score_name(headline), _said(outcome, language)
+            line = f"{name}, {model}: {scored(headline)}{interval}, {counts} – {said}"
             reason = why(headline)
         yield f"{line}: {reason}" if reason else line
 
@@ -334,7 +337,8 @@ def _headline(suite: str, model: str, fields: Mapping[str, Any]) -> "Headline":
     )
     missing = Shortfall(is_measured=fields.get("measured", True))
     decided = Decision(None, fields["outcome"], fields["reason"], fields["n_deciding"])
-    return Headline(suite, "", model, measured=measured, missing=missing, decided=decided)
+    metric, is_only = fields.get("metric", ""), fields.get("only", True)
+    return Headline(suite, metric, model, 0.0, measured, missing, decided, is_only)
 
 
 def _clock(seconds: float) -> str:

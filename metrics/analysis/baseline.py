@@ -3,7 +3,7 @@
 Source: SPEC 10.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -61,7 +61,7 @@ class ComparedSide:
 
 @dataclass(frozen=True, slots=True)
 class ChangedItem:
-    """An item whose value in a suite changed; `before` is the baseline's value."""
+    """An item whose value by a suite's headline changed; `before` is the baseline's value."""
 
     suite: str
     model: str
@@ -71,6 +71,7 @@ class ChangedItem:
     after: float
     status: str
     prompt: str
+    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def compare_with_baseline(
 
 @dataclass(frozen=True, slots=True)
 class _PairedSuite:
-    """A model's suite, paired with the baseline's; `values` are its items' on both sides."""
+    """A model's headline, paired with the baseline's; `values` are its items' on both sides."""
 
     draft: DraftedComparison
     moved: QuestionChanges
@@ -193,34 +194,40 @@ class _PairedSuite:
 def _paired_suites(
     model: str, against: str, baseline: ComparedSide, run: ComparedSide
 ) -> tuple[list[_PairedSuite], list[str]]:
-    """Pair a model's suites with a baseline model's; also return those it did not take part in this time."""
+    """Pair a model's headlines with a baseline model's; also return the suites it took no part in this time."""
     suites, lacking = [], []
     for suite, rules in baseline.provenance.suites.items():
         if suite not in run.provenance.suites:
             continue
-        metrics = tuple(name for name in rules.score if name in run.provenance.suites[suite].score)
-        before = _scores_of(baseline, suite, metrics, against)
-        after = _scores_of(run, suite, metrics, model)
-        if after.height and before.height:
-            suites.append(_paired(suite, metrics, (before, after), baseline, run))
-        elif before.height:
+        is_there = False
+        for shares in run.provenance.suites[suite].lines.values():
+            metrics = {name: share for name, share in shares.items() if name in rules.score}
+            before = _scores_of(baseline, suite, metrics, against)
+            after = _scores_of(run, suite, metrics, model)
+            if after.height and before.height:
+                suites.append(_paired(suite, metrics, (before, after), baseline, run))
+            is_there |= bool(after.height) or not before.height
+        if not is_there:
             lacking.append(suite)
     return suites, lacking
 
 
-def _scores_of(side: ComparedSide, suite: str, metrics: Sequence[str], model: str) -> pl.DataFrame:
+def _scores_of(side: ComparedSide, suite: str, metrics: Collection[str], model: str) -> pl.DataFrame:
     applicable = pl.col("status") != "not_applicable"
-    return side.scores.filter(pl.col("metric").is_in(metrics), applicable, suite=suite, model=model)
+    return side.scores.filter(pl.col("metric").is_in([*metrics]), applicable, suite=suite, model=model)
 
 
 def _paired(
     suite: str,
-    metrics: tuple[str, ...],
+    metrics: Mapping[str, float],
     scores: tuple[pl.DataFrame, pl.DataFrame],
     baseline: ComparedSide,
     run: ComparedSide,
 ) -> _PairedSuite:
-    """Pair the rows of a suite by question, under the run's items; `scores` are the baseline's and the run's."""
+    """Pair the rows of a headline by question, under the run's items; `scores` are the baseline's and the run's.
+
+    `metrics` are the headline's, by their weights.
+    """
     before, after = scores
     model, against = after["model"][0], before["model"][0]
     items = run.items.filter(suite=suite).unique("item_id", maintain_order=True)
@@ -259,7 +266,8 @@ def _paired(
         identical,
         values_of(after, metrics)
         .join(earlier, on=KEY)
-        .join(items.select("item_id", "suite", "prompt"), on="item_id"),
+        .join(items.select("item_id", "suite", "prompt"), on="item_id")
+        .with_columns(metric=pl.lit(draft.comparison.metric)),
     )
 
 
@@ -293,8 +301,8 @@ def _changed(model: str, suites: Sequence[_PairedSuite]) -> list[ChangedItem]:
     if not suites:
         return []
     gain = pl.col("value") - pl.col("before")
-    order = (gain.abs(), gain, "suite", *KEY)
+    order = (gain.abs(), gain, "suite", *KEY, "metric")
     moved = pl.concat(suite.values for suite in suites).filter(gain.abs() > NOTHING)
     most = moved.sort(order, descending=[True, *[False] * (len(order) - 1)]).head(SHOWN)
-    rows = most.select("suite", *KEY, "before", "status", "prompt", after="value")
+    rows = most.select("suite", *KEY, "before", "status", "prompt", "metric", after="value")
     return [ChangedItem(model=model, **row) for row in rows.iter_rows(named=True)]

@@ -12,7 +12,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from basic_control.data.documents import RESULTS_VERSION
+from basic_control.data.documents import METHODOLOGY, METHODOLOGY_VERSION, RESULTS_VERSION
 from basic_control.metrics.analysis.explainability import ExplainabilityResult, read_published
 from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult, Shortfall
 from basic_control.metrics.analysis.judged import CorrectedMean
@@ -45,7 +45,7 @@ _MEANS: dict[type, dict[str, tuple[str, ...]]] = {
 """The keys of a mean: its own, and that of its interval, or those of the interval's ends."""
 _WITH_INTERVAL = 2
 """Number of keys of a mean whose interval is one value."""
-_RENAMED = {"is_measured": "measured"}
+_RENAMED = {"is_measured": "measured", "is_only": "only"}
 _OF_OVERALL = (
     "score", "interval", "lower", "lower_interval", "upper", "upper_interval", "measured", "corrected",
     "corrected_interval", "threshold", "outcome", "reason", "n_deciding",
@@ -81,7 +81,8 @@ def document(results: Results, verdict: RunVerdict) -> dict[str, Any]:
         run["spending"] = _json(results.spending)
     final = {**_json(verdict), "exit_code": int(verdict.exit_code)}
     values = {key: _json(attrgetter(path)(results)) for key, path in _PATHS.items()}
-    return {"schema_version": RESULTS_VERSION, "run": run, "final": final, **values}
+    versions = {"schema_version": RESULTS_VERSION, METHODOLOGY: METHODOLOGY_VERSION}
+    return {**versions, "run": run, "final": final, **values}
 
 
 def _json(value: Any) -> Any:
@@ -243,6 +244,7 @@ def schema() -> dict[str, Any]:
         kinds[kind]["required"].append(name)
     properties: dict[str, Any] = {
         "schema_version": {"const": RESULTS_VERSION, "description": "the version of this schema"},
+        METHODOLOGY: {"type": "integer", "description": "the version of what scores and intervals mean"},
         "run": results["properties"]["run"],
         "final": {"$ref": "#/$defs/RunVerdict"},
     }

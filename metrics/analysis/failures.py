@@ -41,7 +41,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     """
     is_silent = (pl.col("status") == "no_answer") & (pl.col("reason") == THINKING_ALONE)
     has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
-    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.scored_by))
+    lost = scores.filter(has_cause, pl.col("metric").is_in(suite.valued_by))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)
     causes: dict[str, Counter[tuple[Status, str]]] = {}

@@ -1,7 +1,7 @@
 """Headlines: what a run measured of a model by one score of a suite, what of it is missing, and what was decided.
 
-Each suite has one headline: its metric, or the score that its metrics make together. A model's overall score has
-the same form, without a suite.
+A suite has one for each of its scores (`data.deciding`): a metric, a mean of several, or the share of rows on which
+all hold. One without a threshold is measured only. A model's overall score has the same form, without a suite.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ Key = tuple[str, str, str]
 class Measurement:
     """A headline's score, and what stands beside it. All means are unrounded, from 0 to 1.
 
-    `n_asked` and `n_scored` count the rows of all metrics of the score, `n_right` the answers to which each of them
-    gives 1. `parts` are the means that make the score (with strata: of each family), `beside` those next to it,
-    `left_out` the parts that did not apply. With `gate_on` `pass_at_k` or `pass_all_k` the score is that of `k`
-    answers to each question, its rows are questions, and `mean` is the mean of all answers. If human labels decide,
-    `score` is corrected by `n_labels` of them (the fewest of a metric), and `as_judged` is the score before.
-    `corrected` is the score if its judges err as on their exam's texts. `stopping`: the suite was asked until it
-    was decided, and the score's interval is the sequence's.
+    `n_asked` counts its rows, `n_scored` those that each applicable metric of the score has scored, `n_right` those
+    to which each of them gives 1. `parts` are the means that make the score (with strata: of each family), `beside`
+    those next to it, `left_out` the parts that did not apply. With `gate_on` `pass_at_k` or `pass_all_k` the score
+    is that of `k` answers to each question, its rows are questions, and `mean` is the mean of all answers. If human
+    labels decide, `score` is corrected by `n_labels` of them (the fewest of a metric), and `as_judged` is the score
+    before. `corrected` is the score if its judges err as on their exam's texts. `stopping`: the suite was asked
+    until it was decided, and the score's interval is the sequence's.
     """
 
     score: MeanEstimate = field(default_factory=MeanEstimate)
@@ -94,10 +94,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A model by one score of a suite; `metric` is '' if several metrics make the score.
+    """A model by one score of a suite; `metric` is '' if the score is a mean of several, `all` if it joins them.
 
-    `weight` is the suite's share of the overall score, renormalised over the model's suites. The overall score has
-    neither suite nor metric.
+    `is_only`: the suite has no other. `weight` is the suite's share of the overall score, renormalised over the
+    model's suites. The overall score has neither suite nor metric.
     """
 
     suite: str
@@ -107,6 +107,7 @@ class Headline:
     measured: Measurement = field(default_factory=Measurement)
     missing: Shortfall = field(default_factory=Shortfall)
     decided: Decision = field(default_factory=Decision)
+    is_only: bool = True
 
     def at(self, end: End) -> MeanEstimate:
         """Return the score, or the score at a bound; the score where nothing is missing."""
@@ -118,8 +119,9 @@ class Headline:
 class ModelResult:
     """A model's headlines by suite, and its weighted score over them.
 
-    If only one suite has weight, `overall` has its score and outcome, and no threshold. `missing` says why the
-    model could not be asked, `failed` why all of its calls failed ('' if any succeeded).
+    If only one suite has weight, `overall` has its score and outcome, and no threshold; if none has, because each
+    has several headlines, it has neither. `missing` says why the model could not be asked, `failed` why all of its
+    calls failed ('' if any succeeded).
     """
 
     model: str
@@ -145,11 +147,27 @@ class ModelResult:
 
     @property
     def score(self) -> Headline:
-        """The score that stands for the model: the overall one, or that of its only suite with a weight."""
-        return self.overall if self.has_overall else (*self.weighing, *self.headlines)[0]
+        """The score that stands for the model: the overall one, its only one with a weight, or the worst."""
+        if self.has_overall:
+            return self.overall
+        return self.weighing[0] if self.weighing else max(self.headlines, key=_badness)
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The suites that no score speaks for, so that they are left out of the overall score."""
+        by_suite: dict[str, float] = {}
+        several = {headline.suite for headline in self.headlines if not headline.is_only}
+        for headline in self.headlines:
+            by_suite[headline.suite] = by_suite.get(headline.suite, 0.0) + headline.weight
+        suites = [suite for suite, weight in by_suite.items() if suite in several and not weight]
+        return tuple(suites) if len(by_suite) > 1 else ()
 
     @property
     def verdict(self) -> GateOutcome:
         """The worst outcome of the headlines and the overall score, which decides the exit code."""
         outcomes = [headline.decided.outcome for headline in (self.overall, *self.headlines)]
         return max(outcomes, key=OUTCOMES.index)
+
+
+def _badness(headline: Headline) -> int:
+    return OUTCOMES.index(headline.decided.outcome)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from basic_control.data.deciding import components
 from basic_control.data.exits import GateOutcome
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
@@ -169,7 +170,7 @@ def withheld_by_judges(
 
     `must` says what judges are required to have. Human labels that decide replace this, and judges that count.
     """
-    judged = [name for name in suite.scored_by if metric(name).steps]
+    judged = [name for name in components(suite) if metric(name).steps]
     known = {name: labels.get((suite.name, model, name)) for name in judged}
     unlabelled = [name for name, label in known.items() if not label or not label.decides]
     own = [one for one in found if one.suite == suite.name and one.metric in unlabelled]

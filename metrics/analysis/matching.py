@@ -101,17 +101,21 @@ def compare_fields(
 
 
 def changes(
-    scores: pl.DataFrame, items: pl.DataFrame, pair: Comparison, metrics: Sequence[str] = ()
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+    pair: Comparison,
+    metrics: Sequence[str] | Mapping[str, float] = (),
 ) -> pl.DataFrame:
     """Return what changed from one of a pair to the other: greatest losses first, then greatest gains.
 
-    A row is an item and repeat on which the two differ in the mean of `metrics` (the pair's own by default): the
-    item's columns, and the value, status and reason of `before` (the earlier-given, `model_b`) and `after`.
-    `change` is 'right to wrong' or 'wrong to right' if all values are 0 or 1, else 'fell' or 'rose'.
+    A row is an item and repeat on which the two differ in the mean of `metrics` (the pair's own by default; a
+    mapping has their weights): the item's columns, and the value, status and reason of `before` (the earlier-given,
+    `model_b`) and `after`. `change` is 'right to wrong' or 'wrong to right' if all values are 0 or 1, else 'fell'
+    or 'rose'.
     """
     metrics = metrics or (pair.metric,)
     own = items.filter(pl.col("suite") == pair.suite).unique("item_id", maintain_order=True)
-    chosen = pl.col("metric").is_in(metrics), pl.col("model").is_in([pair.model_b, pair.model_a])
+    chosen = pl.col("metric").is_in([*metrics]), pl.col("model").is_in([pair.model_b, pair.model_a])
     rows = scores.filter(*chosen).join(own.select("item_id"), on="item_id", how="semi")
     values = values_of(rows, metrics).drop_nulls("value")
     sides = {"before": pair.model_b, "after": pair.model_a}
@@ -134,7 +138,7 @@ def changes(
         )
     )
     for side, model in sides.items():
-        said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), metrics)
+        said = _said(rows.filter(model=model).join(found, on=KEY, how="semi"), [*metrics])
         found = found.join(said.rename({"reason": f"{side}_reason"}), on=KEY, how="left", maintain_order="left")
     facts = [json.loads(text or "{}") for text in found["facts"]]
     read = [  # shown to people: the question, for rows without a prompt

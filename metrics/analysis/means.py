@@ -3,7 +3,8 @@
 Source: SPEC 9.
 """
 
-from statistics import fmean
+import math
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from basic_control.data.suites import Suite
 from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.summary import summarise
-from basic_control.metrics.analysis.values import ENDS, End, question_values
+from basic_control.metrics.analysis.values import ENDS, End, question_values, weight_by
 from basic_control.metrics.stats.agreement import pass_all, pass_at
 from basic_control.metrics.stats.intervals import (
     Interval,
@@ -26,11 +27,13 @@ from basic_control.metrics.stats.intervals import (
 from basic_control.metrics.stats.missing import highest, lowest, scored
 
 
-def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> MeanEstimate:
+def suite_mean(
+    values: pl.DataFrame, *, strata: bool, end: End = "value", shares: Mapping[str, float] | None = None
+) -> MeanEstimate:
     """Compute a model's score in one suite: the mean of its metrics' means, or with strata the mean over families.
 
     Rows are those of `metrics.analysis.values.question_values`, for one suite, one model and the metrics of its
-    score (one metric with strata).
+    score (one metric with strata). `shares` are the metrics' weights, by default equal.
     """
     rows = values.drop_nulls(end)
     if rows.is_empty():
@@ -39,7 +42,7 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     yes_no = not several and bool(rows["plain"].all())
     told = "answers" if end == "value" else "asked"
     known = rows.select("item_id", "family", "cluster", "metric", worth=end, answers=told)
-    known = _joined(known) if several else known
+    known = _joined(known, shares or {}) if several else known
     worth, answers = (known[name].to_numpy().astype(np.float64) for name in ("worth", "answers"))
     families = known["family"] if strata else pl.repeat("", known.height, eager=True)
     codes = families.rank("dense").to_numpy().astype(np.int64) - 1
@@ -54,17 +57,18 @@ def suite_mean(values: pl.DataFrame, *, strata: bool, end: End = "value") -> Mea
     return MeanEstimate(sum(part.weight * part.mean for part in parts), stratified(parts))
 
 
-def _joined(rows: pl.DataFrame) -> pl.DataFrame:
+def _joined(rows: pl.DataFrame, shares: Mapping[str, float]) -> pl.DataFrame:
     """Join several metrics' values into one per question, so that their mean is the mean of the metrics' means.
 
-    A question without a metric's value gets that metric's mean.
+    `shares` are the metrics' weights. A question without a metric's value gets that metric's mean.
     """
-    metrics = rows["metric"].n_unique()
+    means = dict(rows.group_by("metric").agg(pl.col("worth").mean()).sort("metric").iter_rows())
+    whole = math.fsum(shares.get(name, 1.0) for name in means)
+    weights = {name: shares.get(name, 1.0) / whole for name in means}
     total = rows["item_id"].n_unique()
     centred = pl.col("worth") - pl.col("worth").mean().over("metric")
-    scaled = rows.with_columns(part=centred * total / pl.len().over("metric") / metrics)
-    means = rows.group_by("metric").agg(pl.col("worth").mean())["worth"].drop_nulls()
-    score = fmean(means) if len(means) else 0.0
+    scaled = rows.with_columns(part=centred * total / pl.len().over("metric") * weight_by(weights))
+    score = math.fsum(weights[name] * (mean or 0.0) for name, mean in means.items())
     return (
         scaled.group_by("item_id", maintain_order=True)
         .agg(pl.col("family", "cluster").first(), worth=pl.col("part").sum() + score, answers=pl.lit(1.0).first())
@@ -81,13 +85,14 @@ def suite_intervals(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> 
         InputError: a row whose item is not in `items`.
     """
     found: dict[str, dict[End, Interval]] = {}
-    if not suite.strata and len(suite.scored_by) == 1:
+    if not suite.strata and len(suite.valued_by) == 1:
         return found
     own = of_suite(scores, items, suite)
     for end in ENDS:
         rows = question_values(k_answers(own, suite, bound=end) if suite.of_k else own, items)
         for (model,), part in rows.group_by("model"):
-            mean = suite_mean(part, strata=bool(suite.strata), end="value" if suite.of_k else end)
+            own_end: End = "value" if suite.of_k else end
+            mean = suite_mean(part, strata=bool(suite.strata), end=own_end, shares=suite.shares)
             found.setdefault(str(model), {})[end] = mean.interval
     return found
 
@@ -113,7 +118,7 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
     bounds = {"n_truncated": pl.col("cut"), "n_unsupported": pl.col("lacking"), "n_filtered": pl.col("filtered")}
     raisable = pl.col("lost") + pl.col("cut") + pl.col("lacking")
     for name, is_open in (("lower", pl.col("lost") > 0), ("upper", raisable > 0)):
-        ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high"}
+        ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high", f"_{name}_units": "units"}
         end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
         joined = joined.join(end, on=SUMMARY.key, how="left")
         for column in ends:
@@ -124,7 +129,7 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
 def of_suite(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> pl.DataFrame:
     """Return the rows that make a suite's score."""
     drawn = items.filter(pl.col("suite") == suite.name).select("item_id")
-    return scores.filter(pl.col("metric").is_in(suite.scored_by)).join(drawn, on="item_id", how="semi")
+    return scores.filter(pl.col("metric").is_in(suite.valued_by)).join(drawn, on="item_id", how="semi")
 
 
 def k_answers(own: pl.DataFrame, suite: Suite, *, bound: str = "") -> pl.DataFrame:

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from basic_control.data.deciding import headlines, weight_of
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.values import composites, question_values
 from basic_control.metrics.stats.intervals import Floats, Interval
@@ -124,10 +125,10 @@ class Grouping:
 
 
 class SuitePart(NamedTuple):
-    """A suite in what is compared: its metrics, its weight, and whether families weigh equally."""
+    """A suite in what is compared: its metrics by their weights, its own, and whether families weigh equally."""
 
     suite: str
-    metrics: tuple[str, ...]
+    metrics: Mapping[str, float]
     weight: float = 1.0
     strata: bool = False
 
@@ -144,47 +145,51 @@ class ComparedScore:
 
 def score_of_metric(suite: str, metric: str, *, strata: bool = False) -> ComparedScore:
     """Return what is compared by a metric of a suite; with strata its TOTAL."""
-    return score_of_suite(suite, (metric,), strata=strata)
+    return score_of_suite(suite, {metric: 1.0}, strata=strata)
 
 
-def score_of_suite(suite: str, metrics: tuple[str, ...], *, strata: bool = False) -> ComparedScore:
-    """Return what is compared by a suite's metrics (at least one): of several their mean."""
+def score_of_suite(suite: str, metrics: Mapping[str, float], *, strata: bool = False) -> ComparedScore:
+    """Return what is compared by a suite's metrics (at least one): of several their mean, by their weights."""
     whole = SuitePart(suite, metrics, strata=strata)
+    first, *others = metrics
     if strata:
-        return ComparedScore("total", suite, metrics[0], (whole,))
-    if len(metrics) == 1:
-        return ComparedScore("metric", suite, metrics[0], (whole,))
+        return ComparedScore("total", suite, first, (whole,))
+    if not others:
+        return ComparedScore("metric", suite, first, (whole,))
     return ComparedScore("suite", suite, "", (whole,))
 
 
 def scores_to_compare(suites: Sequence[Suite], metrics: Collection[str]) -> list[ComparedScore]:
-    """List what models are compared on: each metric of a score, each suite's score, and the overall score.
+    """List what models are compared on: each headline, each metric of a mean, and the overall score.
 
-    `metrics` are those in the scores. A suite with one metric is represented by that metric; with strata by its
+    `metrics` are those in the scores. A headline with one metric is represented by that metric; with strata by its
     TOTAL. There is an overall score if at least two suites have weight and all of these are means over all
     questions.
     """
     scores: list[ComparedScore] = []
     weighing: list[SuitePart] = []
     for suite in suites:
-        names = tuple(name for name in suite.scored_by if name in metrics)
-        if not names:
-            continue
         strata = bool(suite.strata)
-        if not strata:
-            scores += [score_of_metric(suite.name, name) for name in names]
-        if strata or len(names) > 1:
-            scores.append(score_of_suite(suite.name, names, strata=strata))
-        if suite.weight:
-            weighing.append(SuitePart(suite.name, names, suite.weight, strata))
-    if len(weighing) > 1 and all(not suite.of_k and not suite.stop for suite in suites if suite.weight):
+        for headline in headlines(suite):
+            shares = {name: share for name, share in headline.shares.items() if name in metrics}
+            if not shares:
+                continue
+            if not strata:
+                scores += [score_of_metric(suite.name, name) for name in shares]
+            if strata or len(shares) > 1:
+                scores.append(score_of_suite(suite.name, shares, strata=strata))
+            if weight := weight_of(suite):
+                weighing.append(SuitePart(suite.name, shares, weight, strata))
+    joined = {part.suite for part in weighing}
+    if len(weighing) > 1 and not any(suite.of_k or suite.stop for suite in suites if suite.name in joined):
         scores.append(ComparedScore("overall", "", "", tuple(weighing)))
-    return scores
+    # A metric of a mean may be a headline as well.
+    return [*{(score.scope, score.suite, score.metric): score for score in scores}.values()]
 
 
 def metrics_to_compare(values: pl.DataFrame, suites: Sequence[Suite] = ()) -> list[ComparedScore]:
     """List every metric of every suite in a table of questions' values; for a suite with strata, its TOTAL."""
-    totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.scored_by}
+    totals = {(suite.name, name) for suite in suites if suite.strata for name in suite.valued_by}
     present = values.select("suite", "metric").unique().sort("suite", "metric").rows()
     return [score_of_metric(suite, metric, strata=(suite, metric) in totals) for suite, metric in present]
 
@@ -273,9 +278,9 @@ def draft_comparisons(
 
 
 def _part_values(values: pl.DataFrame, part: SuitePart) -> pl.DataFrame:
-    rows = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in(part.metrics))
+    rows = values.filter(pl.col("suite") == part.suite, pl.col("metric").is_in([*part.metrics]))
     family = pl.col("family") if part.strata else pl.lit("")
-    return composites(rows).with_columns(family=family, weight=pl.lit(part.weight))
+    return composites(rows, part.metrics).with_columns(family=family, weight=pl.lit(part.weight))
 
 
 def _draft(a: pl.DataFrame, b: pl.DataFrame, model_a: str, model_b: str, line: ComparedScore) -> DraftedComparison:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.batches import TwinCount
+from basic_control.data.deciding import has_one_headline, headlines, weight_of
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison
@@ -118,11 +119,20 @@ def model_results(findings: Sequence[SuiteFindings], participants: Participants)
     members = participants.members
     if not members or not all(members.values()):
         raise InputError("final score: expected at least one model and one suite; enable one in the configuration.")
-    weights = {suite.name: suite.weight for suite in participants.suites}
-    headlines = {(one.model, one.suite): one for suite in findings for one in suite.headlines}
+    joined = [suite for suite in participants.suites if has_one_headline(suite)]
+    weights = {(suite.name, headlines(suite)[0].headline): weight_of(suite) for suite in joined}
+    by_suite: dict[tuple[str, str], list[Headline]] = {}
+    for finding in findings:
+        for one in finding.headlines:
+            by_suite.setdefault((one.model, one.suite), []).append(one)
     missing = {model: reason for suite in findings for model, reason in suite.circumstances.missing.items()}
     return tuple(
-        model_result(model, weights, [headlines[model, suite] for suite in suites], missing.get(model, ""))
+        model_result(
+            model,
+            weights,
+            [*chain.from_iterable(by_suite[model, suite] for suite in suites)],
+            missing.get(model, ""),
+        )
         for model, suites in members.items()
     )
 
@@ -144,7 +154,7 @@ def build(
         InputError: no model, or a model without a suite.
     """
     scores, items, suites = once.scores, once.items, participants.suites
-    leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in suite.scored_by}))
+    leading = scores.filter(pl.col("metric").is_in({name for suite in suites for name in _leading(suite)}))
     pairs = compare(leading, items, suites, order=[*participants.members], crossed=participants.crossed)
     facts = [one.circumstances for one in findings]
     statuses = sorted(chain.from_iterable(one.judge_statuses for one in facts), key=lambda status: status.suite)
@@ -169,6 +179,11 @@ def build(
             self_judged=_self_judged(statuses, own_models or {}),
         ),
     )
+
+
+def _leading(suite: Suite) -> set[str]:
+    """Return the metrics whose values make the scores that decide a suite."""
+    return {name for score in headlines(suite) for name in score.valued_by}
 
 
 def _self_judged(

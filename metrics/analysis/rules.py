@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from basic_control.data.draw import canonical
 from basic_control.data.errors import InputError
+from basic_control.data.suites import ALL
 
 _LONGEST = 80
 _DIGEST = re.compile("[0-9a-f]{32,}")  # a SHA-256, such as 9f86d081884c7d659a2feaa0c55ad015…
@@ -25,16 +26,30 @@ Kind = Literal["decides", "tested", "unit", "rescored", "new"]
 
 @dataclass(frozen=True, slots=True)
 class SuiteRules:
-    """The rules that decide a suite's score: its metrics, and every rule by path.
+    """The rules that decide a suite: the metrics of its scores, its headlines, and every rule by path.
 
-    Paths are `threshold`, `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>`
-    and so on; values are JSON. `defaults` are the metric options' defaults, used where a baseline predates an
-    option; a baseline has none.
+    `headlines` are the metrics of each headline by their weights ('' names a mean of several); empty for a file,
+    and for a baseline of an earlier version, whose only one was the mean of its metrics. Paths are `threshold`,
+    `metrics.<metric>.<option>`, `judges.<metric>.<judge>`, `judge_prompts.<metric>.<prompt>` and so on; values are
+    JSON. `defaults` are the metric options' defaults, used where a baseline predates an option; a baseline has
+    none.
     """
 
     score: tuple[str, ...]
     rules: Mapping[str, Any] = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    headlines: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> Mapping[str, Mapping[str, float]]:
+        """The headlines; the mean of all metrics where none are stated."""
+        mean = dict.fromkeys(self.score, 1.0)
+        return self.headlines or {"" if len(mean) > 1 else next(iter(mean), ""): mean}
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The metrics, without a share of rows that is only shown beside them."""
+        return tuple(name for name in self.score if name != ALL or name in self.lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +98,11 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
         if name not in baseline.suites:
             listed.append(RuleDifference("new", f"suite {name}", "none", "evaluated"))
             continue
-        added = [metric for metric in rules.score if metric not in baseline.suites[name].score]
+        before_rules = baseline.suites[name]
+        added = [metric for metric in rules.counted if metric not in before_rules.score]
+        if not before_rules.headlines and len(before_rules.score) > 1 and {*rules.headlines} - {""}:
+            was, now = f"the mean of {', '.join(before_rules.score)}", ", ".join(rules.headlines)
+            listed.append(RuleDifference("tested", f"what decides suite {name}", was, now))
         listed += [
             RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score") for metric in added
         ]
@@ -172,7 +191,7 @@ def missing(baseline: Provenance, run: Provenance) -> list[str]:
     gone = [f"suite {suite}" for suite in baseline.suites if suite not in run.suites]
     for suite, rules in baseline.suites.items():
         if suite in run.suites:
-            lacking = [metric for metric in rules.score if metric not in run.suites[suite].score]
+            lacking = [metric for metric in rules.counted if metric not in run.suites[suite].score]
             gone += [f"metric {metric} of suite {suite}" for metric in lacking]
     return gone
 

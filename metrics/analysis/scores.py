@@ -1,13 +1,15 @@
 """Scores of each model, for every suite and overall, with their intervals, before any threshold."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import polars as pl
 
+from basic_control.data.deciding import columns, components
 from basic_control.data.plugins import metric
+from basic_control.data.records import VALUED
 from basic_control.data.suites import Suite
 from basic_control.data.tables import SUMMARY
 from basic_control.metrics.analysis.failures import FailureCount, all_failed, failures
@@ -33,6 +35,9 @@ MIN_COVERAGE = 0.9
 """Minimum share of a headline's applicable rows that must be scored."""
 THRESHOLD = 0.8
 
+_STATUSES = {"truncated": "truncated", "failed": "model_error", "unread": "judge_failed"}
+"""The statuses counted in `AnswerCounts`."""
+
 Estimates = dict[End, MeanEstimate]
 """A score, and the score at its bounds if there are any."""
 
@@ -57,10 +62,18 @@ class Circumstances:
 
 
 class AnswerCounts(NamedTuple):
-    """How many answers each metric of a suite's score gives 1, and how many some metric counts as truncated."""
+    """A score's rows: how many were asked, how many each of its metrics has scored, and to how many each gives 1.
 
+    `truncated`, `failed` and `unread` are those that some metric counts as truncated, as a failed call, and as not
+    read by a judge.
+    """
+
+    asked: int
+    scored: int
     right: int
     truncated: int
+    failed: int
+    unread: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +97,26 @@ def suite_headlines(
     summary: pl.DataFrame,
     circumstances: Circumstances,
 ) -> tuple[Headline, ...]:
-    """Score the models in a suite; `summary` is the summary table of the observations."""
-    details = AnswerDetails(
-        count_answers(once.scores, once.items, suite),
-        failures(once.scores, once.items, suite),
-        suite_intervals(once.scores, once.items, suite),
-        repeated(once.scores, once.items, suite, summary),
-    )
-    return tuple(headline(suite, model, summary, circumstances, details) for model in models)
+    """Score the models in a suite by each of its `columns`, model by model.
+
+    `summary` is the summary table of the observations.
+    """
+    scores = columns(suite)
+    details = {
+        score.headline: AnswerDetails(
+            count_answers(once.scores, once.items, score),
+            failures(once.scores, once.items, score),
+            suite_intervals(once.scores, once.items, score),
+            repeated(once.scores, once.items, score, summary),
+        )
+        for score in scores
+    }
+    found = [
+        headline(score, model, summary, circumstances, details[score.headline])
+        for model in models
+        for score in scores
+    ]
+    return tuple(replace(one, is_only=len(scores) == 1) for one in found)
 
 
 def headline(
@@ -101,7 +126,7 @@ def headline(
     circumstances: Circumstances,
     details: AnswerDetails = AnswerDetails(),
 ) -> Headline:
-    """Score a model in a suite, without its weight.
+    """Score a model by one score of a suite, which has no other (`data.deciding`), without its weight.
 
     The score of a suite with strata is TOTAL / 100; otherwise it is the mean of its metrics' means, over metrics
     that are in the summary and apply. A suite asked until decided has its sequence's interval. Sufficient human
@@ -128,9 +153,9 @@ def headline(
             lower=_around(missing.lower, intervals.get("lower")),
             upper=_around(missing.upper, intervals.get("upper")),
         )
-        measured = _stopped(measured, circumstances.stopping, suite.name, model)
+        measured = _stopped(measured, circumstances.stopping, (suite.name, name, model))
     causes = details.failures.get(model, ())
-    own = cells(means.filter(pl.col("metric").is_in(suite.scored_by), model=model))
+    own = cells(means.filter(pl.col("metric").is_in(suite.valued_by), model=model))
     answered = min((cell.counts.answered for cell in own if cell.counts.n_applicable), default=None)
     problem = all_failed(causes) if answered == 0 and causes else missing.problem
     if (reason := circumstances.missing.get(model)) and not measured.n_asked:
@@ -140,8 +165,12 @@ def headline(
         measured = replace(measured, score=MeanEstimate())
         missing = replace(missing, lower=MeanEstimate(), upper=MeanEstimate())
     statuses = circumstances.judge_statuses
-    panel = panel_status([one for one in statuses if one.suite == suite.name and one.metric in suite.scored_by])
-    counts = details.counts.get(model, AnswerCounts(0, missing.n_truncated))
+    panel = panel_status([one for one in statuses if one.suite == suite.name and one.metric in components(suite)])
+    n_rows = measured.n_asked, measured.n_scored
+    of_means = AnswerCounts(*n_rows, 0, missing.n_truncated, missing.n_failed, missing.n_unread)
+    counts = details.counts.get(model, of_means)
+    if not suite.of_k:
+        measured = replace(measured, n_asked=counts.asked, n_scored=counts.scored)
     return Headline(
         suite.name,
         name,
@@ -151,6 +180,8 @@ def headline(
             missing,
             problem=problem,
             answered=answered,
+            n_failed=counts.failed,
+            n_unread=counts.unread,
             n_truncated=counts.truncated,
             failures=causes,
             withheld=withheld.why,
@@ -168,18 +199,22 @@ def _around(score: MeanEstimate, interval: Interval | None) -> MeanEstimate:
 
 
 def model_result(
-    model: str, weights: Mapping[str, float], headlines: Sequence[Headline], missing: str = ""
+    model: str, weights: Mapping[tuple[str, str], float], headlines: Sequence[Headline], missing: str = ""
 ) -> ModelResult:
-    """Combine a model's headlines into its score, by their suites' weights; alike if all of these are 0.
+    """Combine a model's headlines into its score, by their weights (suite, metric); alike if all of these are 0.
 
-    The interval treats the suites as strata; if one was asked until decided, it combines intervals that hold
-    simultaneously. `missing`: why the model could not be asked.
+    A headline without a weight is not joined: one of several of its suite. The interval treats the suites as
+    strata; if one was asked until decided, it combines intervals that hold simultaneously. `missing`: why the model
+    could not be asked.
     """
-    whole = math.fsum(weights[headline.suite] for headline in headlines)
-    weighed = tuple(
-        replace(headline, weight=weights[headline.suite] / whole if whole else 1 / len(headlines))
-        for headline in headlines
-    )
+    joined = {
+        (one.suite, one.metric): weights[one.suite, one.metric]
+        for one in headlines
+        if (one.suite, one.metric) in weights
+    }
+    whole = math.fsum(joined.values())
+    shares = {key: weight / whole if whole else 1 / len(joined) for key, weight in joined.items()}
+    weighed = tuple(replace(one, weight=shares.get((one.suite, one.metric), 0.0)) for one in headlines)
     asked = [headline for headline in headlines if headline.missing.answered is not None]
     causes = [cause for headline in asked for cause in headline.missing.failures]
     failed = all_failed(causes) if causes and not any(headline.missing.answered for headline in asked) else ""
@@ -212,7 +247,7 @@ def weighted(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> M
         (headline.weight, score) for headline, score in zip(headlines, scores, strict=True) if headline.weight
     ]
     known = [(weight, score.mean, score.interval) for weight, score in weighing if score.mean is not None]
-    if len(known) < len(weighing):
+    if not known or len(known) < len(weighing):
         return MeanEstimate()
     joined = math.fsum(weight * score for weight, score, _ in known)
     if any(headline.measured.stopping for headline in headlines if headline.weight):
@@ -222,18 +257,21 @@ def weighted(headlines: Sequence[Headline], scores: Sequence[MeanEstimate]) -> M
 
 def count_answers(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[str, AnswerCounts]:
     """Count a suite's answers, not the rows of their metrics, by model."""
-    own = scores.filter(pl.col("metric").is_in(suite.scored_by), pl.col("status") != "not_applicable")
+    own = scores.filter(pl.col("metric").is_in(suite.valued_by))
     own = own.join(items.filter(suite=suite.name), on="item_id", how="semi")
+    applies = pl.col("status") != "not_applicable"
     answers = own.group_by("model", "item_id", "repeat").agg(
-        right=(pl.col("value") == 1).fill_null(value=False).all(),
-        truncated=(pl.col("status") == "truncated").any(),
+        applies=applies.any(),
+        scored=pl.col("status").filter(applies).is_in(VALUED).all() & applies.any(),
+        right=(pl.col("value").filter(applies) == 1).fill_null(value=False).all() & applies.any(),
+        **{name: (pl.col("status") == status).any() for name, status in _STATUSES.items()},
     )
-    counts = answers.group_by("model").agg(pl.col("right", "truncated").sum())
-    return {model: AnswerCounts(right, truncated) for model, right, truncated in counts.iter_rows()}
+    counted = answers.group_by("model").agg(pl.len(), pl.col("scored", "right", *_STATUSES).sum())
+    return {model: AnswerCounts(*counts) for model, *counts in counted.iter_rows()}
 
 
 def headline_parts(suite: Suite) -> tuple[str, ...]:
-    """Return the extra headlines of a suite: parts of its metrics that are declared as such."""
+    """Return what metrics declare to stand beside their own value: of those of a score, or of all of a suite."""
     return tuple(f"{name}.{part}" for name in suite.used for part in metric(name).shown.headline)
 
 
@@ -253,14 +291,14 @@ class _Scored(NamedTuple):
 def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circumstances) -> _Scored:
     """Compute a suite's score, interval and coverage from the cells of its metrics."""
     means = summary.filter(OF_SUITES, suite=suite.name)
-    rows = means.filter(pl.col("metric").is_in(suite.scored_by))
+    rows = means.filter(pl.col("metric").is_in(suite.valued_by))
     beside = cells(means.filter(pl.col("metric").is_in(headline_parts(suite)), model=model))
-    metrics_run = [name for name in suite.scored_by if name in set(rows["metric"])]
+    metrics_run = [name for name in suite.valued_by if name in set(rows["metric"])]
     own = {cell.metric: cell for cell in cells(rows.filter(model=model))}
     applicable = [cell for cell in own.values() if cell.counts.n_applicable]
     measured = Measurement(
-        n_asked=sum(cell.counts.n_asked for cell in own.values()),
-        n_scored=sum(cell.counts.n_scored for cell in own.values()),
+        n_asked=max((cell.counts.n_asked for cell in own.values()), default=0),
+        n_scored=min((cell.counts.n_scored for cell in applicable), default=0),
         parts={name: own[name].value.mean if name in own else None for name in metrics_run},
         left_out=tuple(name for name, cell in own.items() if cell not in applicable),
         beside={cell.metric: cell.value.mean for cell in beside},
@@ -275,14 +313,16 @@ def _scored(suite: Suite, model: str, summary: pl.DataFrame, circumstances: Circ
     labels = {name: circumstances.labels.get((suite.name, model, name)) for name in own}
     deciding = {name: label for name, label in labels.items() if label and label.decides}
     without_rows = [name for name in metrics_run if name not in own]
-    if without_rows or (not measured.n_scored and not deciding):
+    is_empty = not any(cell.counts.n_scored for cell in own.values())
+    if without_rows or (is_empty and not deciding):
         lost = f"no row of {', '.join(without_rows)}" if without_rows else f"0 of {measured.n_asked} rows"
         problem = f"nothing scored: {lost}; look at the statuses of its rows"
         return _Scored(measured, replace(missing, problem=problem))
     if suite.strata:
         return _total(suite, model, summary, _Scored(measured, missing))
     corrected = [one for one in circumstances.corrected if (one.suite, one.model) == (suite.name, model)]
-    return _of_metrics(applicable, deciding, () if suite.of_k else corrected, _Scored(measured, missing))
+    scored = _Scored(measured, missing)
+    return _of_metrics(applicable, deciding, () if suite.of_k else corrected, suite.shares, scored)
 
 
 def _total(suite: Suite, model: str, summary: pl.DataFrame, blank: _Scored) -> _Scored:
@@ -308,6 +348,7 @@ def _of_metrics(
     applicable: Sequence[SummaryRow],
     labels: Mapping[str, Powered],
     corrected: Sequence[CorrectedMean],
+    shares: Mapping[str, float],
     blank: _Scored,
 ) -> _Scored:
     """Set the score of a suite's metrics: by human labels where they decide, else as judged."""
@@ -317,7 +358,7 @@ def _of_metrics(
         problem = f"nothing scored for {', '.join(unscored)}; look at the statuses of its rows"
         missing = replace(missing, problem=problem)
     else:
-        measured, missing = _with(blank, _mean(known))
+        measured, missing = _with(blank, _mean(known, shares))
     if labels:
         covered = [
             cell.counts.answered if cell.metric in labels else cell.counts.coverage or 0.0 for cell in applicable
@@ -326,12 +367,12 @@ def _of_metrics(
         missing = replace(missing, coverage=min(covered))
         measured = replace(
             measured,
-            as_judged=_mean(applicable)["value"].mean if is_judged else None,
+            as_judged=_mean(applicable, shares)["value"].mean if is_judged else None,
             n_labels=min(label.n_labels for label in labels.values()),
         )
     right = [cell if cell.metric in labels else _corrected(cell, corrected) for cell in known]
     if right != known and not unscored:
-        measured = replace(measured, corrected=_mean(right)["value"])
+        measured = replace(measured, corrected=_mean(right, shares)["value"])
     return _Scored(measured, missing)
 
 
@@ -341,16 +382,19 @@ def _with(blank: _Scored, ends: Estimates) -> _Scored:
     return _Scored(replace(blank.measured, score=ends["value"]), bounds)
 
 
-def _mean(metrics: Sequence[SummaryRow]) -> Estimates:
-    """Return the mean of metrics' means, and at those bounds that one of them has."""
-    join: Callable[[_Parts], Interval] = correlated if len(metrics) > 1 else lambda parts: parts[0][2]
-    return {
-        end: MeanEstimate(
-            math.fsum(cell.at(end).mean or 0.0 for cell in metrics) / len(metrics), join(_weighed(metrics, end))
-        )
-        for end in ENDS
-        if any(getattr(cell, end).mean is not None for cell in metrics)
-    }
+def _mean(metrics: Sequence[SummaryRow], shares: Mapping[str, float]) -> Estimates:
+    """Return the mean of metrics' means by their weights, and at those bounds that one of them has."""
+    if len(metrics) == 1:
+        (cell,) = metrics
+        return {end: cell.at(end) for end in ENDS if getattr(cell, end).mean is not None}
+    whole = math.fsum(shares[cell.metric] for cell in metrics)
+    estimates: Estimates = {}
+    for end in ENDS:
+        if any(getattr(cell, end).mean is not None for cell in metrics):
+            means = [(shares[cell.metric] / whole, cell.at(end)) for cell in metrics]
+            parts = [(weight, mean.mean or 0.0, mean.interval) for weight, mean in means]
+            estimates[end] = MeanEstimate(math.fsum(weight * mean for weight, mean, _ in parts), correlated(parts))
+    return estimates
 
 
 _Parts = Sequence[tuple[float, float, Interval]]
@@ -387,7 +431,8 @@ def _corrected(cell: SummaryRow, corrected: Sequence[CorrectedMean]) -> SummaryR
         parts.append((share, without_judge, Interval(without_judge, without_judge, "combined")))
     interval = _of_strata(parts)
     mean = min(max(math.fsum(weight * mean for weight, mean, _ in parts), 0.0), 1.0)
-    return replace(cell, value=combined(mean, interval.low, interval.high, cell.counts.n_scored))
+    units = cell.value.interval.units or cell.counts.n_scored
+    return replace(cell, value=combined(mean, interval.low, interval.high, units))
 
 
 def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
@@ -418,9 +463,9 @@ def _by_labels(cell: SummaryRow, label: Powered) -> SummaryRow:
     return replace(cell, value=combined(mean, low, high, counts.n_scored), lower=lower, upper=upper)
 
 
-def _stopped(measured: Measurement, stopping: Sequence[ConfidenceSequence], suite: str, model: str) -> Measurement:
+def _stopped(measured: Measurement, stopping: Sequence[ConfidenceSequence], key: Key) -> Measurement:
     """Replace the interval, invalid after interim looks, by the sequence's."""
-    own = [one for one in stopping if (one.suite, one.model, one.against) == (suite, model, "")]
+    own = [one for one in stopping if not one.against and (one.suite, one.metric, one.model) == key]
     if not own:
         return measured
     sequence = own[0]

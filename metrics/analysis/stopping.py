@@ -6,7 +6,7 @@ bets remain valid for items of different strata once each stratum has been sampl
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from statistics import fmean
@@ -14,11 +14,12 @@ from statistics import fmean
 import numpy as np
 import polars as pl
 
+from basic_control.data.deciding import headlines
 from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Stop, Suite
 from basic_control.data.tables import SUMMARY
-from basic_control.metrics.analysis.values import observations, question_values
+from basic_control.metrics.analysis.values import Observations, observations, question_values, weight_by
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Codes, Floats
 from basic_control.metrics.stats.sequential import Look, Side, decided, follow, side
@@ -32,13 +33,12 @@ _STRATUM = ("family", "level", "language")
 class ConfidenceSequence:
     """How the interval of a model's score, or of the difference to another model (`against`), narrowed.
 
-    `alpha` is the probability that the sequence is ever wrong. `looks` are the confidence sequence, their `n` the
-    observations: items (of the metric that has most), or rounds if the suite has strata; `questions` is the number
-    asked at each look.
-    `threshold` (0 for a difference; None: there is none) is excluded after `decided` questions, with the whole
-    interval on `side` of it; None and '' if it is not excluded. If the judge took an exam, `corrected` is the
-    interval of the true mean after the last look, allowing for the judge's errors: it must exclude the threshold as
-    well.
+    The score is the headline of that `suite` and `metric`. `alpha` is the probability that the sequence is ever
+    wrong. `looks` are the confidence sequence, their `n` the observations: items (of the metric that has most), or
+    rounds if the suite has strata; `questions` is the number asked at each look. `threshold` (0 for a difference;
+    None: there is none) is excluded after `decided` questions, with the whole interval on `side` of it; None and ''
+    if it is not excluded. If the judge took an exam, `corrected` is the interval of the true mean after the last
+    look, allowing for the judge's errors: it must exclude the threshold as well.
     """
 
     suite: str
@@ -53,6 +53,7 @@ class ConfidenceSequence:
     looks: tuple[Look, ...]
     questions: tuple[int, ...]
     corrected: tuple[float, float] | None = None
+    metric: str = ""
 
 
 def against(sequence: ConfidenceSequence, threshold: float) -> ConfidenceSequence:
@@ -104,23 +105,43 @@ def confidence_sequences(
     models: Sequence[str],
     alpha: float,
     *,
-    exam: ExamTable | None = None,
+    exams: Mapping[str, ExamTable] | None = None,
 ) -> tuple[ConfidenceSequence, ...]:
-    """Follow each model's score against the suite's threshold and, if it is `ranked`, every pair of models.
+    """Follow each model by each headline against its threshold and, if it is `ranked`, every pair of models.
 
     `rounds` are the items asked, in order; `scores` may include other suites. `alpha` is per sequence. Rows of one
-    question are one observation; its value is the mean of the metrics of the suite's score, each of its mean over
-    repeats. If a metric does not apply to every question, each metric is followed by itself, at an equal share of
-    `alpha`: the score is the mean of their means, not of the questions'. A truncated response lies between its
-    value and 1, a failed call or an unreadable judge reply between 0 and 1. `exam` is that of the suite's judges.
+    question are one observation; its value is the mean of the metrics of the headline's score, each of its mean
+    over repeats. If a metric does not apply to every question, each metric is followed by itself, at an equal share
+    of `alpha`: the score is the mean of their means, not of the questions'. A truncated response lies between its
+    value and 1, a failed call or an unreadable judge reply between 0 and 1. `exams` are those of a headline's
+    judges.
     """
     put = pl.concat(rounds)
     once = observations(scores.join(put, on="item_id", how="semi"), put)
+    found: list[ConfidenceSequence] = []
+    for score in headlines(suite):
+        exam = (exams or {}).get(score.headline)
+        found += _of_headline(rounds, scores, score, models, alpha, once=once, exam=exam)
+    return tuple(found)
+
+
+def _of_headline(
+    rounds: Sequence[pl.DataFrame],
+    scores: pl.DataFrame,
+    suite: Suite,
+    models: Sequence[str],
+    alpha: float,
+    *,
+    once: Observations,
+    exam: ExamTable | None,
+) -> list[ConfidenceSequence]:
+    """Follow the models by one headline: the only score of `suite`."""
+    put = pl.concat(rounds)
     asked = put.select("item_id", *_STRATUM).with_row_index("at", 1)
     reached: dict[str, int] = dict(
         asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows()
     )
-    values = question_values(once.scores.filter(pl.col("metric").is_in(suite.scored_by)), once.items)
+    values = question_values(once.scores.filter(pl.col("metric").is_in(suite.valued_by)), once.items)
     sides = {str(model): own for (model,), own in values.group_by("model") if own["value"].count()}
     there = [model for model in models if model in sides]
     key = ["item_id", "metric"]
@@ -132,7 +153,7 @@ def confidence_sequences(
         )
         followed.append((one, other, differences, None))
     numbers = np.cumsum([frame.height for frame in rounds])
-    return tuple(
+    return [
         _confidence_sequence(
             asked.join(values, on="item_id").sort("at", "metric"),
             numbers[: np.searchsorted(numbers, min(reached[model], reached[against or model])) + 1],
@@ -143,7 +164,7 @@ def confidence_sequences(
             exam=known,
         )
         for model, against, values, known in followed
-    )
+    ]
 
 
 def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: Sequence[str]) -> list[str]:
@@ -158,7 +179,8 @@ def undecided_models(found: Sequence[ConfidenceSequence], suite: Suite, models: 
 
 def sequences(suite: Suite, models: int) -> int:
     """Return the number of sequences of a suite, for dividing `alpha`."""
-    return models + (math.comb(models, 2) if _ranked(suite) else 0)
+    of_one_headline = models + (math.comb(models, 2) if _ranked(suite) else 0)
+    return len(headlines(suite)) * of_one_headline
 
 
 def _ranked(suite: Suite) -> bool:
@@ -170,17 +192,17 @@ def with_sequence_intervals(
 ) -> pl.DataFrame:
     """Return a summary in which suites with interim looks have only their sequence's interval.
 
-    The interval is the score's, so it is set on the suite-wide row only if that row is the score: of a single
-    metric, without strata.
+    The interval is that of a headline, so it is set on the suite-wide row only if that row is the headline: of a
+    single metric, without strata.
     """
-    monitored = {suite.name: () if suite.strata else suite.scored_by for suite in suites if suite.stop}
+    monitored = {suite.name: suite.strata for suite in suites if suite.stop}
     kept = summary.with_columns(
         pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
     )
     ends_of = [
-        (one.suite, one.model, *monitored[one.suite], "", "", "", one.looks[-1].low, one.looks[-1].high)
+        (one.suite, one.model, one.metric, "", "", "", one.looks[-1].low, one.looks[-1].high)
         for one in found
-        if one.looks and not one.against and len(monitored[one.suite]) == 1
+        if one.looks and not one.against and one.metric and not monitored[one.suite]
     ]
     columns = ("suite", "model", "metric", "family", "level", "language")
     schema = dict.fromkeys(columns, pl.String) | dict.fromkeys(("low", "high"), pl.Float64)
@@ -191,9 +213,11 @@ def with_sequence_intervals(
     return whole.drop("low", "high")
 
 
-def _by_metric(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return the values of each metric or, if every question has all of them, their means."""
-    means = rows.group_by("at", *_STRATUM, maintain_order=True).agg(pl.col("low", "high").mean())
+def _by_metric(rows: pl.DataFrame, shares: Mapping[str, float]) -> list[pl.DataFrame]:
+    """Return the values of each metric or, if every question has all of them, their means by weight."""
+    weight = weight_by(shares)
+    mean = {name: (pl.col(name) * weight).sum() / weight.sum() for name in ("low", "high")}
+    means = rows.group_by("at", *_STRATUM, maintain_order=True).agg(**mean)
     if rows.height == means.height * rows["metric"].n_unique():
         return [means]
     return rows.partition_by("metric", maintain_order=True)
@@ -227,7 +251,9 @@ def _confidence_sequence(
 
     `rows` are the values in the items' order (`at`), `numbers` the questions asked at each look.
     """
-    parts = [_observations(part, suite) for part in _by_metric(rows)]
+    of_metrics = _by_metric(rows, suite.shares)
+    weights = [suite.shares[part["metric"][0]] if len(of_metrics) > 1 else 1.0 for part in of_metrics]
+    parts = [_observations(part, suite) for part in of_metrics]
     seen = np.stack([np.searchsorted(came, numbers, side="right") for *_, came in parts])
     counts, first = np.unique(seen, axis=1, return_index=True)
     whole = counts.min(axis=0) > 0
@@ -244,7 +270,7 @@ def _confidence_sequence(
             )
             for (low, high, _), own in zip(parts, counts, strict=True)
         ]
-        return tuple(_mean(looks) for looks in zip(*each, strict=True))
+        return tuple(_mean(looks, weights) for looks in zip(*each, strict=True))
 
     looks = looks_at(alpha)
     threshold = 0.0 if against else suite.threshold
@@ -269,10 +295,11 @@ def _confidence_sequence(
         looks=looks,
         questions=tuple(questions),
         corrected=corrected,
+        metric=suite.headline,
     )
 
 
-def _mean(looks: Sequence[Look]) -> Look:
+def _mean(looks: Sequence[Look], weights: Sequence[float]) -> Look:
     """Return the look at the mean of several means that were looked at after the same questions."""
-    ends = (fmean(getattr(look, name) for look in looks) for name in ("mean", "low", "high"))
+    ends = (fmean([getattr(look, name) for look in looks], weights) for name in ("mean", "low", "high"))
     return Look(max(look.n for look in looks), *ends)

@@ -99,6 +99,8 @@ COLUMNS: Mapping[End, tuple[str, str, str]] = {
     "upper": ("upper", "upper_low", "upper_high"),
 }
 """The table's columns of a mean and its interval: as measured, and at its bounds."""
+UNIT_COLUMNS: Mapping[End, str] = {"value": "units", "lower": "lower_units", "upper": "upper_units"}
+"""The table's columns of the number of an interval's units."""
 COUNTED = tuple(column.name for column in fields(Counts))
 
 
@@ -167,9 +169,11 @@ def _cell(row: Mapping[str, Any]) -> SummaryRow:
     counts = Counts(**{name: row.get(name) or 0 for name in COUNTED})
     asked = counts.n_scored + counts.n_lost
 
-    def end(name: End, units: int) -> MeanEstimate:
+    def end(name: End, n_rows: int) -> MeanEstimate:
         mean, low, high = (row[column] for column in COLUMNS[name])
-        return combined(mean, low, high, units)
+        # Tables of earlier versions have no number of units.
+        units = row.get(UNIT_COLUMNS[name]) or n_rows
+        return combined(mean, low, high, units, fixed_templates=bool(row.get("fixed_templates")))
 
     return SummaryRow(
         suite=row["suite"],
@@ -185,10 +189,13 @@ def _cell(row: Mapping[str, Any]) -> SummaryRow:
     )
 
 
-def combined(mean: float | None, low: float | None, high: float | None, units: int) -> MeanEstimate:
+def combined(
+    mean: float | None, low: float | None, high: float | None, units: int, *, fixed_templates: bool = False
+) -> MeanEstimate:
     """Return a mean with an interval that was made of other means' intervals, or that a table has kept."""
-    known = low is not None and high is not None
-    return MeanEstimate(mean, Interval(low, high, "combined", units) if known else Interval())
+    if low is None or high is None:
+        return MeanEstimate(mean)
+    return MeanEstimate(mean, Interval(low, high, "combined", units, fixed_templates))
 
 
 def totals(summary: pl.DataFrame, *, suite: str, metric: str) -> dict[str, Total]:
@@ -316,12 +323,12 @@ def _means(
     questions: Mapping[str, Mapping[_Key, _Questions]],
     *,
     yes_no: bool,
-) -> dict[str, float | None]:
+) -> dict[str, Any]:
     """Return a cell's mean, and its bounds if some rows make a difference, each with its interval."""
     n_lost = row["n_model_error"] + row["n_filtered"] + row["n_judge_failed"]
     lost = n_lost > 0 and row["n_scored"] > 0
     shown = {"value": True, "lower": lost, "upper": lost or row["n_truncated"] + row["n_unsupported"] > 0}
-    found: dict[str, float | None] = {}
+    found: dict[str, Any] = {}
     for end, columns in COLUMNS.items():
         parts = [questions[end][leaf] for leaf in leaves if leaf in questions[end]] if shown[end] else []
         if parts:
@@ -329,4 +336,5 @@ def _means(
             told = independent(worth, answers) if yes_no else None
             one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no)
             found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
+            found |= {UNIT_COLUMNS[end]: one.interval.units, "fixed_templates": one.interval.fixed_templates}
     return found

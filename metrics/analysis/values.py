@@ -6,7 +6,8 @@ its rows carry no more information than one of them (`observations`). Deliberate
 Source: SPEC 9, 10, 15.
 """
 
-from collections.abc import Collection, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -87,38 +88,50 @@ def question_values(scores: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
-def composites(values: pl.DataFrame) -> pl.DataFrame:
+def weight_by(weights: Mapping[str, float]) -> pl.Expr:
+    """Return the weight of each row's metric."""
+    # Without any metric there is no row, and polars would return texts.
+    return pl.col("metric").replace_strict(weights, return_dtype=pl.Float64) if weights else pl.lit(1.0)
+
+
+def composites(values: pl.DataFrame, shares: Mapping[str, float] | None = None) -> pl.DataFrame:
     """Combine the metrics of each question of a suite into their mean, null if an applicable metric is not scored.
 
-    Metrics weigh by how few questions they apply to, and so do the questions (`share`; 1 if all apply to all): the
-    mean over the questions is the mean of the metrics' means, as the suite's score is. Rows and other columns as in
-    `question_values`, without metric.
+    `shares` are the metrics' weights, by default equal. Metrics weigh by how few questions they apply to, and so do
+    the questions (`share`; 1 if all apply to all): the mean over the questions is the mean of the metrics' means,
+    as the suite's score is. Rows and other columns as in `question_values`, without metric.
     """
     n = pl.col("item_id").n_unique().over("metric")
     rare, whole = pl.col("rare"), pl.col("value").null_count() == 0
     mean = {name: (pl.col(name) * rare).sum() / rare.sum() for name in ("value", "lower", "upper")}
-    by_question = values.with_columns(rare=n.max() / n).group_by(
+    present = values["metric"].unique().sort().to_list()
+    total = math.fsum((shares or {}).get(name, 1.0) for name in present)
+    weights = {name: (shares or {}).get(name, 1.0) / total for name in present}
+    by_question = values.with_columns(rare=n.max() / n * weight_by(weights)).group_by(
         "suite", "family", "cluster", "item_id", "model", maintain_order=True
     )
     return by_question.agg(
         pl.col("n_cut", "n_lost").max(),
         **mean | {"value": pl.when(whole).then(mean["value"])},
         cause=pl.col("cause").drop_nulls().first(),
-        share=rare.sum() / values["metric"].n_unique(),
+        share=rare.sum(),
     )
 
 
-def values_of(scores: pl.DataFrame, metrics: Collection[str]) -> pl.DataFrame:
+def values_of(scores: pl.DataFrame, metrics: Collection[str] | Mapping[str, float]) -> pl.DataFrame:
     """Return a suite's value for each model, item and repeat: the mean over its metrics, null if any is missing.
 
-    Rows that are not applicable are left out; `status` is the first that is not plainly scored.
+    `metrics` may map names to their weights. Rows that are not applicable are left out; `status` is the first that
+    is not plainly scored.
     """
     status = pl.col("status")
+    weights = metrics if isinstance(metrics, Mapping) else dict.fromkeys(metrics, 1.0)
     rows = scores.filter(pl.col("metric").is_in([*metrics]), status != "not_applicable").with_columns(
-        value=scored()
+        value=scored(), weight=weight_by(weights)
     )
+    mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
     return rows.group_by("model", *KEY, maintain_order=True).agg(
-        value=pl.when(pl.col("value").null_count() == 0).then(pl.col("value").mean()),
+        value=pl.when(pl.col("value").null_count() == 0).then(mean),
         status=pl.coalesce(status.filter(status != "scored").first(), pl.lit("scored")),
     )
 

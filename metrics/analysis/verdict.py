@@ -46,8 +46,16 @@ class RunVerdict:
     @property
     def exit_code(self) -> Exit:
         """The worst over models and changes, in the order error, fail or regressed, undecided, pass."""
+        return self._exit_code(is_gated=self.gate != "off")
+
+    @property
+    def gated_exit_code(self) -> Exit:
+        """The exit code with a gate, where there is none."""
+        return self._exit_code(is_gated=True)
+
+    def _exit_code(self, *, is_gated: bool) -> Exit:
         outcomes = {model.verdict for model in self.models}
-        counting: set[str] = {*(outcomes if self.gate != "off" else outcomes & {"error"}), *self.changes}
+        counting: set[str] = {*(outcomes if is_gated else outcomes & {"error"}), *self.changes}
         if "error" in counting:
             return Exit.ERROR
         if counting & {"fail", "regressed"}:
@@ -64,10 +72,10 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
 
     1. The model replied to `MIN_COVERAGE` of its rows, and no judge of these counts: undecided (`none` without a
        threshold).
-    2. Nothing is scored, or a component of its score is missing: error.
-    3. Less than `MIN_COVERAGE` of its applicable rows is scored: error.
-    4. Its score is withheld: undecided (`none` without a threshold).
-    5. It has no threshold: none.
+    2. It has no threshold: none, unless nothing of its whole suite is scored: error.
+    3. Nothing is scored, or a component of its score is missing: error.
+    4. Less than `MIN_COVERAGE` of its applicable rows is scored: error.
+    5. Its score is withheld: undecided.
     6. The outcome would change if all missing responses were wrong, or these and every truncated one right:
        undecided.
     7. It was asked until decided: its sequence decides, whatever the gate.
@@ -80,6 +88,24 @@ def verdict_of(results: Results, policy: Policy) -> RunVerdict:
     models = tuple(_model(model, policy) for model in results.models)
     changes = results.baseline.outcomes if results.baseline and policy.regressions else ()
     return RunVerdict(policy.gate, models, policy.undecided, changes, sum(results.waiting.values()))
+
+
+def decide_all(headlines: Sequence[Headline], policy: Policy) -> tuple[Headline, ...]:
+    """Return headlines with their decisions; a suite of which nothing is scored is an error, whatever it has."""
+    decisions = [decided(headline, policy) for headline in headlines]
+    known = {one.suite for one in decisions if one.measured.score.mean is not None or _lacks_judges(one)}
+    listed = []
+    for decision in decisions:
+        is_empty = decision.suite not in known and decision.decided.outcome == "none"
+        error = Decision(outcome="error", reason=decision.missing.problem)
+        listed.append(replace(decision, decided=error) if is_empty else decision)
+    return tuple(listed)
+
+
+def _lacks_judges(headline: Headline) -> bool:
+    """Return whether there are replies to a headline's rows, and no judge of these counts."""
+    missing = headline.missing
+    return bool(missing.withheld and not missing.is_measured and (missing.answered or 0.0) >= MIN_COVERAGE)
 
 
 def decided(headline: Headline, policy: Policy) -> Headline:
@@ -101,8 +127,11 @@ def _waits(headline: Headline) -> bool:
 def _rules(headline: Headline, threshold: float | None, gate: Gate) -> Iterator[Decision]:
     """Yield the decision of each rule of `verdict_of` that applies, in order: the first one decides."""
     missing, stopping = headline.missing, headline.measured.stopping
-    withheld = Decision(threshold, "none" if threshold is None else "undecided", missing.withheld)
-    if missing.withheld and not missing.is_measured and (missing.answered or 0.0) >= MIN_COVERAGE:
+    if threshold is None:
+        yield Decision(reason=missing.withheld)
+        return
+    withheld = Decision(threshold, "undecided", missing.withheld)
+    if _lacks_judges(headline):
         yield withheld
     if headline.measured.score.mean is None and (missing.problem or not missing.withheld):
         yield Decision(threshold, "error", missing.problem)
@@ -114,9 +143,6 @@ def _rules(headline: Headline, threshold: float | None, gate: Gate) -> Iterator[
         yield Decision(threshold, "error", reason)
     if missing.withheld:
         yield withheld
-    if threshold is None:
-        yield Decision()
-        return
     by_sequence = _SIDES[stopping.side] if stopping else None
     at_bounds = (
         _contradicted(by_sequence, headline, threshold) if by_sequence else _moves(headline, threshold, gate)
@@ -193,14 +219,13 @@ def _missing(parts: Sequence[Headline]) -> str:
 
 def _model(model: ModelResult, policy: Policy) -> ModelResult:
     """Decide a model's headlines, and overall: as the only headline with weight, else by `_overall`."""
-    headlines = tuple(decided(headline, policy) for headline in model.headlines)
-    model = replace(model, headlines=headlines)
+    model = replace(model, headlines=decide_all(model.headlines, policy))
     if model.has_overall:
         judged = all(headline.decided.threshold is not None for headline in model.weighing)
         threshold = policy.threshold if policy.threshold is not None or not judged else THRESHOLD
         decision = _overall(model, threshold, policy.gate)
     else:
-        decision = Decision(outcome=model.weighing[0].decided.outcome)
+        decision = Decision(outcome=model.weighing[0].decided.outcome if model.weighing else "none")
     unasked = f"the model could not be asked: {model.missing}" if model.missing else model.failed
     decision = replace(decision, reason=unasked or decision.reason)
     return replace(model, overall=replace(model.overall, decided=decision))

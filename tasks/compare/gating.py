@@ -1,15 +1,15 @@
 """The verdict on a file or a run by separate rules: against a threshold, and against a baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from basic_control.data.errors import InputError
-from basic_control.data.suites import Suite
+from basic_control.data.suites import ALL, Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison, compare_with_baseline
-from basic_control.metrics.analysis.headlines import Headline
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.policy import Policy
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, model_results
 from basic_control.metrics.analysis.rules import Provenance, SuiteRules
@@ -75,7 +75,7 @@ def gate(
     policy = Policy(
         "interval" if configured.get("gate") == "interval" else "point",
         threshold,
-        {(line.suite, line.metric): threshold for model in measured.models for line in model.headlines},
+        dict.fromkeys(_deciding(measured.models), threshold),
         undecided="pass" if configured.get("undecided") == "pass" else "undecided",
         regressions=comparison is not None,
     )
@@ -91,6 +91,16 @@ def measure_file(name: str, runs: Path) -> tuple[Side, Results, RunVerdict]:
     (side,) = sides([name], runs=runs)
     measured = _measure(side, _choose([side], ""))
     return side, measured, verdict_of(measured, Policy("point"))
+
+
+def _deciding(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
+    """Yield the headlines that a threshold is for: those that had one, in a suite without any each one."""
+    for model in models:
+        with_threshold = {one.suite for one in model.headlines if one.decided.threshold is not None}
+        for headline in model.headlines:
+            is_measured = headline.decided.threshold is None and headline.suite in with_threshold
+            if not is_measured and (headline.metric != ALL or headline.decided.threshold is not None):
+                yield headline.suite, headline.metric
 
 
 def _choose(whole: Sequence[Side], metric: str) -> dict[str, str]:

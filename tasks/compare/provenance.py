@@ -7,6 +7,8 @@ from typing import Any
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from basic_control.config.declared import suites_in
+from basic_control.data.deciding import has_one_headline, headlines, valued_metrics, weight_of
+from basic_control.data.documents import METHODOLOGY
 from basic_control.data.errors import InputError
 from basic_control.data.loading import judged_by
 from basic_control.data.options import Declared
@@ -23,7 +25,7 @@ from basic_control.tasks.store.manifest import lasting
 _SAMPLING = ("temperature", "seed", "max_tokens", "system", "extra")
 _JUDGING = (*_SAMPLING, "structured")
 _ASKING = ("system", "temperature", "repeats")
-_OF_SUITE = ("strata", "gate_on", "k", "threshold", "weight")
+_OF_SUITE = ("strata", "gate_on", "k", "threshold")
 _SHOWN = 12
 
 
@@ -50,7 +52,12 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     explained = dict(flatten(configuration.get("explainability") or {}, "explainability"))
     return Provenance(
         suites={
-            suite.name: SuiteRules(suite.scored_by, dict(_rules(suite, manifest)), dict(_defaults(suite)))
+            suite.name: SuiteRules(
+                tuple(dict.fromkeys((*valued_metrics(suite), *suite.scored_by))),
+                dict(_rules(suite, manifest)),
+                dict(_defaults(suite)),
+                {} if METHODOLOGY not in manifest else {one.headline: one.shares for one in headlines(suite)},
+            )
             for suite in suites
         },
         rules={"threshold": overall, **(explained if names >= {*EXPLAINED} else {})},
@@ -66,6 +73,11 @@ def _rules(suite: Suite, manifest: Mapping[str, Any]) -> Iterator[tuple[str, Any
     """Yield what decides a suite's score, by path."""
     told = suite.model_dump(mode="json", include={*_OF_SUITE})
     yield from ((name, told[name]) for name in _OF_SUITE)
+    if has_one_headline(suite):
+        yield "weight", weight_of(suite)
+    if METHODOLOGY in manifest:
+        yield "score", suite.weights or suite.score
+        yield from ((f"threshold of {name}", suite.threshold_of(name)) for name in suite.used)
     for family, options in (suite.source.get("options") or {}).items() if suite.loader == "families" else ():
         yield f"families.{family}", options
     asked = (manifest.get("judge_prompts") or {}).get(suite.name) or {}

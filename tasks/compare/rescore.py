@@ -6,14 +6,16 @@ from contextlib import suppress
 import polars as pl
 
 from basic_control.data.batches import Batch, Cell, Ref
+from basic_control.data.deciding import parts_of_all
 from basic_control.data.errors import InputError
 from basic_control.data.loading import verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
-from basic_control.data.suites import Suite
-from basic_control.data.tables import TABLES
+from basic_control.data.suites import ALL, Suite
+from basic_control.data.tables import SCORES, TABLES
 from basic_control.data.units import identity_of
 from basic_control.metrics.analysis.baseline import ComparedSide
+from basic_control.metrics.analysis.joint import joint_scores
 from basic_control.metrics.analysis.judged import LeftOut, judge_statuses, left_out
 from basic_control.metrics.analysis.rules import Provenance, changed_units, same_rules
 from basic_control.tasks.judges.passports import PassportFinder
@@ -41,7 +43,7 @@ def rescore(
     scored: list[pl.DataFrame] = []
     is_rescored: dict[str, bool] = {}
     for suite in plan.suites:
-        for name in suite.suite.scored_by:
+        for name in suite.suite.used:
             facts = _units(suite.suite, name)
             units = [unit for unit in facts if unit in changed]
             if not units or not same_rules(before, provenance, suite.name, name):
@@ -59,7 +61,21 @@ def rescore(
     compared = side.scores.select("suite", "metric").unique()  # parts of metrics too, if they are
     fresh = pl.concat(scored).join(compared, on=["suite", "metric"], how="semi", maintain_order="left")
     old = side.scores.join(fresh, on=["suite", "model", "metric"], how="anti", maintain_order="left")
-    return pl.concat([old, fresh.select(old.columns)]), tuple(unit for unit, done in is_rescored.items() if done)
+    scores = _joined_again(pl.concat([old, fresh.select(old.columns)]), plan)
+    return scores, tuple(unit for unit, done in is_rescored.items() if done)
+
+
+def _joined_again(scores: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """Say anew of which replies all parts hold, where a side's scores say so."""
+    frames = []
+    for (suite, name), own in scores.group_by("suite", "metric", maintain_order=True):
+        if name != ALL or suite not in plan.suite_names:
+            frames.append(own)
+            continue
+        parts = pl.concat([SCORES.frame([]), scores.filter(suite=suite)], how="diagonal_relaxed")
+        joint = joint_scores(parts.select([*SCORES.columns]), parts_of_all(plan.suite(str(suite)).suite))
+        frames.append(joint.with_columns(suite=pl.lit(suite)).select(scores.columns))
+    return pl.concat(frames)
 
 
 def _units(suite: Suite, name: str) -> dict[str, dict[str, object]]:

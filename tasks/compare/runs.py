@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.deciding import headlines
 from basic_control.data.draw import canonical
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Suite, prompted
@@ -112,7 +113,7 @@ def compare_runs(
     replies = pl.concat(_labelled(frame, run, labels) for run, frame in texts.items())
     changed = []
     for pair in pairs:
-        parts = suites[pair.suite].scored_by if pair.scope == "suite" else ()
+        parts = _parts(suites[pair.suite], pair.metric) if pair.scope == "suite" else {}
         changed.append(_with_texts(changes(scores, aligned.items, pair, parts), pair, replies))
     every_label = [model.label for model in _models(tables)]
     return RunComparison(
@@ -189,6 +190,11 @@ def _suites(whole: Sequence[Side]) -> dict[str, Suite]:
         stop = suite.stop or (suites[suite.name].stop if suite.name in suites else None)
         suites[suite.name] = suite.model_copy(update={"stop": stop})
     return suites
+
+
+def _parts(suite: Suite, name: str) -> dict[str, float]:
+    """Return the metrics of a headline that is a mean, by their weights."""
+    return next(score.shares for score in headlines(suite) if score.headline == name)
 
 
 def _crossed(side: Side, labels: Mapping[tuple[str, str], str]) -> frozenset[frozenset[str]]:

@@ -214,7 +214,16 @@ def _rename(side: Side, suite: str, metrics: Mapping[str, str]) -> Side:
         ),
     }
     suites = {
-        suite or name: replace(rules, score=tuple(metrics.get(metric, metric) for metric in rules.score))
+        suite or name: replace(
+            rules,
+            score=tuple(metrics.get(metric, metric) for metric in rules.score),
+            headlines={
+                metrics.get(headline, headline): {
+                    metrics.get(metric, metric): share for metric, share in parts.items()
+                }
+                for headline, parts in rules.headlines.items()
+            },
+        )
         for name, rules in side.provenance.suites.items()
     }
     kinds, judged = (

@@ -40,8 +40,8 @@ class ScoredReply:
 class Evaluation:
     """One target's replies to one suite, with what results.json says of them.
 
-    `result` is the suite's headline, None if there is none; `cells` are the metrics' means, by name. The score is
-    made of the metrics `scored_by`.
+    `result` is the suite's first headline, None if there is none; `cells` are the metrics' means, by name. The
+    score is made of the metrics `scored_by`.
     """
 
     suite: str
@@ -83,7 +83,9 @@ def evaluations(run: Run, root: str) -> Iterator[Evaluation]:
     """
     cells: dict[tuple[str, str], dict[str, SummaryRow]] = {}
     found, verdict = results(run, whole=True)
-    headlines = {(one.suite, one.model): one for model in verdict.models for one in model.headlines}
+    headlines: dict[tuple[str, str], Headline] = {}
+    for headline in (headline for model in verdict.models for headline in model.headlines):
+        headlines.setdefault((headline.suite, headline.model), headline)
     for cell in found.cells:
         if not (cell.family or cell.level or cell.language) and cell.value.mean is not None:
             cells.setdefault((cell.suite, cell.model), {})[cell.metric] = cell

@@ -42,6 +42,11 @@ class Conclusion:
 def conclusion(verdict: RunVerdict, baseline: BaselineComparison | None) -> Conclusion:
     """Return the run's outcome and the reason."""
     outcome, reason = _concluded(verdict, baseline)
+    apart = dict.fromkeys(suite for model in verdict.models for suite in model.apart)
+    if apart:
+        reason = f"{reason}; {say('screen.apart', suites=listed([*apart]))}"
+    if verdict.gate == "off" and verdict.exit_code != verdict.gated_exit_code:
+        reason = f"{reason}; {say('screen.report_only', code=int(verdict.gated_exit_code))}"
     return Conclusion(outcome, say(f"common.{outcome}"), reason)
 
 
@@ -92,7 +97,12 @@ def _reasons(model: ModelResult) -> list[str]:
     if model.failed or model.missing:
         return [say_reason(model.overall.decided.reason)]
     own = [score for score in model.scores if score.decided.outcome == model.verdict]
-    return [_cause(score) for score in (own[-1:] if model.verdict == "pass" else own)]
+    if model.verdict == "pass" and model.has_overall:
+        return [_cause(model.overall)]
+    if model.verdict != "fail":
+        return [_cause(score) for score in own]
+    # The worst first, and what is made of them last.
+    return [_cause(score) for score in sorted(own, key=lambda score: (not score.suite, -_distance(score)))]
 
 
 def _cause(score: Headline) -> str:
@@ -127,20 +137,37 @@ def differences(
     For `prompted`, models by their prompts, each model's prompts are compared first, then the models by each
     prompt. If human labels correct a score, a note says that pairs are compared as judged.
     """
-    ranking = _of_the_score(models, compared)
-    sentences: Iterator[str] = iter(())
-    if prompted and all(name in prompted for pair in ranking.pairs for name in _both(pair)):
-        sentences = _by_prompt(ranking.pairs, prompted)
-    else:
-        with_difference = {name for pair in ranking.pairs if pair.difference is not None for name in _both(pair)}
-        groups = [[name for name in group if name in with_difference] for group in ranking.groups]
-        groups = [group for group in groups if group]
-        if groups:
-            sentences = _ranked(groups[0][0], _Ranking(ranking.pairs, groups))
     weighing = [headline for headline in headlines_of(models) if headline.weight]
-    is_labelled = any(headline.measured.as_judged is not None for headline in weighing)
-    for sentence in sentences:
-        yield say("screen.as_judged", told=sentence) if is_labelled else sentence
+    if weighing:
+        is_labelled = any(headline.measured.as_judged is not None for headline in weighing)
+        for sentence in _sentences(_of_the_score(models, compared), prompted):
+            yield say("screen.as_judged", told=sentence) if is_labelled else sentence
+        return
+    own = models[0].headlines
+    has_thresholds = any(headline.decided.threshold is not None for headline in own)
+    for headline in own:
+        if headline.decided.threshold is not None or not has_thresholds:
+            ranking = _of_headline((headline.suite, headline.metric), compared)
+            for sentence in _sentences(ranking, prompted):
+                yield f"{score_name(headline)}: {sentence}"
+
+
+def _sentences(ranking: "_Ranking", prompted: Prompted | None) -> Iterator[str]:
+    if prompted and all(name in prompted for pair in ranking.pairs for name in _both(pair)):
+        yield from _by_prompt(ranking.pairs, prompted)
+        return
+    with_difference = {name for pair in ranking.pairs if pair.difference is not None for name in _both(pair)}
+    groups = [[name for name in group if name in with_difference] for group in ranking.groups]
+    groups = [group for group in groups if group]
+    if groups:
+        yield from _ranked(groups[0][0], _Ranking(ranking.pairs, groups))
+
+
+def _of_headline(key: tuple[str, str], compared: ModelComparisons) -> "_Ranking":
+    """Return the pairs and groups of one of a suite's headlines."""
+    pairs = [pair for pair in compared.pairs if (pair.suite, pair.metric) == key]
+    groups = [group.groups for group in compared.groups if (group.suite, group.metric) == key]
+    return _Ranking(pairs, groups[0] if groups else [])
 
 
 def _ranked(best: str, ranking: _Ranking) -> Iterator[str]:

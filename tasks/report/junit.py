@@ -11,10 +11,10 @@ from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.passports import warnings
-from basic_control.tasks.report.regressions import regression
+from basic_control.tasks.report.regressions import pair_name, regression
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.verdict_table import model_rows, model_values
-from basic_control.tasks.report.words import headlines_of, measure, why
+from basic_control.tasks.report.words import headlines_of, measure, score_name, why
 from basic_control.tasks.store.tables import write_atomically
 
 _OVERALL = "overall"
@@ -56,7 +56,7 @@ def gates(data: ReportData) -> list[ET.Element]:
         for score in row.model.scores:
             outcome = score.decided.outcome
             counts = policy.gate != "off" or bool(waiting and outcome == "undecided")
-            name = score.suite or _OVERALL
+            name = score_name(score) if score.suite else _OVERALL
             case = case_of(name, score.model, outcome, _summary(score), counts=counts, passes=passes)
             if score is row.score and (values := model_values(row)):
                 listed = ET.SubElement(case, "properties")
@@ -75,7 +75,9 @@ def against_baseline(comparison: BaselineComparison, *, counts: bool, passes: bo
     of = f"baseline {comparison.name}"
     for change in comparison.headlines:
         name, told = f"{of}.{change.pair.model_a}", regression(change)
-        yield case_of(change.pair.suite, name, change.decision.outcome, told, counts=counts, passes=passes)
+        yield case_of(
+            pair_name(change.pair, comparison), name, change.decision.outcome, told, counts=counts, passes=passes
+        )
     for what in () if comparison.allowed else comparison.missing:
         told = say("regression.missing", what=what)
         yield case_of(what, of, "regressed", told, counts=counts, passes=passes)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from basic_control.metrics.analysis.baseline import BaselineComparison, ChangedItem, HeadlineChange
 from basic_control.tasks.report.language import say, speaking
-from basic_control.tasks.report.regressions import apart, moved_lines, regression
+from basic_control.tasks.report.regressions import apart, moved_lines, pair_name, regression
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.screen import screen
 from basic_control.tasks.report.tables import Table, column_maker
@@ -53,7 +53,7 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
     yield from Table.of(
         comparison.headlines,
         of_all("model", lambda change: change.pair.model_a),
-        of_all("suite", lambda change: change.pair.suite),
+        of_all("suite", lambda change: pair_name(change.pair, comparison)),
         column("baseline", lambda change: percent(change.pair.mean_b), numeric=True),
         column("now", lambda change: percent(change.pair.mean_a), numeric=True),
         column("difference", lambda change: points(change.pair.difference), numeric=True),
@@ -62,11 +62,17 @@ def _against(comparison: BaselineComparison) -> Iterator[str]:
         column("outcome", outcome, strong=True),
     ).markdown()
     yield ""
+    several = len({(change.pair.suite, change.pair.metric) for change in comparison.headlines}) > len(
+        {change.pair.suite for change in comparison.headlines}
+    )
     if comparison.changed:
         yield from (f"### {say('regression.changed')}", "")
         yield from Table.of(
             comparison.changed,
-            column("item", lambda item: f"{item.suite} {item.item_id}"),
+            column(
+                "item",
+                lambda item: " ".join(filter(None, (item.suite, item.metric if several else "", item.item_id))),
+            ),
             column("baseline", lambda item: written(f"{item.before:g}"), numeric=True),
             column("now", now, numeric=True),
             column("prompt", lambda item: clipped(" ".join((item.prompt or "").split()), LONGEST)),

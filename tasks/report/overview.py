@@ -8,9 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.deciding import columns, valued_metrics
 from basic_control.data.records import TYPICAL
 from basic_control.data.suites import Suite
-from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.metrics.analysis.policy import reaches
 from basic_control.metrics.analysis.results import ModelComparisons, Results
@@ -24,7 +25,7 @@ from basic_control.tasks.report.samples import primary
 from basic_control.tasks.report.text import percent, shortened
 from basic_control.tasks.report.titles import SuiteTitles, family_title, metric_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
-from basic_control.tasks.report.words import best_first, headlines_of, remarks, why
+from basic_control.tasks.report.words import best_first, headlines_of, metric_name, remarks, why
 
 HEAT = 10
 BELOW = 5
@@ -79,7 +80,10 @@ def targets(plan: Plan, verdict: RunVerdict, models: Sequence[str]) -> list[dict
                 found[target.name] |= {"model": target.model.name, "prompt": target.prompt}
                 found[target.name]["texts"][suite.name] = suite.suite.asked_by[target.prompt]
     for headline in headlines_of(verdict.models):
-        found[headline.model]["scores"][headline.suite] = percent(headline.measured.score.mean)
+        score = percent(headline.measured.score.mean)
+        shown = score if headline.is_only else f"{metric_name(headline)} {score}"
+        by_suite = found[headline.model]["scores"]
+        by_suite[headline.suite] = "; ".join(filter(None, (by_suite.get(headline.suite), shown)))
     return [*found.values()]
 
 
@@ -93,8 +97,8 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
         "exit_code": int(verdict.exit_code),
         "models": models,
         "has_overall": any(model.has_overall for model in models),
-        "suites": {headline.suite: titles.suite(headline.suite) for headline in headlines},
-        "parts": {(headline.model, headline.suite): headline for headline in headlines},
+        "columns": {(one.suite, one.metric): titles.headline(one) for one in headlines},
+        "parts": {(headline.model, headline.suite, headline.metric): headline for headline in headlines},
         "values": {row.model.model: model_values(row) for row in model_rows(verdict.models, results.spending)},
         "reasons": [(model.model, reasons) for model in models if (reasons := [*_reasons(model, titles)])],
     }
@@ -103,7 +107,7 @@ def verdict_of_run(verdict: RunVerdict, results: Results, titles: SuiteTitles) -
 def _reasons(model: ModelResult, titles: SuiteTitles) -> Iterator[str]:
     """Yield why a model does not pass, suites first, unless the table's scores and thresholds show it."""
     for score in model.scores:
-        name = titles.suite(score.suite) if score.suite else say("page.overall")
+        name = titles.headline(score) if score.suite else say("page.overall")
         reason = why(score)
         if score.decided.outcome != "pass" and reason:
             yield f"{name}: {reason}"
@@ -119,15 +123,21 @@ def heat_columns(summary: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles
     found = []
     present = set(summary.select("suite", "metric").unique().iter_rows())
     for suite in titles.suites:
-        names = [name for name in suite.scored_by if (suite.name, name) in present]
+        limits = dict.fromkeys(valued_metrics(suite), threshold_of(suite))
+        limits |= {
+            one.headline: one.threshold for one in columns(suite) if one.threshold is not None and one.headline
+        }
+        names = [name for name in limits if (suite.name, name) in present]
         column = partial(HeatColumn, suite=suite.name, threshold=threshold_of(suite))
         if suite.strata:
             families = items.filter(suite=suite.name)["family"].unique(maintain_order=True)
             found += [column(family_title(one), family=one, metric=name) for one in families for name in names]
             continue
         for name in names:
-            title = metric_title(name) if len(names) > 1 else titles.suite(suite.name)
-            found.append(column(title, family="", metric=name))
+            title = (
+                f"{titles.suite(suite.name)}: {metric_title(name)}" if len(names) > 1 else titles.suite(suite.name)
+            )
+            found.append(HeatColumn(title, suite.name, "", name, limits[name]))
         beside = [name for name in headline_parts(suite) if (suite.name, name) in present]
         found += [column(metric_title(name), family="", metric=name) for name in beside]
     return found
@@ -157,11 +167,18 @@ def heat_map(
     return {
         "columns": columns,
         "rows": rows,
-        "unmeasured": {(headline.model, headline.suite) for headline in unmeasured},
+        "unmeasured": {(one.model, one.suite, name) for one in unmeasured for name in _metrics_of(one, suites)},
         "has_total": bool(totals),
         "has_overall": bool(overall),
         "total_threshold": next((threshold_of(suite) for suite in suites if suite.strata), 0.0),
     }
+
+
+def _metrics_of(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
+    """Return the metrics whose values make a headline."""
+    own = [score for suite in suites if suite.name == headline.suite for score in columns(suite)]
+    by_name = {score.headline: score.valued_by for score in own}
+    return by_name.get(headline.metric) or tuple(name for score in own for name in score.valued_by)
 
 
 def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:
@@ -178,7 +195,7 @@ def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] |
     categories: list[dict[str, Any]] = []
     for at, column in enumerate(found["columns"]):
         own = [(n, cells_of[model][at]) for n, model in enumerate(first, 1)
-               if (model, column.suite) not in found["unmeasured"]]  # fmt: skip
+               if (model, column.suite, column.metric) not in found["unmeasured"]]  # fmt: skip
         if marks := [(n, cell) for n, cell in own if cell is not None and cell.value.mean is not None]:
             categories.append({"title": shortened(column.title), "threshold": column.threshold, "marks": marks})
     left = 16 + _LETTER * max((cell_len(one["title"]) for one in categories), default=0)
@@ -216,7 +233,7 @@ def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, An
     order = [*(suite.name for suite in titles.suites), ""]  # the overall score comes last
 
     def counts(row: Comparison | Grouping) -> bool:
-        return row.scope in {"suite", "overall"} or row.metric in titles.declared(row.suite).scored_by
+        return row.scope in {"suite", "overall"} or row.metric in valued_metrics(titles.declared(row.suite))
 
     pairs = sorted(filter(counts, compared.pairs), key=lambda pair: order.index(pair.suite))
     groups = sorted(filter(counts, compared.groups), key=lambda group: order.index(group.suite))

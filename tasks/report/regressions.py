@@ -79,13 +79,20 @@ def details(comparison: BaselineComparison) -> Iterator[str]:
     """Yield what differs from a baseline, and each headline's outcome with what changed in its questions."""
     yield from (f"  {line}" for line in apart(comparison))
     for change in comparison.headlines:
-        yield f"  {named(change.pair)}: {regression(change)}"
+        yield f"  {named(change.pair, comparison)}: {regression(change)}"
         yield from (f"    {line}" for line in moved_lines(change.moved))
 
 
-def named(pair: Comparison) -> str:
+def named(pair: Comparison, comparison: BaselineComparison) -> str:
     """Return a headline's suite and model, with the metric if it is one of several."""
-    return f"{pair.suite} {pair.model_a}"
+    return f"{pair_name(pair, comparison)} {pair.model_a}"
+
+
+def pair_name(pair: Comparison, comparison: BaselineComparison) -> str:
+    """Return a headline's suite, with the metric if it is one of several."""
+    pairs = [change.pair for change in comparison.headlines]
+    metrics = {one.metric for one in pairs if (one.suite, one.model_a) == (pair.suite, pair.model_a)}
+    return f"{pair.suite}, {pair.metric or say('compare.score')}" if len(metrics) > 1 else pair.suite
 
 
 def apart(comparison: BaselineComparison) -> Iterator[str]:
@@ -105,7 +112,7 @@ def headline(comparison: BaselineComparison | None) -> Iterator[str]:
     told = say("regression.head", name=comparison.name, run=comparison.run)
     worst, *others = _worst_first(comparison) or [None]
     if worst:
-        told += f": {named(worst.pair)}: {regression(worst)}"
+        told += f": {named(worst.pair, comparison)}: {regression(worst)}"
     outcomes = [change.decision.outcome for change in others if change]
     counts = [f"{say(f'regression.{one}')} {outcomes.count(one)}" for one in _ORDER if one in outcomes]
     yield f"{told}; {say('regression.others', counts=', '.join(counts))}" if counts else told
@@ -119,7 +126,7 @@ def regressed(comparison: BaselineComparison, changes: Sequence[Change]) -> tupl
     gone = () if comparison.allowed else comparison.missing
     causes = [say("regression.missing", what=what) for what in gone]
     pairs = [change.pair for change in _worst_first(comparison)]
-    causes += [f"{named(pair)} {points(pair.difference)}" for pair in pairs]
+    causes += [f"{named(pair, comparison)} {points(pair.difference)}" for pair in pairs]
     return _GATES[worst], told if worst == "held" or not causes else f"{told} ({causes[0]})"
 
 

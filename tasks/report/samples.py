@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
 from basic_control.data.questions import shown_answer, shown_question
 from basic_control.data.suites import Suite
@@ -52,26 +53,47 @@ class Frames:
 
 
 def primary(scores: pl.DataFrame, items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
-    """Return each sample's `value`, `status`, `reason` and `outcome` by its suite's scoring metrics.
+    """Return each sample's `value`, `status`, `reason` and `outcome` by the metrics of its suite's headlines.
 
-    For several metrics the value is their mean and the status the worst one; not applicable ones are left out.
+    The value of a score that joins several metrics is their mean by weight; of several headlines it is the lowest.
+    The status is the worst one; not applicable ones are left out.
     """
-    pairs = [(suite.name, metric) for suite in suites for metric in suite.scored_by]
-    main = pl.DataFrame(pairs, schema={"suite": pl.String, "metric": pl.String}, orient="row")
+    parts = [
+        (suite.name, metric, score.headline, share)
+        for suite in suites
+        for score in headlines(suite)
+        for metric, share in score.shares.items()
+    ]
+    schema = {"suite": pl.String, "metric": pl.String, "headline": pl.String, "share": pl.Float64}
+    main = pl.DataFrame(parts, schema=schema, orient="row")
     own = scores.join(items.select("item_id", "suite"), on="item_id", how="left")
-    own = own.join(main, on=["suite", "metric"], how="semi").with_columns(
+    own = own.join(main, on=["suite", "metric"]).with_columns(
         rank=pl.col("status").replace_strict(list(_WORST), range(len(_WORST)), return_dtype=pl.Int64),
         value=pl.when(pl.col("status").is_in(["no_answer", "truncated", "unsupported"]))
         .then(pl.col("value").fill_null(0.0))
         .otherwise("value"),
     )
-    applied = pl.col("value").filter(pl.col("status") != "not_applicable")
-    grouped = _in_words(own).sort("rank", maintain_order=True).group_by(KEY, maintain_order=True)
-    return grouped.agg(
-        status=pl.col("status").first(),
+    is_applied = pl.col("status") != "not_applicable"
+    value, share = pl.col("value").filter(is_applied), pl.col("share").filter(is_applied)
+    ranked = _in_words(own).sort("rank", maintain_order=True)
+    by_headline = ranked.group_by([*KEY, "headline"], maintain_order=True).agg(
+        pl.col("rank", "status").first(),
         reason=pl.col("reason").filter(pl.col("reason") != "").first(),
-        value=pl.when(applied.null_count() == 0).then(applied.mean()),
-    ).with_columns(outcome=OUTCOME)
+        value=pl.when(value.null_count() == 0).then((value * share).sum() / share.sum()),
+        is_applied=is_applied.any(),
+    )
+    # The lowest headline tells what went wrong with a reply, not one beside it.
+    lowest = by_headline.sort("rank", "value", nulls_last=False, maintain_order=True)
+    worst = pl.col("value").filter("is_applied")
+    return (
+        lowest.group_by(KEY, maintain_order=True)
+        .agg(
+            pl.col("status").first(),
+            reason=pl.col("reason").drop_nulls().first(),
+            value=pl.when(worst.null_count() == 0).then(worst.min()),
+        )
+        .with_columns(outcome=OUTCOME)
+    )
 
 
 def _in_words(scores: pl.DataFrame) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from basic_control.data.characters import visible
+from basic_control.data.deciding import columns as columns_of
 from basic_control.data.exits import GateOutcome
 from basic_control.data.suites import Suite, prompted
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -30,7 +31,15 @@ from basic_control.tasks.report.text import NAME, duration, listed, plain, short
 from basic_control.tasks.report.titles import family_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
 from basic_control.tasks.report.warnings import notes
-from basic_control.tasks.report.words import asked, best_first, cost_lines, headlines_of, measure
+from basic_control.tasks.report.words import (
+    asked,
+    best_first,
+    cost_lines,
+    headlines_of,
+    measure,
+    metric_name,
+    score_name,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -171,7 +180,8 @@ def screen(
     models = best_first(verdict.models)
     headlines = headlines_of(models)
     only = plan.suites[0].suite
-    if len(plan.suites) == 1 and only.strata and not only.of_k:  # a TOTAL is of means
+    is_total = only.strata and not only.of_k and len(columns_of(only)) == 1  # a TOTAL is of means
+    if len(plan.suites) == 1 and is_total:
         columns, cells = _families(results, verdict.models, only)
     else:
         columns, cells = _scores(models)
@@ -231,8 +241,11 @@ def _scores(models: Sequence[ModelResult]) -> tuple[list[str], _Cells]:
     overall = say("common.overall")
     found = {(model.model, overall): _cell(model.overall) for model in models if model.has_overall}
     columns = {overall: None} if found else {}
-    for headline in headlines_of(models):
-        title = " ".join(filter(None, (headline.suite, measure(headline))))
+    headlines = headlines_of(models)
+    is_single = len({headline.suite for headline in headlines}) == 1
+    for headline in headlines:
+        name = metric_name(headline) if is_single and not headline.is_only else score_name(headline)
+        title = " ".join(filter(None, (name, measure(headline))))
         columns[title] = None
         found[headline.model, title] = _cell(headline)
     return [*columns], found
@@ -257,8 +270,8 @@ def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[st
         if sequence := headline.measured.stopping:
             counts = say("common.of", k=sequence.asked, n=sequence.most)
             stopped.setdefault(headline.suite, []).append(f"{shortened(headline.model, among=names)} {counts}")
-    for suite, counts_of_models in stopped.items():
-        yield say("screen.stopping", suite=suite, each=listed(counts_of_models))
+    for suite, counts_of_models in stopped.items():  # a model's headlines are asked together
+        yield say("screen.stopping", suite=suite, each=listed([*dict.fromkeys(counts_of_models)]))
 
 
 def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:
@@ -270,7 +283,7 @@ def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str
             if mean is not None:
                 means.setdefault((headline.suite, beside), []).append(f"{name}{whole_percent(mean)}")
     for (suite, beside), means_of_models in means.items():
-        yield say("screen.beside", suite=suite, name=beside, each=listed(means_of_models))
+        yield say("screen.beside", suite=suite, name=beside, each=listed([*dict.fromkeys(means_of_models)]))
 
 
 def calls(spending: Spending | None, requests: Mapping[str, int], wall_s: float | None) -> str:

@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import families, metric
 from basic_control.data.records import Metric
 from basic_control.data.shown import Text
 from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, say_declared
 
 
@@ -57,6 +59,13 @@ class SuiteTitles:
         """Return a suite's title."""
         return say_declared(self.declared(name).title, name, name)
 
+    def headline(self, headline: Headline) -> str:
+        """Return the title of a headline: its suite's, with its metric's if it is one of several."""
+        title = self.suite(headline.suite)
+        if headline.is_only:
+            return title
+        return f"{title}: {metric_title(headline.metric) if headline.metric else say('compare.score')}"
+
     def category(self, name: str, family: str) -> str:
         """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""
         return family_title(family) if self.declared(name).strata and family else self.suite(name)
@@ -65,9 +74,10 @@ class SuiteTitles:
         """Return what is compared: a suite's metric (the suite alone if its score has no other), or a score."""
         if scope == "overall":
             return say("common.overall")
-        title, scored_by = self.suite(name), self.declared(name).scored_by
+        title, scores = self.suite(name), headlines(self.declared(name))
         if scope == "total":
             return f"{title}: TOTAL"
         if scope == "suite":
             return f"{title}: {say('compare.score')}"
-        return title if scored_by == (metric_name,) else f"{title}: {metric_title(metric_name)}"
+        is_only = [score.headline for score in scores] == [metric_name]
+        return title if is_only else f"{title}: {metric_title(metric_name)}"

@@ -45,7 +45,8 @@ def suite_columns() -> list[Column]:
         return around(row.score.measured.score.interval, row.score.decided.threshold)
 
     def weight(row: VerdictRow) -> str:
-        return written(f"{row.score.weight:g}") if row.score.suite else "–"
+        is_joined = row.score.suite and (row.score.weight or row.score.is_only)
+        return written(f"{row.score.weight:g}") if is_joined else "–"
 
     return [
         column("suite", lambda row: score_name(row.score)),

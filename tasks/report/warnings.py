@@ -83,10 +83,14 @@ def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Itera
     """Yield how many replies were truncated, and how to ask them again."""
     models = {target.name: target.model for suite in plan.suites for target in suite.targets}
     cut = Counter[str]()
+    by_place = Counter[tuple[str, str]]()
     for headline in headlines:
         model = models.get(headline.model)
         if model and model.provider != "replay":  # recorded replies stay as they were cut
-            cut[model.name] += headline.missing.n_truncated
+            place = headline.suite, headline.model
+            by_place[place] = max(by_place[place], headline.missing.n_truncated)
+    for (_, target), n in by_place.items():
+        cut[models[target].name] += n
     if cut.total():
         limits = (f"--set models.{n}.max_tokens=N" for n, name in enumerate(plan.configured) if cut[name])
         command = typed(f"run --run {run} --only-truncated {' '.join(limits)}")
@@ -167,4 +171,4 @@ def _of_small_counts(headlines: Iterable[Headline]) -> Iterator[Note]:
         if 0 < headline.measured.n_scored < FEW:
             few.setdefault(headline.suite, []).append(f"{headline.model} {headline.measured.n_scored}")
     for suite, models in few.items():
-        yield Note(say("page.note_few", name=suite, models=", ".join(models)), "info")
+        yield Note(say("page.note_few", name=suite, models=", ".join(dict.fromkeys(models))), "info")

@@ -20,7 +20,7 @@ def best_first(models: Iterable[ModelResult]) -> list[ModelResult]:
 
 
 def _rank(model: ModelResult) -> float:
-    score = model.overall.measured.score.mean
+    score = (model.overall if model.weighing else model.score).measured.score.mean
     return 1.0 if score is None else -score
 
 
@@ -30,8 +30,15 @@ def headlines_of(models: Iterable[ModelResult]) -> list[Headline]:
 
 
 def score_name(headline: Headline) -> str:
-    """Return the name of a headline's suite, or of the overall score."""
-    return headline.suite or say("common.overall")
+    """Return the name of a headline's suite, with its metric if it is one of several, or of the overall score."""
+    if not headline.suite:
+        return say("common.overall")
+    return headline.suite if headline.is_only else f"{headline.suite}, {metric_name(headline)}"
+
+
+def metric_name(headline: Headline) -> str:
+    """Return the name of a headline's metric; of a mean of several, what it is."""
+    return headline.metric or say("compare.score")
 
 
 def bounds(headline: Headline) -> str:

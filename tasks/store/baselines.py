@@ -65,7 +65,10 @@ def write(baseline: Baseline, path: Path) -> Path:
         InputError: it cannot be written.
     """
     side = baseline.side
-    suites = {name: {"score": suite.score, "rules": suite.rules} for name, suite in side.provenance.suites.items()}
+    suites = {
+        name: {"score": suite.score, "headlines": suite.headlines, "rules": suite.rules}
+        for name, suite in side.provenance.suites.items()
+    }
     questions = side.items.unique("item_id").with_columns(pl.col("family").fill_null(""))
     head = {
         "schema": SCHEMA,
@@ -130,7 +133,8 @@ def read(name: str, folder: str = BASELINES) -> Baseline:
     try:
         facts = raw["facts"]
         suites = {
-            suite: SuiteRules(tuple(one["score"]), dict(one["rules"])) for suite, one in facts["suites"].items()
+            suite: SuiteRules(tuple(one["score"]), dict(one["rules"]), headlines=dict(one.get("headlines", {})))
+            for suite, one in facts["suites"].items()
         }
         families = ({"family": "", **group} for group in raw["questions"])  # earlier ones name none
         questions = _frame(families, _PLACE, _IDS)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.data.deciding import columns
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.document import document, record_json
 from basic_control.metrics.analysis.headlines import Headline, Key, ModelResult
@@ -42,15 +43,19 @@ def finalise(
     flagged = {name: Withheld(why) for name, why in (undecided or {}).items()}
     flagged |= {name: Withheld(why, measured=False) for name, why in (unjudged or {}).items()}
     withheld: dict[Key, Withheld] = {
-        (suite.name, suite.headline, model): flagged[suite.name]
+        (suite.name, score.headline, model): flagged[suite.name]
         for suite in suites
+        for score in columns(suite)
         for model in models
         if suite.name in flagged
     }
     facts = Circumstances(withheld=withheld, stopping=stopping, waiting=waiting or {}, labels=labels or {})
     details = AnswerDetails(repeated=repeated)
     findings = [
-        SuiteFindings(tuple(headline(suite, model, summary, facts, details) for model in models), facts)
+        SuiteFindings(
+            tuple(headline(score, model, summary, facts, details) for model in models for score in columns(suite)),
+            facts,
+        )
         for suite in suites
     ]
     return decided(findings, models, suites, threshold=threshold, gate=gate, waiting=waiting)
@@ -84,7 +89,7 @@ def decided(
     """Decide on what suites showed, by their thresholds."""
     members = {model: [suite.name for suite in suites] for model in models}
     joined = model_results(findings, Participants(suites, members))
-    thresholds = {(suite.name, suite.headline): suite.threshold for suite in suites}
+    thresholds = {(suite.name, score.headline): score.threshold for suite in suites for score in columns(suite)}
     return verdict_of(Results({}, joined, waiting or {}), Policy(gate, threshold, thresholds))
 
 

@@ -217,7 +217,7 @@ def of_two(rounds: Sequence[pl.DataFrame], other: Callable[[int], Sequence[float
 
 def test_a_question_is_worth_the_mean_of_its_metrics_means_over_repeats() -> None:
     """The second metric applies to one repeat of two, and is 0 there."""
-    suite = suite_of(metrics={"exact_match": {}, "contains": {}})
+    suite = suite_of(metrics={"exact_match": {}, "contains": {}}, score=("exact_match", "contains"))
     rounds = cut_into_rounds(items_of({STRATA[0]: 40}), suite, Stop(first=40, most=40))
     scores = of_two(rounds, lambda _: (None, 0.0))
     (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
@@ -226,7 +226,7 @@ def test_a_question_is_worth_the_mean_of_its_metrics_means_over_repeats() -> Non
 
 def test_metrics_that_apply_to_unlike_questions_weigh_equally_as_in_the_score() -> None:
     """Right by the first metric everywhere, by the second on none of the 40 of 400 to which it applies: 50 %."""
-    suite = suite_of(metrics={"exact_match": {}, "contains": {}})
+    suite = suite_of(metrics={"exact_match": {}, "contains": {}}, score=("exact_match", "contains"))
     rounds = cut_into_rounds(items_of({STRATA[0]: 400}), suite, Stop(first=400, most=400))
     scores = of_two(rounds, lambda n: (None, None) if n % 10 else (0.0, 0.0))
     (found,) = confidence_sequences(rounds, scores, suite, ["m"], 0.05)
@@ -317,7 +317,10 @@ def test_a_judged_suite_stops_only_where_the_judges_errors_leave_the_verdict() -
         "lenient": ExamTable((1.0, 0.0), (1.0, 0.0), ((500, 0), (430, 70))),
     }
     found = {
-        name: confidence_sequences(rounds, scores, suite, ["m"], 0.05, exam=exam)[0] for name, exam in exams.items()
+        name: confidence_sequences(
+            rounds, scores, suite, ["m"], 0.05, exams={suite.headline: exam} if exam else {}
+        )[0]
+        for name, exam in exams.items()
     }
     assert found["none"].corrected is None
     assert found["none"].side == found["good"].side == "above"

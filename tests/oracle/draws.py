@@ -1,6 +1,6 @@
-"""Draw small runs: suites of one headline metric, their replies, thresholds, weights and gates."""
+"""Draw small runs: suites of one to three metrics, their replies, scores, thresholds, weights and gates."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,16 +10,21 @@ LETTERS = "abcdefghijkl"
 """Answers and replies are beginnings of it, so that similarity is a matter of counting."""
 
 STATES = ("judge_failed", "not_applicable")
+SEVERAL = (("exact_match", "contains"), ("exact_match", "similarity"), ("exact_match", "similarity", "contains"))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """How a call ended: a text, perhaps cut at its token limit, or no reply; `state`: why it has no value."""
+    """How a call ended: a text, perhaps cut at its token limit, or no reply.
+
+    `state`: why it has no value by the metric `of`, by default by any.
+    """
 
     text: str = ""
     cut: bool = False
     failed: bool = False
     state: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite of one headline metric; its replies by model, row and repeat."""
+    """A suite; its replies by model, row and repeat, the options of each metric, and its `score` as it is declared."""
 
     name: str
-    metric: str
+    metrics: Mapping[str, Mapping[str, Any]]
     questions: tuple[Question, ...]
     replies: Mapping[tuple[str, int, int], Reply]
     threshold: float | None
-    weight: float
+    weight: float | None
     options: Mapping[str, Any] = field(default_factory=dict)
+    score: Any = None
 
 
 @dataclass(frozen=True)
@@ -56,15 +62,18 @@ class Run:
     repeats: int = 1
 
 
-def _reply(draw: st.DrawFn, answer: str, *, graded: bool, odds: int) -> Reply:
+def _reply(draw: st.DrawFn, answer: str, metrics: Collection[str], *, odds: int) -> Reply:
     """Draw a reply; `odds` of 20 are right, some of the others fail, are empty or are cut."""
     chance = draw(st.integers(0, 19))
     if chance < odds:
         return Reply(answer, cut=draw(st.integers(0, 9)) == 0)
     kind = draw(st.sampled_from(("wrong", "wrong", "wrong", "empty", "cut", "failed")))
     if kind == "failed":
-        return Reply(failed=True) if draw(st.booleans()) else Reply(answer, state=draw(st.sampled_from(STATES)))
-    wrong = LETTERS[: draw(st.integers(1, len(answer) - 1))] if graded else "zz"
+        lacking = Reply(answer, state=draw(st.sampled_from(STATES)), of=draw(st.sampled_from(("", *metrics))))
+        return Reply(failed=True) if draw(st.booleans()) else lacking
+    # A longer text holds the answer, a shorter one is like it.
+    lengths = st.integers(1, len(LETTERS)).filter(lambda length: length != len(answer))
+    wrong = LETTERS[: draw(lengths)] if {*metrics} - {"exact_match"} else "zz"
     return Reply("" if kind == "empty" else wrong, cut=kind == "cut")
 
 
@@ -79,10 +88,30 @@ def _thresholds(n: int, right: int) -> st.SearchStrategy[float | None]:
     return st.one_of(st.none(), shares, shares, shares, st.sampled_from((0.5, 0.6, 0.8, 0.9)))
 
 
+def _metrics(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
+    """Draw metrics, some of them with a threshold of their own."""
+    names = draw(st.sampled_from((("exact_match",), ("exact_match",), ("similarity",), *SEVERAL)))
+    own = st.sampled_from(
+        ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
+    )
+    return {name: dict(draw(own)) for name in names}
+
+
+def _score(draw: st.DrawFn, metrics: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Draw what joins the metrics: nothing, weights, a list, or all, where each says when it holds."""
+    names = [*metrics]
+    kinds = ["none", "none", "weights", "list"]
+    if metrics.get("similarity", {"threshold": 1}).get("threshold") is not None:
+        kinds.append("all")
+    chosen = names[: draw(st.integers(1, len(names)))]
+    weights = {name: draw(st.sampled_from((1.0, 0.3, 2.0))) for name in chosen}
+    return {"none": None, "weights": weights, "list": chosen, "all": "all"}[draw(st.sampled_from(kinds))]
+
+
 @st.composite
 def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: int) -> Suite:
     """Draw a suite: 3 to 24 rows, some of them twice."""
-    metric = draw(st.sampled_from(("exact_match", "exact_match", "similarity")))
+    metrics = _metrics(draw)
     n = draw(st.integers(3, 24))
     twice = draw(st.sampled_from((0, 0, 0, 1, 3)))
     templates = draw(st.sampled_from((0, 0, 0, 3, 6, 11)))
@@ -96,14 +125,32 @@ def drawn_suites(draw: st.DrawFn, name: str, models: tuple[str, ...], repeats: i
     replies: dict[tuple[str, int, int], Reply] = {}
     for model in models:
         for repeat in range(repeats):  # an equal request has the same reply
-            drawn = [
-                _reply(draw, question.answer, graded=metric == "similarity", odds=odds) for question in rows[:n]
-            ]
+            drawn = [_reply(draw, question.answer, metrics, odds=odds) for question in rows[:n]]
             by_text = {question.text: reply for question, reply in zip(rows, drawn, strict=False)}
             replies |= {(model, row, repeat): by_text[question.text] for row, question in enumerate(rows)}
-    weight = draw(st.sampled_from((1.0, 1.0, 0.2, 0.3, 2.0, 0.0)))
     right = sum(replies[models[0], row, 0].text == question.answer for row, question in enumerate(rows[:n]))
-    return Suite(name, metric, tuple(rows), replies, draw(_thresholds(n, right)), weight)
+    threshold, score = draw(_thresholds(n, right)), _score(draw, metrics)
+    suite = Suite(name, metrics, tuple(rows), replies, threshold, None, score=score)
+    weights = (1.0, 1.0, 0.2, 0.3, 2.0, 0.0, None) if len(headline_names(suite)) == 1 else (None, 0.0)
+    return replace(suite, weight=draw(st.sampled_from(weights)))
+
+
+def headline_names(suite: Suite) -> list[str]:
+    """Return the scores that decide a suite; if none has a threshold, those that are measured (section 8)."""
+    limits = {name: options.get("threshold") for name, options in suite.metrics.items()}
+    if suite.score is None:
+        limits |= {name: suite.threshold for name, options in suite.metrics.items() if "threshold" not in options}
+        return [name for name, limit in limits.items() if limit is not None] or [*limits]
+    own = [name for name, limit in limits.items() if limit is not None]
+    name = joined_name(suite.score)
+    if suite.threshold is None and own and name not in own:
+        return own
+    return list(dict.fromkeys([name, *own]))
+
+
+def joined_name(score: Any) -> str:
+    """Return what a declared score is called: all, its only metric, or nothing for a mean of several."""
+    return "all" if score == "all" else next(iter(score)) if len(score) == 1 else ""
 
 
 @st.composite
@@ -114,11 +161,11 @@ def runs(draw: st.DrawFn, *, is_recorded: bool = False) -> Run:
     listed = tuple(
         draw(drawn_suites(name, models, repeats)) for name in ("s0", "s1", "s2")[: draw(st.integers(1, 3))]
     )
-    if not any(suite.weight for suite in listed):
+    if all(suite.weight == 0 and len(headline_names(suite)) == 1 for suite in listed):
         listed = (replace(listed[0], weight=1.0), *listed[1:])
     if is_recorded:
         listed = tuple(replace(suite, replies=_given(suite.replies)) for suite in listed)
-    if repeats > 1 and all(suite.metric == "exact_match" for suite in listed):
+    if repeats > 1 and all([*suite.metrics] == ["exact_match"] for suite in listed):
         gate_on = {"gate_on": draw(st.sampled_from(("mean", "pass_at_k", "pass_all_k")))}
         listed = tuple(replace(suite, replies=_given(suite.replies), options=gate_on) for suite in listed)
     gate = draw(st.sampled_from(("point", "point", "interval", "interval", "off")))

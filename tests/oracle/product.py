@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 
 from basic_control.config.settings import Settings
 from basic_control.data.batches import Batch, Cell, QueryResult, Tables
+from basic_control.data.deciding import parts_of_all
 from basic_control.data.records import Metric
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES, SCORES
 from basic_control.data.units import identity_of
@@ -24,7 +25,7 @@ from basic_control.tasks.plan import Identities, resolve
 from basic_control.tasks.report import exports, junit, markdown
 from basic_control.tasks.report.report_data import ReportData, gather
 from basic_control.tasks.results import results
-from basic_control.tasks.score import measure
+from basic_control.tasks.score import join_metrics, measure
 from basic_control.tasks.store.tables import Store
 from tests.helpers.inside import call
 from tests.oracle.draws import Reply, Run
@@ -57,8 +58,8 @@ def configuration(run: Run, folder: Path, *, is_recorded: bool = False) -> dict[
         source = {"responses_of": run.models[0]} if is_recorded else {}
         suites.append({
             "name": suite.name, "items": {"data": str(path)}, "prompt": "{{ question }}",
-            "metrics": {suite.metric: {}}, "threshold": suite.threshold, "weight": suite.weight,
-            **suite.options, **source,
+            "metrics": suite.metrics, "threshold": suite.threshold, "score": suite.score,
+            **({} if suite.weight is None else {"weight": suite.weight}), **suite.options, **source,
         })  # fmt: skip
     models = [] if is_recorded else [{"name": name, "provider": "ollama"} for name in run.models]
     store = {"root": str(folder / "store"), "runs": str(folder / "runs")}
@@ -78,10 +79,11 @@ def _response(request_id: str, reply: Reply) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rated(row: dict[str, Any], states: Mapping[tuple[str, int], str]) -> dict[str, Any]:
+def _rated(row: dict[str, Any], replies: Mapping[tuple[str, int], Reply]) -> dict[str, Any]:
     """Return a score as a metric leaves it that has no value for the reply, if it is drawn so."""
-    state = states[row["item_id"], row["repeat"]]
-    return {**row, "value": None, "status": state} if state else row
+    reply = replies[row["item_id"], row["repeat"]]
+    lacks = reply.state and reply.of in {"", row["metric"]}
+    return {**row, "value": None, "status": reply.state} if lacks else row
 
 
 def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
@@ -103,14 +105,16 @@ def _tables(run: Run, given: Settings, store: Store) -> dict[str, Tables]:
             requests, answered = store.write(REQUESTS, REQUESTS.frame(asks)), RESPONSES.frame(answers)
             responses = store.write(RESPONSES, answered)
             batch = Batch(Cell(suite.name, model), ref, requests, responses)
-            unit = identity_of(Metric, drawn.metric)
-            options = suite.options(drawn.metric)
-            found = store.read(measure.function(given.store, batch, metric=unit, options=options))
-            states = {
-                (ask["item_id"], ask["repeat"]): reply.state for ask, reply in zip(asks, replies, strict=True)
-            }
-            rated = (_rated(row, states) for row in found.iter_rows(named=True))
-            scores.append(store.write(SCORES, SCORES.frame(rated)))
+            by_place = {(ask["item_id"], ask["repeat"]): reply for ask, reply in zip(asks, replies, strict=True)}
+            own = []
+            for name in drawn.metrics:
+                unit, options = identity_of(Metric, name), suite.options(name)
+                found = store.read(measure.function(given.store, batch, metric=unit, options=options))
+                rated = (_rated(row, by_place) for row in found.iter_rows(named=True))
+                own.append(store.write(SCORES, SCORES.frame(rated)))
+            if parts := parts_of_all(suite):
+                own.append(join_metrics.function(given.store, own, parts=parts))
+            scores += own
             n = len(replies)
             asked.append(QueryResult(requests, responses, n, 0, n, 0, tokens_in=n, tokens_out=n, span_s=1.0))
         tables[suite.name] = Tables(items=[ref], asked=asked, scores=scores)

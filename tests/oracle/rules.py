@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
-from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite
+from tests.oracle.draws import LETTERS, Question, Reply, Run, Suite, headline_names, joined_name
 
 Z = 1.959963984540054
 ENDS = ("value", "lower", "upper")
@@ -60,6 +60,13 @@ class Score:
     clusters: tuple[tuple[int, ...], ...] = ()
 
     @property
+    def n_units(self) -> int:
+        """The number of independent units: the questions, or from five shared templates on these and what is alone."""
+        if len(self.clusters) < 5:
+            return len(self.units)
+        return len(self.units) - sum(map(len, self.clusters)) + len(self.clusters)
+
+    @property
     def wilson(self) -> tuple[float, float] | None:
         """The 95 % interval, where the metric says yes or no and the rules so name its form."""
         if not self.units or not self.is_binary or self.clusters or set(self.units) - {0, 1}:
@@ -98,10 +105,11 @@ JOINS: Mapping[str, Callable[[Sequence[Fraction]], Fraction]] = {
 
 
 @dataclass(frozen=True)
-class Headline:
-    """A model in a suite: each question's observations by repeat."""
+class Part:
+    """A model by one metric of a suite: each question's observations by repeat."""
 
     suite: Suite
+    metric: str
     questions: Mapping[str, tuple[Observation, ...]]
 
     @property
@@ -119,19 +127,10 @@ class Headline:
         """What applies of all questions and repeats: equal rows are one question (section 9)."""
         return [row for repeats in self.questions.values() for row in repeats if row.status != "not_applicable"]
 
-    def count(self, status: str) -> int:
-        """Count the observations in a state."""
-        return sum(observation.status == status for observation in self.observations)
-
     @property
     def n_scored(self) -> int:
         """How many observations have a value."""
         return sum(observation.at("value") is not None for observation in self.observations)
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether at least 90 % of what applies is scored (section 8)."""
-        return self.n_scored > 0 and Fraction(self.n_scored, len(self.observations)) >= Fraction(9, 10)
 
     def score(self, end: str = "value") -> Score:
         """Return the mean over questions; repeats enter by their mean (section 9)."""
@@ -152,18 +151,62 @@ class Headline:
     def is_binary(self) -> bool:
         """Whether every question is right or wrong: a yes/no metric, and one label for each question."""
         labels = {(question.text, question.answer) for question in self.suite.questions}
-        return self.suite.metric != "similarity" and len(labels) == len(self.questions)
+        return self.metric != "similarity" and len(labels) == len(self.questions)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A model by one score of a suite: its parts with their weights, and its threshold, None if it is measured."""
+
+    suite: Suite
+    name: str
+    parts: tuple[tuple[Fraction, Part], ...]
+    threshold: float | None
+
+    @property
+    def applying(self) -> list[tuple[Fraction, Part]]:
+        """The parts that apply to some row: the others are left out, and the weights renormalised (section 1)."""
+        return [(weight, part) for weight, part in self.parts if part.observations]
+
+    @property
+    def rows(self) -> list[list[Observation]]:
+        """Each row with what the parts make of it that apply."""
+        columns = [[row for repeats in part.questions.values() for row in repeats] for _, part in self.parts]
+        return [[one for one in row if one.status != "not_applicable"] for row in zip(*columns, strict=True)]
+
+    def count(self, status: str) -> int:
+        """Count the rows in a state by some part."""
+        return sum(any(one.status == status for one in row) for row in self.rows)
+
+    @property
+    def n_scored(self) -> int:
+        """How many rows each part has scored that applies to them."""
+        return sum(bool(row) and all(one.at("value") is not None for one in row) for row in self.rows)
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether at least 90 % of what applies is scored (section 8)."""
+        shares = [Fraction(part.n_scored, len(part.observations)) for _, part in self.applying]
+        return bool(shares) and min(shares) >= Fraction(9, 10)
+
+    def score(self, end: str = "value") -> Score:
+        """Return the mean of the parts' means by their weights; none where a part that applies has none."""
+        scores = [(weight, part.score(end)) for weight, part in self.applying]
+        if len(scores) == 1:
+            return scores[0][1]
+        if not scores or any(score.mean is None for _, score in scores):
+            return Score(None, ())
+        whole = sum(weight for weight, _ in scores)
+        return Score(sum((weight / whole * (score.mean or 0) for weight, score in scores), Fraction(0)), ())
 
     def outcome(self, gate: str, intervals: Intervals) -> str:
-        """Return the verdict at the suite's threshold."""
-        if (
-            not self.is_covered
-        ):  # also without a threshold, until a suite of several headlines can have measured ones
-            return "error"
-        if self.suite.threshold is None:
+        """Return the verdict at the headline's threshold."""
+        if self.threshold is None:
             return "none"
+        if self.score().mean is None or not self.is_covered:
+            return "error"
         means = {end: self.score(end).mean for end in ENDS}
-        return decide(means, Fraction(str(self.suite.threshold)), gate, intervals)
+        return decide(means, Fraction(str(self.threshold)), gate, intervals)
 
 
 def decide(means: Mapping[str, Fraction | None], threshold: Fraction, gate: str, intervals: Intervals) -> str:
@@ -192,53 +235,125 @@ def answer_of(metric: str, question: Question, reply: Reply) -> Answer:
     """Return the value and state of a reply (sections 1, 10 and 14)."""
     if reply.failed:
         return Answer(None, "model_error")
-    if reply.state:
+    if reply.state and reply.of in {"", metric}:
         return Answer(None, reply.state)
-    graded = metric == "similarity" and reply.text
-    value = similarity(question.answer, reply.text) if graded else Fraction(reply.text == question.answer)
+    value = Fraction(reply.text == question.answer)
+    if metric == "similarity" and reply.text:
+        value = similarity(question.answer, reply.text)
+    elif metric == "contains":
+        value = Fraction(question.answer in reply.text)
     if reply.cut and value < 1:
         return Answer(value, "truncated")
     return Answer(value, "scored" if reply.text else "no_answer")
 
 
-def headline(suite: Suite, model: str, repeats: int) -> Headline:
-    """Return a model in a suite."""
+def joint(answers: Mapping[str, Answer], holds_from: Mapping[str, Fraction]) -> Answer:
+    """Return whether a row holds by all parts that apply (section 8)."""
+    applying = {name: answers[name] for name in holds_from if answers[name].status != "not_applicable"}
+    if not applying:
+        return Answer(None, "not_applicable")
+    failing = [one for name, one in applying.items() if one.value is not None and one.value < holds_from[name]]
+    final = [one for one in failing if one.status != "truncated"]
+    if final:
+        is_answered = any(one.status == "scored" for one in final)
+        return Answer(Fraction(0), "scored" if is_answered else "no_answer")
+    if failing:
+        return Answer(Fraction(0), "truncated")
+    missing = [one for one in applying.values() if one.value is None]
+    return missing[0] if missing else Answer(Fraction(1), "scored")
+
+
+def part_of(suite: Suite, metric: str, model: str, repeats: int) -> Part:
+    """Return a model by a metric, or by all metrics that say yes or no, or that the score joins."""
+    names = [metric]
+    if metric == "all":
+        names = [name for name in suite.metrics if suite.score == "all" or name != "similarity"]
+    own = {name: suite.metrics[name].get("threshold") if name == "similarity" else 1 for name in names}
+    holds_from = {name: Fraction(str(limit or 0)) for name, limit in own.items()}
     questions: dict[str, tuple[Observation, ...]] = {}
     for text in dict.fromkeys(question.text for question in suite.questions):
         rows = [(row, question) for row, question in enumerate(suite.questions) if question.text == text]
         listed = []
         for repeat in range(repeats):
-            found = [answer_of(suite.metric, question, suite.replies[model, row, repeat]) for row, question in rows]
+            found = []
+            for row, question in rows:
+                reply = suite.replies[model, row, repeat]
+                answers = {name: answer_of(name, question, reply) for name in names}
+                found.append(joint(answers, holds_from) if metric == "all" else answers[metric])
             listed.append(Observation(tuple(found)))
         questions[text] = tuple(listed)
-    return Headline(suite, questions)
+    return Part(suite, metric, questions)
+
+
+def headlines(suite: Suite, model: str, repeats: int) -> dict[str, Headline]:
+    """Return a model by each score that is shown of a suite, by name (section 8)."""
+    own = {name: options.get("threshold") for name, options in suite.metrics.items()}
+    shown: dict[str, tuple[dict[str, float], float | None]] = {}
+    if suite.score is None:
+        for name, options in suite.metrics.items():
+            shown[name] = {name: 1.0}, own[name] if "threshold" in options else suite.threshold
+    else:
+        weights = {"all": 1.0} if suite.score == "all" else suite.score
+        weights = weights if isinstance(weights, dict) else dict.fromkeys(weights, 1.0)
+        name = joined_name(suite.score)
+        stated = own.get(name)
+        shown[name] = weights, suite.threshold if stated is None else stated
+        shown |= {one: ({one: 1.0}, limit) for one, limit in own.items() if limit is not None and one != name}
+    if len({*suite.metrics} - {"similarity"}) > 1 and "all" not in shown:
+        shown["all"] = {"all": 1.0}, None
+    parts = {metric: part_of(suite, metric, model, repeats) for shares, _ in shown.values() for metric in shares}
+    return {
+        name: Headline(
+            suite, name, tuple((Fraction(str(share)), parts[metric]) for metric, share in shares.items()), limit
+        )
+        for name, (shares, limit) in shown.items()
+    }
+
+
+def outcomes_of(own: Mapping[str, Headline], gate: str, intervals: Mapping[str, Intervals]) -> dict[str, str]:
+    """Return the outcome of each score of a suite: an error where nothing at all is scored (section 8)."""
+    found = {name: one.outcome(gate, intervals[name]) for name, one in own.items()}
+    if all(one.score().mean is None for one in own.values()):
+        return dict.fromkeys(found, "error")
+    return found
+
+
+def deciding(own: Mapping[str, Headline]) -> Headline | None:
+    """Return the only headline of a suite, which the overall score joins; None if there are several."""
+    (suite,) = {id(one.suite): one.suite for one in own.values()}.values()
+    names = headline_names(suite)
+    return own[names[0]] if len(names) == 1 else None
 
 
 def weights(suites: Iterable[Suite]) -> dict[str, Fraction]:
-    """Return the suites' shares of the overall score."""
-    given = {suite.name: Fraction(str(suite.weight)) for suite in suites}
-    return {name: weight / sum(given.values()) for name, weight in given.items()}
+    """Return the suites' shares of the overall score; those of several headlines have none."""
+    single = {suite.name: suite.weight for suite in suites if len(headline_names(suite)) == 1}
+    given = {name: Fraction("0.2" if weight is None else str(weight)) for name, weight in single.items()}
+    whole = sum(given.values())
+    return {name: weight / whole if whole else Fraction(1, len(given)) for name, weight in given.items()}
 
 
-def overall(headlines: Sequence[Headline]) -> dict[str, Fraction | None]:
-    """Return the weighted mean at each end, None where a suite with weight has no score."""
-    shares = weights(one.suite for one in headlines)
+def overall(own: Sequence[Mapping[str, Headline]]) -> dict[str, Fraction | None]:
+    """Return the weighted mean at each end, None where a suite with weight has no score, or none has a weight."""
+    joined = [one for by_name in own if (one := deciding(by_name))]
+    shares = weights(one.suite for one in joined)
     found: dict[str, Fraction | None] = {}
     for end in ENDS:
-        parts = [(shares[one.suite.name], one.score(end).mean) for one in headlines if one.suite.weight]
-        lacking = any(score is None for _, score in parts)
+        parts = [(shares[one.suite.name], one.score(end).mean) for one in joined if shares[one.suite.name]]
+        lacking = not parts or any(score is None for _, score in parts)
         found[end] = None if lacking else sum((share * (score or 0) for share, score in parts), Fraction(0))
     return found
 
 
-def overall_threshold(run: Run) -> Fraction | None:
+def overall_threshold(run: Run, own: Sequence[Mapping[str, Headline]]) -> Fraction | None:
     """Return the run's threshold: 0.8 if it names none and each suite with a weight has one."""
-    weighing = [suite for suite in run.suites if suite.weight]
-    if len(weighing) < 2:
+    shares = weights(run.suites)
+    joined = [one for by_name in own if (one := deciding(by_name)) and shares[one.suite.name]]
+    if len(joined) < 2:
         return None
     if run.threshold is not None:
         return Fraction(str(run.threshold))
-    return None if any(suite.threshold is None for suite in weighing) else Fraction(8, 10)
+    return None if any(one.threshold is None for one in joined) else Fraction(8, 10)
 
 
 def worst(outcomes: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ DRAWS = int(os.environ.get("ORACLE_DRAWS", "100"))
 
 QUESTIONS = (Question("q", "a"), Question("q", "b"), Question("r", "a"))
 REPLIES = {("m0", row, 0): Reply("a", cut=row < 2) for row in range(3)}
-TWO_LABELS = Suite("s0", "exact_match", QUESTIONS, REPLIES, 0.8, 1.0)
+TWO_LABELS = Suite("s0", {"exact_match": {}}, QUESTIONS, REPLIES, 0.8, 1.0)
 """A cut reply that is right for one of its question's labels: 75 %, and 100 % if the reply had gone on."""
 
 

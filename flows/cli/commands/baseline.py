@@ -44,6 +44,8 @@ def show_(name: Name, /) -> None:
     Args:
         name: the baseline's name, or a path that ends in .json
     """
+    import polars as pl
+
     from basic_control.metrics.analysis.means import suite_mean
     from basic_control.metrics.analysis.rules import one_line
     from basic_control.metrics.analysis.values import composites, observations, question_values
@@ -56,10 +58,13 @@ def show_(name: Name, /) -> None:
     once = observations(side.scores, side.items)
     values = question_values(once.scores, once.items)
     for suite, rules in facts.suites.items():
-        for (model,), own in values.filter(suite=suite).group_by("model", maintain_order=True):
-            mean = suite_mean(own, strata=bool(rules.rules.get("strata"))).mean
-            scored = composites(own)["value"]
-            show(f"  {suite} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
+        for metric, shares in rules.lines.items():
+            name = " ".join(filter(None, (suite, metric if len(rules.lines) > 1 else "")))
+            rows = values.filter(pl.col("metric").is_in([*shares]), suite=suite)
+            for (model,), own in rows.group_by("model", maintain_order=True):
+                mean = suite_mean(own, strata=bool(rules.rules.get("strata")), shares=shares).mean
+                scored = composites(own, shares)["value"]
+                show(f"  {name} {model}: {percent(mean)}, {scored.count()} / {len(scored)} scored")
     for suite, rules in facts.suites.items():
         for path, value in rules.rules.items():
             show(f"  {suite}: {path.removeprefix('metrics.')}: {one_line(value)}")

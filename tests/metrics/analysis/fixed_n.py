@@ -28,6 +28,7 @@ SUITES: tuple[dict[str, Any], ...] = (
         "name": "graded",
         "items": {"seed": 1},
         "metrics": {"similarity": {}, "contains": {}},
+        "score": ["similarity", "contains"],
         "weight": 0.3,
         "threshold": 0.8,
     },

@@ -222,7 +222,9 @@ def test_the_shown_interval_is_that_of_a_comparison_of_the_same_two() -> None:
     assert bound < high, "the one-sided bound is the nearer one"
 
 
-TWO = Suite(name="s", items={"data": "x.jsonl"}, prompt="{{ question }}", metrics={"m": {}, "k": {}})
+TWO = Suite(
+    name="s", items={"data": "x.jsonl"}, prompt="{{ question }}", metrics={"m": {}, "k": {}}, score=("m", "k")
+)
 
 
 def asked_twice(first: Sequence[float | None], second: Sequence[float | None], metric: str = "m") -> pl.DataFrame:

@@ -364,7 +364,8 @@ def test_every_judged_metric_has_an_exam_for_each_of_its_steps() -> None:
 
 def test_labels_beside_a_computed_metric_keep_the_interval_of_both() -> None:
     metrics = {"response_groundedness": {}, "exact_match": {}}
-    suite = Suite.model_validate({"name": "own", "items": {"data": "x"}, "metrics": metrics, "threshold": 0.8})
+    declared = {"name": "own", "items": {"data": "x"}, "metrics": metrics, "score": [*metrics], "threshold": 0.8}
+    suite = Suite.model_validate(declared)
     names = [f"i{n}" for n in range(100)]
     values = (("exact_match", 1.0, "scored"), ("response_groundedness", None, "judge_failed"))
     shared = {"model": "m", "repeat": 0, "reason": "", "details": "{}"}

@@ -242,6 +242,7 @@ def suite(name: str, *metrics: str, **more: Any) -> Suite:
             "items": {"data": "d.jsonl"},
             "prompt": "p",
             "metrics": list(metrics or ("correct",)),
+            "score": list(metrics or ("correct",)),
             **more,
         }
     )

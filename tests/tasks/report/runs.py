@@ -368,6 +368,7 @@ def prompts_run(folder: Path, language: str = "en") -> ReportData:
         "items": {"data": str(file)},
         "prompts": {"plain": "{{ question }}", "steps": "Think step by step.\n\n{{ question }}"},
         "metrics": {"exact_match": {}, "rubric": {"criteria": "It is friendly.", "scale": [1, 5]}},
+        "score": ["exact_match", "rubric"],
         "threshold": 0.7,
     }
     models = [Model(name=name, provider="openai") for name in ("large", "small")]

@@ -32,7 +32,7 @@ def heat_map(*titles: str) -> dict[str, Any]:
     for model, mean in (("a", 0.5), ("b", 0.25)):
         cell = SimpleNamespace(value=MeanEstimate(mean, Interval(mean - 0.25, mean + 0.25)))
         rows.append({"model": model, "cells": [cell] * len(titles)})
-    return {"columns": columns, "rows": rows, "unmeasured": {("b", "s1")}}
+    return {"columns": columns, "rows": rows, "unmeasured": {("b", "s1", "m")}}
 
 
 def test_a_profile_puts_each_mean_and_interval_where_its_share_lies() -> None:
