@@ -118,7 +118,9 @@ def repeated(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite, summary: p
     bounds = {"n_truncated": pl.col("cut"), "n_unsupported": pl.col("lacking"), "n_filtered": pl.col("filtered")}
     raisable = pl.col("lost") + pl.col("cut") + pl.col("lacking")
     for name, is_open in (("lower", pl.col("lost") > 0), ("upper", raisable > 0)):
-        ends = {f"_{name}": "mean", f"_{name}_low": "ci_low", f"_{name}_high": "ci_high", f"_{name}_units": "units"}
+        columns = {"": "mean", "_low": "ci_low", "_high": "ci_high", "_units": "units"}
+        columns["_fixed_templates"] = "fixed_templates"
+        ends = {f"_{name}{suffix}": column for suffix, column in columns.items()}
         end = summarise(k_answers(own, suite, bound=name), drawn).select(*SUMMARY.key, **ends)
         joined = joined.join(end, on=SUMMARY.key, how="left")
         for column in ends:

@@ -35,7 +35,12 @@ MIN_COVERAGE = 0.9
 """Minimum share of a headline's applicable rows that must be scored."""
 THRESHOLD = 0.8
 
-_STATUSES = {"truncated": "truncated", "failed": "model_error", "unread": "judge_failed"}
+_STATUSES = {
+    "truncated": "truncated",
+    "failed": "model_error",
+    "filtered": "filtered",
+    "unread": "judge_failed",
+}
 """The statuses counted in `AnswerCounts`."""
 
 Estimates = dict[End, MeanEstimate]
@@ -64,8 +69,7 @@ class Circumstances:
 class AnswerCounts(NamedTuple):
     """A score's rows: how many were asked, how many each of its metrics has scored, and to how many each gives 1.
 
-    `truncated`, `failed` and `unread` are those that some metric counts as truncated, as a failed call, and as not
-    read by a judge.
+    `truncated`, `failed`, `filtered` and `unread` are those that some metric counts so.
     """
 
     asked: int
@@ -73,6 +77,7 @@ class AnswerCounts(NamedTuple):
     right: int
     truncated: int
     failed: int
+    filtered: int
     unread: int
 
 
@@ -167,7 +172,7 @@ def headline(
     statuses = circumstances.judge_statuses
     panel = panel_status([one for one in statuses if one.suite == suite.name and one.metric in components(suite)])
     n_rows = measured.n_asked, measured.n_scored
-    of_means = AnswerCounts(*n_rows, 0, missing.n_truncated, missing.n_failed, missing.n_unread)
+    of_means = AnswerCounts(*n_rows, 0, missing.n_truncated, missing.n_failed, missing.n_filtered, missing.n_unread)
     counts = details.counts.get(model, of_means)
     if not suite.of_k:
         measured = replace(measured, n_asked=counts.asked, n_scored=counts.scored)
@@ -181,6 +186,7 @@ def headline(
             problem=problem,
             answered=answered,
             n_failed=counts.failed,
+            n_filtered=counts.filtered,
             n_unread=counts.unread,
             n_truncated=counts.truncated,
             failures=causes,

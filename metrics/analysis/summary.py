@@ -99,8 +99,12 @@ COLUMNS: Mapping[End, tuple[str, str, str]] = {
     "upper": ("upper", "upper_low", "upper_high"),
 }
 """The table's columns of a mean and its interval: as measured, and at its bounds."""
-UNIT_COLUMNS: Mapping[End, str] = {"value": "units", "lower": "lower_units", "upper": "upper_units"}
-"""The table's columns of the number of an interval's units."""
+UNIT_COLUMNS: Mapping[End, tuple[str, str]] = {
+    "value": ("units", "fixed_templates"),
+    "lower": ("lower_units", "lower_fixed_templates"),
+    "upper": ("upper_units", "upper_fixed_templates"),
+}
+"""The table's columns of an interval's units: their number, and whether it holds for few templates only."""
 COUNTED = tuple(column.name for column in fields(Counts))
 
 
@@ -172,8 +176,8 @@ def _cell(row: Mapping[str, Any]) -> SummaryRow:
     def end(name: End, n_rows: int) -> MeanEstimate:
         mean, low, high = (row[column] for column in COLUMNS[name])
         # Tables of earlier versions have no number of units.
-        units = row.get(UNIT_COLUMNS[name]) or n_rows
-        return combined(mean, low, high, units, fixed_templates=bool(row.get("fixed_templates")))
+        units, is_fixed = map(row.get, UNIT_COLUMNS[name])
+        return combined(mean, low, high, units or n_rows, fixed_templates=bool(is_fixed))
 
     return SummaryRow(
         suite=row["suite"],
@@ -336,5 +340,6 @@ def _means(
             told = independent(worth, answers) if yes_no else None
             one = estimate(pool(worth, answers=told, clusters=clusters), yes_no=yes_no)
             found |= dict(zip(columns, (one.mean, one.interval.low, one.interval.high), strict=True))
-            found |= {UNIT_COLUMNS[end]: one.interval.units, "fixed_templates": one.interval.fixed_templates}
+            units = one.interval.units, one.interval.fixed_templates
+            found |= dict(zip(UNIT_COLUMNS[end], units, strict=True))
     return found

@@ -38,7 +38,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Suite:
-    """A suite; its replies by model, row and repeat, the options of each metric, and its `score` as it is declared."""
+    """A suite: the options of each metric, its `score` as it is declared, its replies by model, row and repeat."""
 
     name: str
     metrics: Mapping[str, Mapping[str, Any]]
@@ -94,7 +94,8 @@ def _metrics(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     own = st.sampled_from(
         ({}, {}, {"threshold": None}, {"threshold": 0.5}, {"threshold": 0.75}, {"threshold": 1.0})
     )
-    return {name: dict(draw(own)) for name in names}
+    options: dict[str, dict[str, Any]] = {"contains": {"words": False}}
+    return {name: {**options.get(name, {}), **draw(own)} for name in names}
 
 
 def _score(draw: st.DrawFn, metrics: Mapping[str, Mapping[str, Any]]) -> Any:

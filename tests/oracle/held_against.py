@@ -48,7 +48,7 @@ def equal(reported: object, expected: object, what: str) -> None:
     assert reported == expected, f"{what}: {reported!r}, and the rules have {expected!r}"
 
 
-def interval(reported: Document, score: Score, repeats: int, what: str) -> None:
+def interval(reported: Document, score: Score, what: str) -> None:
     """Check a suite's interval: Wilson's where the rules name it, else its place, width and number of questions."""
     if score.mean is None:
         equal(reported["low"], None, what)
@@ -81,7 +81,7 @@ def intervals_of(part: Document) -> Intervals:
     return at
 
 
-def score_of(reported: Document, expected: Headline, share: Fraction, run: Run) -> None:
+def score_of(reported: Document, expected: Headline, share: Fraction) -> None:
     """Check a model by one score of a suite, but for its outcome."""
     what = f"{expected.suite.name}, {expected.name or 'the mean'}"
     same(reported["weight"], share, f"{what}: weight")
@@ -98,7 +98,7 @@ def score_of(reported: Document, expected: Headline, share: Fraction, run: Run) 
         key = "score" if end == "value" else end
         if end == "value" or reported[end] is not None:
             same(reported[key], score.mean, f"{what}: {end}")
-            interval(reported[INTERVALS[end]], score, run.repeats, f"{what}: interval of {end}")
+            interval(reported[INTERVALS[end]], score, f"{what}: interval of {end}")
         elif expected.score().mean is not None:
             same(reported["score"], score.mean, f"{what}: {end}, said to be the score")
 
@@ -114,7 +114,7 @@ def suite(
     outcomes = outcomes_of(expected, run.gate, {one: intervals_of(entry) for one, entry in reported.items()})
     for metric, headline in expected.items():
         entry = reported[metric]
-        score_of(entry, headline, shares[name] if headline is only else Fraction(0), run)
+        score_of(entry, headline, shares[name] if headline is only else Fraction(0))
         equal(entry["only"], len(expected) == 1, f"{name}: only")
         equal(entry["outcome"], outcomes[metric], f"{name}, {metric}: outcome")
         if outcomes[metric] == "undecided" and run.gate != "interval":
@@ -185,7 +185,8 @@ def line(output: Output, name: str, suite_name: str, part: Document) -> None:
     rows = [row for row in output.tables["verdict"] if (row["Model"], row["Suite"]) == (name, suite_name)]
     equal(len(rows), 1, f"verdict.csv: lines of {name} in {suite_name}")
     shown = rows[0]
-    cells = next(text for text in output.markdown.splitlines() if text.startswith(f"| {name} | {suite_name} |"))
+    escaped = suite_name.replace("_", "\\_")
+    cells = next(text for text in output.markdown.splitlines() if text.startswith(f"| {name} | {escaped} |"))
     if part["score"] is not None:
         number = re.match(
             r"(?:pass[@^]\d+ )?([\d.]+)%", shown["Score"]

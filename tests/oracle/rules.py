@@ -61,7 +61,7 @@ class Score:
 
     @property
     def n_units(self) -> int:
-        """The number of independent units: the questions, or from five shared templates on these and what is alone."""
+        """The number of independent units: the questions; from five shared templates on these and what is alone."""
         if len(self.clusters) < 5:
             return len(self.units)
         return len(self.units) - sum(map(len, self.clusters)) + len(self.clusters)
