@@ -217,6 +217,8 @@ class Call:
 
 HIDDEN_KEYS = "hidden_keys"
 """Key of a reply's `extra` for the number of keys hidden in it."""
+CONTEXT = "num_ctx"
+"""Key of a reply's `extra` for the tokens of context that its prompt was read in, if the client set them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -11,16 +12,20 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
-from basic_control.data.records import Call, Reply
+from basic_control.data.records import CONTEXT, Call, Reply
 from basic_control.tasks.models.access import find_ollama
 from basic_control.tasks.models.errors import Refusal
+from basic_control.tasks.models.ollama_context import Context, is_cut, read_default
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 
 T = TypeVar("T")
 
-_OUTSIDE = {"think", "keep_alive"}  # Ollama parameters that are not options
+_OUTSIDE = {"format", "think", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"}
+"""Parameters that Ollama reads beside its options."""
+_LARGEST = 1 << 20
+"""Tokens of the largest context that is asked for."""
 _NOT_ASKED = {"load", "unload"}
 """Ends of a reply for which the model was not run."""
 _VARIABLE = "OLLAMA_API_KEY"
@@ -42,11 +47,14 @@ class OllamaClient:
         runs = "check that Ollama runs there (`ollama serve`), or set `base_url`"
         self._errors.advice |= {"unknown_model": pull, "connection": runs}
         self._client = ollama.AsyncClient(self._server.url, params=self._server.query, **self._server.options)
-        self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001 - the package has no call for /api/version
+        # The package has no call for /api/version, and takes neither `truncate` nor a single text of `stop`.
+        self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001
+        self._context = Context()
 
     async def identity(self) -> Mapping[str, str]:
         """Return provider, model, its digest on the server, and the server's version."""
         version = await self._find_version()
+        self._context.default = read_default(version)
         answer = await self._reach(self._client.list())
         digests = {str(entry.model): str(entry.digest) for entry in answer.models if entry.model}
         name = self._model.served  # `phi3` is `phi3:latest`
@@ -57,37 +65,94 @@ class OllamaClient:
         return {"provider": "ollama", "model": self._model.served, "digest": digest, "server": f"ollama {version}"}
 
     async def ask(self, call: Call) -> Reply:
-        """Ask once; see `Client`."""
-        parameters = {**self._model.extra, **call.parameters}
-        options = {name: value for name, value in parameters.items() if value is not None}
-        outside = {name: options.pop(name) for name in _OUTSIDE & set(options)}
-        if "max_tokens" in options:
-            options = {"num_predict": options.pop("max_tokens"), **options}
-        # The package takes no single text.
-        if isinstance(options.get("stop"), str):
-            options["stop"] = [options["stop"]]
-        form: Any = None
-        if call.schema is not None and self._model.structured != "off":
-            form = dict(call.schema) if self._model.structured == "schema" else "json"
-        messages = [{"role": message.role, "content": message.content} for message in call.messages]
-        answer = await self._reach(
-            self._client.chat(
-                model=self._model.served, messages=messages, options=options, format=form, stream=False, **outside
-            )
-        )
-        if not answer.done:
-            raise CallError("server", f"{self._errors.where} sent an incomplete reply (`done` is not true)")
-        if not answer.message.content and answer.done_reason in _NOT_ASKED:
-            # It loads or unloads a model so, if it finds nothing to answer.
-            text = f"{self._errors.where} made no answer (`done_reason` is {answer.done_reason})"
-            raise CallError("empty", text)
-        return read_reply(
+        """Ask once; see `Client`. A prompt that the server cut is asked once more, in a larger context."""
+        self.expect([call])
+        while True:
+            if self._context.size and not self._context.window:
+                self._context.window = await self._find_window()
+            body = self._body_of(call)
+            num_ctx = body["options"].get("num_ctx")
+            answer = await self._reach(self._post(body))
+            if not answer.done:
+                raise CallError("server", f"{self._errors.where} sent an incomplete reply (`done` is not true)")
+            if not answer.message.content and answer.done_reason in _NOT_ASKED:
+                # It loads or unloads a model so, if it finds nothing to answer.
+                text = f"{self._errors.where} made no answer (`done_reason` is {answer.done_reason})"
+                raise CallError("empty", text)
+            if not is_cut(call, answer.prompt_eval_count, num_ctx):
+                break
+            self._enlarge(num_ctx, answer.prompt_eval_count or 0)
+        reply = read_reply(
             answer.message.content or "",
             answer.message.thinking or "",
             finish_reason=answer.done_reason or "",
             tokens_in=answer.prompt_eval_count,
             tokens_out=answer.eval_count,
         )
+        if self._context.num_ctx:
+            reply = replace(reply, extra={**reply.extra, CONTEXT: num_ctx})
+        return reply
+
+    def expect(self, calls: Iterable[Call]) -> None:
+        """Choose one context for all calls: each other one would load the model again."""
+        if "num_ctx" not in self._options_of({}):
+            self._context.expect(calls)
+
+    def doubts(self, call: Call, reply: Reply) -> bool:
+        """Return whether a kept reply answers a prompt that the server cut."""
+        num_ctx = reply.extra.get(CONTEXT) or self._options_of(call.parameters).get("num_ctx")
+        return is_cut(call, reply.tokens_in, num_ctx)
+
+    def _options_of(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a call's parameters that are set, with those that the entry's `extra` nests in `options`."""
+        given = {**self._model.extra, **parameters}
+        nested = given.pop("options", None)
+        given |= nested if isinstance(nested, dict) else {}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _body_of(self, call: Call) -> dict[str, Any]:
+        """Return the body of a call's request."""
+        options = self._options_of(call.parameters)
+        outside = {name: options.pop(name) for name in _OUTSIDE & set(options)}
+        if "max_tokens" in options:
+            options = {"num_predict": options.pop("max_tokens"), **options}
+        if isinstance(options.get("stop"), str):
+            options["stop"] = [options["stop"]]
+        if self._context.num_ctx and "num_ctx" not in options:
+            options["num_ctx"] = self._context.num_ctx
+        if call.schema is not None and self._model.structured != "off":
+            outside["format"] = dict(call.schema) if self._model.structured == "schema" else "json"
+        messages = [{"role": message.role, "content": message.content} for message in call.messages]
+        body = {"model": self._model.served, "messages": messages, "tools": [], "stream": False}
+        return {**body, "options": options, **outside}
+
+    async def _post(self, body: Mapping[str, Any]) -> ollama.ChatResponse:
+        response = await self._http.post("/api/chat", json=body)
+        return ollama.ChatResponse(**response.json())
+
+    def _enlarge(self, num_ctx: int | None, n_read: int) -> None:
+        """Ask for twice the context in which a prompt was cut.
+
+        Raises:
+            CallError: the entry sets the context, or the model has no larger one.
+        """
+        is_set = "num_ctx" in self._options_of({})
+        size = 2 * (num_ctx or n_read)
+        if is_set or num_ctx == self._context.window or size > _LARGEST:
+            advice = "raise `num_ctx` in the entry's `extra`" if is_set else "the model has no larger one"
+            text = f"{self._errors.where} cut the prompt to its context: it read {n_read} tokens; {advice}"
+            raise CallError("invalid", text)
+        self._context.enlarge(size)
+
+    async def _find_window(self) -> int:
+        """Return the largest context of the model, as its server states it; a very large one if it does not."""
+        try:
+            details = await self._reach(self._client.show(self._model.served))
+        except CallError:
+            return _LARGEST
+        # Such as llama.context_length.
+        lengths = [n for name, n in (details.modelinfo or {}).items() if name.endswith(".context_length")]
+        return next((n for n in lengths if isinstance(n, int) and n > 0), _LARGEST)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -54,7 +54,8 @@ class CallError(Exception):
 class Client(Protocol):
     """One endpoint and model. A client makes one attempt per `ask`: retries belong to `query`.
 
-    One whose package is slow to import does that in a method `prepare()`, called before its first `ask`.
+    One whose package is slow to import does that in a method `prepare()`, called before its first `ask`. One with a
+    method `expect(calls)` is told what it will be asked; by `doubts(call, reply)` a kept reply is asked for again.
     """
 
     async def identity(self) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import gc
 import hashlib
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
@@ -125,6 +125,27 @@ async def _renewing(cache: ReplyCache, holder: str) -> AsyncIterator[None]:
         task.cancel()
 
 
+def _forget_doubtful(
+    cache: ReplyCache, client: Client, calls: Mapping[str, Any], read: Callable[[Any], Call]
+) -> None:
+    """Forget kept replies that the client doubts, so that they are asked for again."""
+    doubts = getattr(client, "doubts", None)
+    if doubts is None:
+        return
+    kept = cache.lookup(list(calls))
+    doubtful = [request_id for request_id, entry in kept.items() if doubts(read(calls[request_id]), entry.reply)]
+    if doubtful:
+        cache.forget(doubtful)
+
+
+def _make_ready(client: Client, calls: Sequence[Call]) -> None:
+    """Tell a client what it will be asked, and let it import its package before the first call's time counts."""
+    if expect := getattr(client, "expect", None):
+        expect(calls)
+    if prepare := getattr(client, "prepare", None):
+        prepare()
+
+
 async def ask_all(
     calls: Sequence[tuple[str, Any]],
     *,
@@ -158,12 +179,12 @@ async def ask_all(
     endpoint.begin(writer.run)
     batch = RunningBatch(model, client, endpoint, writer, tally, progress)
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
+    await asyncio.to_thread(_forget_doubtful, cache, client, distinct, read)
     known = await batch.settled(list(distinct))
     pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
     progress(tally)
     if pending:
-        if prepare := getattr(client, "prepare", None):  # before the first call's time counts
-            prepare()
+        _make_ready(client, [call for _, call in pending])
         async with _renewing(cache, holder):
             shared.batches.add(batch)
             try:

@@ -9,7 +9,7 @@ import polars as pl
 
 from basic_control.data.batches import Batch, Opponent, QueryResult, Ref
 from basic_control.data.filters import FILTERED, KIND, find_loss
-from basic_control.data.records import HIDDEN_KEYS, RENDERED, Sample
+from basic_control.data.records import CONTEXT, HIDDEN_KEYS, RENDERED, Sample
 from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.truncation import CUT, is_cut, is_thinking_alone
 from basic_control.tasks.store.tables import Store
@@ -54,7 +54,7 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
     return found
 
 
-_OURS = ("usage", HIDDEN_KEYS)
+_OURS = ("usage", CONTEXT, HIDDEN_KEYS)
 
 
 def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

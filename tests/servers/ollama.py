@@ -35,7 +35,7 @@ def build(script: Script) -> web.Application:
             return web.json_response({"error": f"model '{name}' not found"}, status=404)
         details = {"format": "gguf", "family": "llama", "parameter_size": "134.52M", "quantization_level": "Q4_1"}
         return web.json_response(
-            {"modelfile": "", "details": details, "model_info": {}, "capabilities": ["completion"]}
+            {"modelfile": "", "details": details, "model_info": script.details, "capabilities": ["completion"]}
         )
 
     async def tags(request: web.Request) -> web.StreamResponse:

@@ -80,6 +80,7 @@ class Script:
     key: str = ""
     refuse: Mapping[str, str] = field(default_factory=dict)
     version: str = "0.12.6"
+    details: dict[str, Any] = field(default_factory=dict)
     requests: list[Seen] = field(default_factory=list)
     lookups: list[Seen] = field(default_factory=list)
     in_flight: int = 0

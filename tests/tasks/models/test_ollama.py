@@ -53,11 +53,39 @@ def test_sampling_parameters_stand_under_options_in_ollamas_names() -> None:
     assert body["messages"][0] == {"role": "system", "content": "Be brief."}
 
 
-def test_a_limit_under_ollamas_own_name_is_the_one_that_is_sent() -> None:
-    limits = {"max_tokens": 9, "num_predict": 4096}
+@pytest.mark.parametrize(
+    ("extra", "beside", "options"),
+    [
+        ({"format": "json"}, {"format": "json"}, {}),
+        ({"format": SCHEMA}, {"format": SCHEMA}, {}),
+        ({"truncate": False, "shift": False}, {"truncate": False, "shift": False}, {}),
+        ({"think": "low", "keep_alive": 0}, {"think": "low", "keep_alive": 0}, {}),
+        ({"logprobs": True, "top_logprobs": 3}, {"logprobs": True, "top_logprobs": 3}, {}),
+        ({"mirostat": 2, "num_gpu": 0, "a_new_option": 1}, {}, {"mirostat": 2, "num_gpu": 0, "a_new_option": 1}),
+        ({"options": {"num_ctx": 8192}, "truncate": True}, {"truncate": True}, {"num_ctx": 8192}),
+    ],
+)  # fmt: skip
+def test_extra_goes_where_ollama_reads_it(
+    extra: dict[str, Any], beside: dict[str, Any], options: dict[str, Any]
+) -> None:
     with serve_ollama("hi") as server:
-        reply_of(model(server, extra={"num_predict": 4096}), call(parameters=limits))
-        assert server.requests[0].body["options"] == {"num_predict": 4096}
+        reply_of(model(server, extra=extra), call(parameters={"max_tokens": 9, **extra}))
+        body = dict(server.requests[0].body)
+    assert body.pop("options") == {"num_predict": 9, **options}
+    assert {name: body[name] for name in body if name not in {"model", "messages", "tools", "stream"}} == beside
+
+
+def test_a_judges_schema_goes_before_the_format_of_the_entry() -> None:
+    with serve_ollama('{"n": 1}') as server:
+        reply_of(model(server, extra={"format": "json"}), call(schema=SCHEMA))
+        assert server.requests[0].body["format"] == SCHEMA
+
+
+def test_a_limit_under_ollamas_own_name_is_the_one_that_is_sent() -> None:
+    limits = {"max_tokens": 9, "num_predict": 2048}
+    with serve_ollama("hi") as server:
+        reply_of(model(server, extra={"num_predict": 2048}), call(parameters=limits))
+        assert server.requests[0].body["options"] == {"num_predict": 2048}
 
 
 @pytest.mark.parametrize(("structured", "sent"), [("schema", SCHEMA), ("json", "json"), ("off", None)])
