@@ -134,7 +134,7 @@ def _app(name: str, purpose: str | None = None) -> "App":
 
 def build(command: str, name: str, first: Sequence[str] = ()) -> "App":
     """Return a command's application, called `name`, from its file; `first` fixes its first arguments."""
-    module = importlib.import_module(f"flows.cli.commands.{COMMANDS[command]}")
+    module = importlib.import_module(f"basic_control.flows.cli.commands.{COMMANDS[command]}")
     work = getattr(module, command, None)
     if work:
         app = _app(name)
