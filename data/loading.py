@@ -1,13 +1,15 @@
 """Facts about a suite's items without making them: files, versions, needs, and given responses."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import loader, metric
-from basic_control.data.records import Family, Loader, Metric
+from basic_control.data.records import Family, Item, Loader, Metric
 from basic_control.data.sources import name_of
 from basic_control.data.suites import Suite
+from basic_control.data.tools import TOOLS, read_tools, write_tool
 from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of
 
 RESPONSE = "response"
@@ -34,6 +36,34 @@ def whole(suite: Suite) -> Mapping[str, Any]:
     sample = suite.source.get("sample")
     every = {"sample": {**(sample if isinstance(sample, Mapping) else {}), "method": "all"}, "language": ""}
     return {**suite.source, **{key: value for key, value in every.items() if key in suite.source}}
+
+
+def tools_of(suite: Suite, read: Collection[str]) -> str | tuple[Mapping[str, Any], ...]:
+    """Return the tools that a suite sends with its questions, or the column that holds them; '' for none.
+
+    `read` are the columns that its prompts read: a model that is told of its tools in the prompt is sent none.
+    """
+    if suite.tools:
+        return suite.tools
+    wants_calls = any(metric(name).reads_calls for name in suite.used)
+    return TOOLS if wants_calls and TOOLS not in read else ""
+
+
+def with_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:
+    """Return an item with the tools that the model may call for it in its facts, in one form.
+
+    Raises:
+        InputError: its row's are none.
+    """
+    value = item.facts.get(tools) if isinstance(tools, str) else tools
+    if not value:
+        return item
+    try:
+        described = [write_tool(tool) for tool in read_tools(value)]
+    except ValueError as error:
+        where = f"column {tools!r}" if isinstance(tools, str) else "tools"
+        raise InputError(f"row {item.index + 1}: {where}: {error}.") from error
+    return replace(item, facts={**item.facts, TOOLS: described})
 
 
 def families_of(suite: Suite) -> tuple[Family, ...]:

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from basic_control.data.draw import canonical, content_id
 from basic_control.data.exam import EXAM, QUESTIONS
 from basic_control.data.records import Item
+from basic_control.data.tools import parse_json
 
 WHOLE = "*"
 """Placeholder column for prompts that read the whole row."""
 _CONTEXTS = ("contexts", "passages", "retrieved_contexts")
 _OPTIONS = ("options", "choices")
 _STANDARD = frozenset({"question", "messages", *_CONTEXTS, *_OPTIONS})
-_REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated"})
+_REPLY = frozenset({"response", "finish_reason", "tokens_in", "tokens_out", "stated", "tool_calls"})
 _EXPECTED = ("answer", "reference", "tests", "outputs", "calls")
 _RETRIEVED = "retrieved_contexts"
 _NOTHING = canonical(None)
@@ -95,7 +96,7 @@ def shown_answer(answer: str, facts: Mapping[str, Any]) -> str:
 
 def _standard(facts: Mapping[str, Any], read: Collection[str], *, given: bool) -> dict[str, Any]:
     """Return the question, its contexts, options and messages, under standard names."""
-    question, messages = _tidy(facts.get("question")), _tidy(facts.get("messages"))
+    question, messages = _tidy(facts.get("question")), _tidy(parse_json(facts.get("messages")))
     match messages:
         case [{"role": "user", "content": text, **rest}] if not rest and question in {None, text}:
             question, messages = text, None

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from basic_control.data.options import Declared
 from basic_control.data.shown import Shown
+from basic_control.data.tools import Tool
 from basic_control.data.typed import Typed, TypedQuestion
 
 Status = Literal[
@@ -189,10 +190,17 @@ class Loader:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message; `role` is system, user or assistant."""
+    """One chat message; `role` is one of `data.messages.ROLES`.
 
-    role: Literal["system", "user", "assistant"]
+    `tool_calls` are the calls that an assistant made, each with `name`, `arguments` and perhaps an `id`;
+    `tool_call_id` says which of them a tool's message answers; `name` is the speaker's, or the tool's.
+    """
+
+    role: str
     content: str
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +211,7 @@ class Call:
     `stop`, ...); `schema` is a JSON schema for the reply; `item_id` and `repeat` identify the question and its
     repeat (a replay looks replies up by them). `item` is the item's facts and its `item_id`, for a provider that
     sees them. `typed` is the question to a deciding judge; the only message is then its state, as JSON, or, if the
-    question has no instructions, a prompt that says everything.
+    question has no instructions, a prompt that says everything. `tools` are those that the model may call.
     """
 
     messages: tuple[Message, ...]
@@ -213,6 +221,7 @@ class Call:
     repeat: int = 0
     item: Mapping[str, Any] = field(default_factory=dict)
     typed: TypedQuestion | None = None
+    tools: tuple[Tool, ...] = ()
 
 
 HIDDEN_KEYS = "hidden_keys"
@@ -225,7 +234,8 @@ CONTEXT = "num_ctx"
 class Reply:
     """A model's reply. `reasoning` is its thinking, kept apart from the answer in `text`.
 
-    `extra` is JSON: what an application returned with its text (`retrieved_contexts`, `citations`), and in `usage`
+    `extra` is JSON: what an application returned with its text (`retrieved_contexts`, `citations`), the calls of
+    tools that were made (`tool_calls`: `name`, `arguments`), an application's `messages`, and in `usage`
     the number of written tokens that were `thinking`, and of read tokens that were `cached`, if the server reports
     them.
     """
@@ -241,6 +251,10 @@ class Reply:
 _ROUNDING = 1e-9
 
 
+ONLY_CALLS = "calls of tools, and no text"
+"""Reason of a score of a reply that calls tools and says nothing, by a metric that reads texts."""
+TURNS = "\0turns"
+"""Key of a sample for the messages that an application says it exchanged since it was asked."""
 TYPICAL = "typical"
 """Key of a score's details for the kind of error that reports count, where its `reason` says more."""
 
@@ -401,6 +415,7 @@ class Metric:
     metric has no rules itself. `sources(options)`: cited sources are checked first, on the network if allowed, and
     `score` finds them in `sample["evidence"]`. `yes_no`: every value is 0 or 1; `all_or_none`: values in between
     are partial credit, and an answer is right if its value is 1. `internal`: only shipped suites use it.
+    `reads_calls`: it scores the calls of tools that a reply makes, and not its text alone.
     `opponent(options)` names what responses are compared with: a column, or a target of the run, whose reply to the
     same item is then in the sample under that name. `stand_in(sample)` is a response for counting judge calls; by
     default the expected answer. `measured` are the verdicts whose means a judge's passport corrects. `shown` says
@@ -426,6 +441,7 @@ class Metric:
     yes_no: bool = False
     all_or_none: bool = False
     internal: bool = False
+    reads_calls: bool = False
     opponent: Callable[[Mapping[str, Any]], str] | None = None
     stand_in: Callable[[Sample], str] | None = None
     measured: tuple[Measured, ...] = ()

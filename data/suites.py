@@ -12,7 +12,9 @@ from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
+from basic_control.data.messages import MESSAGES, write_conversation
 from basic_control.data.options import Frozen, Seed, Share
+from basic_control.data.tools import read_tools
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 GateOn = Literal["mean", "pass_at_k", "pass_all_k"]
@@ -29,6 +31,35 @@ ALL = "all"
 WEIGHT = 0.2
 """Default weight of a suite with one headline in the overall score."""
 ScoreRule = Literal["all"] | dict[str, float] | tuple[str, ...]
+
+
+class PromptMessage(Frozen):
+    """A message of a prompt that is a conversation; its content is Jinja2."""
+
+    role: str = Field(description="system, user, assistant or tool")
+    content: str = Field("", description="what it says")
+    tool_calls: tuple[dict[str, Any], ...] = Field((), description="calls that an assistant made")
+    tool_call_id: str = Field("", description="the call that a tool answers")
+    name: str = Field("", description="the speaker's or the tool's name")
+
+
+class PromptColumn(Frozen):
+    """A prompt that is the conversation in a column."""
+
+    messages: str = Field(description="the column of messages")
+
+
+PromptMessages = tuple[PromptMessage, ...]
+Prompt = str | PromptMessages | PromptColumn
+
+
+def _write_prompt(value: object) -> object:
+    """Return a prompt as text: one that is a conversation in the form that `read_conversation` reads."""
+    if isinstance(value, Mapping) and [*value] == [MESSAGES]:
+        return write_conversation(value[MESSAGES])
+    if isinstance(value, list | tuple):
+        return write_conversation(value)
+    return value
 
 
 class Use(Frozen):
@@ -86,7 +117,9 @@ class Suite(Frozen):
     title: dict[str, str] = Field(default_factory=dict, description="the name for people, by language")
     items: dict[str, Any] = Field(description="a loader and its options")
     prompt: str = Field(
-        "", description="the text itself (Jinja2), a file (.j2, .jinja, .txt or .md), or a shipped template's name"
+        "",
+        description="the text itself (Jinja2), a file (.j2, .jinja, .txt or .md), or a shipped template's name; or "
+        "a list of messages, each with `role` and `content`; or {messages: the column that holds them}",
     )
     prompts: dict[str, str] = Field(
         default_factory=dict, description="several prompts by short names; each model × prompt is a target"
@@ -116,6 +149,11 @@ class Suite(Frozen):
     judges: tuple[str, ...] = Field((), description="names of judges; default: all")
     aggregate: Aggregate = Field("mean", description="of several judges' scores")
     system: str | None = Field(None, description="the system prompt; default: the model's own")
+    tools: str | tuple[dict[str, Any], ...] = Field(
+        "",
+        description="tools that the model may call: a list, each with `name`, `description` and `parameters`, or "
+        "the column of each row's; default: the column `tools`, if a metric is tool_calls and no prompt reads it",
+    )
     temperature: float | None = Field(None, ge=0, le=2, description="default: the model's own")
     stop: Stop | None = Field(None, description="ask in rounds until the verdict is clear; default: all at once")
     twins: Twins | None = Field(
@@ -138,6 +176,13 @@ class Suite(Frozen):
             )
         return value
 
+    @field_validator("tools", mode="after")
+    @classmethod
+    def _are_tools(cls, value: str | tuple[dict[str, Any], ...]) -> str | tuple[dict[str, Any], ...]:
+        if not isinstance(value, str):
+            read_tools(value)
+        return value
+
     @field_validator("items", mode="before")
     @classmethod
     def _loaded(cls, value: object) -> object:
@@ -153,10 +198,19 @@ class Suite(Frozen):
     def _titled(cls, value: object) -> object:
         return {"en": value} if isinstance(value, str) else value
 
-    @field_validator("prompts", mode="before", json_schema_input_type=dict[str, str] | tuple[str, ...])
+    @field_validator("prompt", mode="before", json_schema_input_type=str | PromptMessages | PromptColumn)
+    @classmethod
+    def _conversed(cls, value: object) -> object:
+        return _write_prompt(value)
+
+    @field_validator("prompts", mode="before", json_schema_input_type=dict[str, Prompt] | tuple[Prompt, ...])
     @classmethod
     def _named(cls, value: object) -> object:
         """Name listed prompts: a template or a file by the last part of its name, a text by its position."""
+        if isinstance(value, Mapping):
+            return {name: _write_prompt(prompt) for name, prompt in value.items()}
+        if isinstance(value, list | tuple):
+            value = [_write_prompt(prompt) for prompt in value]
         if not isinstance(value, list | tuple):
             return value
         short = [PurePath(str(one)).stem if "\n" not in str(one) and " " not in str(one) else "" for one in value]

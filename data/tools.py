@@ -15,6 +15,10 @@ _ARGUMENT_KEYS = (
 _CALL_LISTS = ("tool_calls", "function_calls", "calls", "toolCalls")
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema")
 _IDENTIFIER = pattern(r"[A-Za-z_][\w.:/-]{0,127}")  # get_weather, math.sqrt, server:tool
+TOOLS = "tools"
+"""The column of the tools that a model may call for a row."""
+TOOL_CALLS = "tool_calls"
+"""Key of a reply's `extra` for the calls that it made; the column of a recorded reply's."""
 _SHOWN = 80
 
 
@@ -77,7 +81,7 @@ def read_tools(value: Any) -> tuple[Tool, ...]:
     if isinstance(entries, Mapping):
         entries = [entries]
     if not isinstance(entries, list | tuple):
-        raise ValueError(f"found {_show(value)}, expected a list of tools")  # noqa: TRY004 - a value of the data
+        raise ValueError(f"found {shorten(value)}, expected a list of tools")  # noqa: TRY004 - a value of the data
     tools = dict[str, Tool]()
     for number, entry in enumerate(entries, 1):
         tool = _read_tool(parse_json(entry), number)
@@ -92,19 +96,20 @@ def _read_tool(entry: Any, number: int) -> Tool:
     if isinstance(entry, Mapping) and isinstance(entry.get("function"), Mapping):
         entry = entry["function"]
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str) or not entry["name"]:
-        raise ValueError(f"tool {number}: found {_show(entry)}, expected a mapping with `name` and `parameters`")
+        raise ValueError(f"tool {number}: found {shorten(entry)}, expected a mapping with `name` and `parameters`")
     schema: Any = {}
     for key in _SCHEMA_KEYS:
         if entry.get(key) is not None:
             schema = parse_json(entry[key])
             break
     if not isinstance(schema, Mapping):
-        text = f"tool {entry['name']}: found parameters {_show(schema)}, expected a JSON schema"
+        text = f"tool {entry['name']}: found parameters {shorten(schema)}, expected a JSON schema"
         raise ValueError(text)  # noqa: TRY004 - a value of the data
     return Tool(entry["name"], str(entry.get("description") or ""), schema)
 
 
-def _show(value: Any) -> str:
+def shorten(value: Any) -> str:
+    """Return a value as a message shows it."""
     text = repr(value)
     if len(text) > _SHOWN:
         return text[: _SHOWN - 1] + "…"
@@ -181,6 +186,11 @@ def read_calls(value: Any, names: frozenset[str] = frozenset(), *, is_marked: bo
             return None
         calls.append(call)
     return calls
+
+
+def write_tool(tool: Tool) -> dict[str, Any]:
+    """Return a tool as a plain mapping: `name`, `description`, `parameters`."""
+    return {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
 
 
 def write_calls(calls: Iterable[ToolCall]) -> list[dict[str, Any]]:

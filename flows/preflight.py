@@ -10,12 +10,12 @@ from basic_control.config.settings import Rerun, Settings
 from basic_control.data.errors import InputError
 from basic_control.data.extras import installing
 from basic_control.data.files import rows
-from basic_control.data.loading import RESPONSE, judged_by, offered
+from basic_control.data.loading import RESPONSE, judged_by, offered, tools_of, with_tools
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.metrics.judging import templates
-from basic_control.prompts import fill, reads, shipped, template
+from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
 from basic_control.tasks.models.rate_limits import endpoint_of
 from basic_control.tasks.models.readiness import SPARE, connections_allowed, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
@@ -88,7 +88,9 @@ def check_rows(plan: Plan) -> None:
     check_expected(plan)
     for one in plan.suites:
         suite, unit = one.suite, loader(one.suite.loader)
+        systems = {target.model.system for target in one.asked if target.model.system}
         if unit.generated:
+            _check_systems(suite, systems, {}, "")
             continue
         asked = {} if one.responses_of else suite.asked_by
         written = {short: text for short, text in asked.items() if not shipped(text)}
@@ -98,7 +100,9 @@ def check_rows(plan: Plan) -> None:
                 n += 1
                 columns |= dict.fromkeys(item.facts)
             new = item.language not in languages
+            _check_systems(suite, systems, item.facts, f", row {item.index + 1}")
             _fill(suite, item, asked if new else written)
+            _check_tools(suite, item, asked)
             if new:
                 languages.add(item.language)
                 _judged_in(suite, item)
@@ -129,6 +133,23 @@ def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
         except InputError as error:
             named = f"suite {suite.name}{f' [{short}]' if short else ''}"
             raise InputError(f"{named}, row {item.index + 1}: {error}") from error
+
+
+def _check_tools(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
+    """Refuse a row whose tools cannot be read."""
+    try:
+        with_tools(item, tools_of(suite, read_by(asked.values())))
+    except InputError as error:
+        raise InputError(f"suite {suite.name}, {error}") from error
+
+
+def _check_systems(suite: Suite, systems: Iterable[str], facts: Mapping[str, Any], where: str) -> None:
+    """Refuse a system prompt whose braces name what the row does not have."""
+    for system in systems:
+        try:
+            fill_system(system, facts)
+        except InputError as error:
+            raise InputError(f"suite {suite.name}{where}: {error}") from error
 
 
 def _judged_in(suite: Suite, item: Item) -> None:

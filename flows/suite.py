@@ -12,7 +12,7 @@ from basic_control.config.exam import SUITE as EXAM
 from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from basic_control.data.deciding import has_one_headline, parts_of_all
 from basic_control.data.files import release
-from basic_control.data.loading import digests_of, makers_of, offered, verifiers_of
+from basic_control.data.loading import digests_of, makers_of, offered, tools_of, verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import ALL
@@ -21,7 +21,7 @@ from basic_control.flows.runners import run_part, running
 from basic_control.metrics.analysis.judged import LeftOut
 from basic_control.metrics.analysis.results import SuiteFindings
 from basic_control.metrics.analysis.verdict import decide_all
-from basic_control.prompts import digests
+from basic_control.prompts import digests, read_by
 from basic_control.tasks.arrange import Numbered, arrange, rounds_of
 from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
@@ -53,6 +53,8 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
         left_out=tuple(sorted(plan.expected.left_out)),
+        tools=tools_of(suite, read_by(suite.asked_by.values())),
+        systems=tuple(sorted({target.model.system for target in plan.asked if target.model.system})),
     )
     items = generate(Cell(suite.name), plan.store, source)
     release(plan.files)
@@ -90,6 +92,7 @@ def ask(
                 identity=identity,
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,
+                has_tools=bool(tools_of(plan.suite, read_by(plan.suite.asked_by.values()))),
             )
             finish = query.start(
                 cell,

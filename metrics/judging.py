@@ -155,7 +155,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
     """
     values = {**question.values, "mark": fence_code(question.values)}
-    user = Message("user", fill(question.prompt or _prompt(step, options), language, values))
+    user = Message("user", fill(question.prompt or _prompt(step, options), language, values, may_print_lists=True))
     schema = question.schema or step.schema_of(question)
     return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
 

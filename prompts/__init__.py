@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,24 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from basic_control.data import plugins
 from basic_control.data.errors import InputError
+from basic_control.data.messages import (
+    MESSAGES,
+    has_system,
+    is_conversation,
+    read_conversation,
+    read_messages,
+    write_transcript,
+)
 from basic_control.data.questions import WHOLE
+from basic_control.data.records import Message
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)+")
 _LONGEST = 10_000_000
 """Maximum length of a filled prompt in characters: a longer one has a runaway loop."""
+_COLUMN_ALONE = re.compile(r"\s*\{\{-?\s*(?:row\.)?messages\s*-?\}\}\s*")  # {{ messages }}
+_BRACES = re.compile(r"\{\{|\{%|\{#")
+_RAW = "; text with braces of its own stands between {% raw %} and {% endraw %}"
 
 
 def folders() -> tuple[Path, ...]:
@@ -117,9 +130,59 @@ def shipped(prompt: str) -> bool:
     return bool(_NAME.fullmatch(prompt.strip())) and bool(languages(prompt.strip()))
 
 
+def _refuse_lists(value: Any) -> Any:
+    """Return a value to be printed into a prompt; a list or a mapping would be printed as Python writes it.
+
+    Raises:
+        _PrintedListError: it is one.
+    """
+    if isinstance(value, Mapping | list | tuple | set | frozenset | Iterator):
+        raise _PrintedListError(value)
+    return value
+
+
+class _PrintedListError(TypeError):
+    """A list or mapping that a prompt would print."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__("a list or mapping")
+        self.value = value
+
+    def describe(self, values: Mapping[str, Any]) -> str:
+        """Return what was found, with the name of its column, and what to write instead."""
+        kind = "mapping" if isinstance(self.value, Mapping) else "list"
+        column = _find_column(self.value, values, 0)
+        where = f"column {column!r} holds a {kind}" if column else f"an expression holds a {kind}"
+        return (
+            f"{where}, which would be printed as Python writes it; use a loop, an index, `| join(', ')` or "
+            f"`| tojson`{', or alone as the prompt for a conversation' if column == MESSAGES else ''}"
+        )
+
+
+def _find_column(value: Any, values: Any, depth: int) -> str:
+    """Return the path of a value in a row, such as `user.addresses`; '' if it is not there."""
+    members = list[tuple[str, Any]]()
+    if isinstance(values, Mapping):
+        members = [(str(key), member) for key, member in values.items()]
+    elif isinstance(values, list | tuple):
+        members = [(str(number), member) for number, member in enumerate(values)]
+    for name, member in members:
+        if member is value:
+            return name
+    for name, member in members:
+        inner = _find_column(value, member, depth + 1) if depth < _DEEPEST else ""
+        if inner:
+            return f"{name}.{inner}"
+    return ""
+
+
+_DEEPEST = 5
+"""Levels of a row that are searched for a printed value."""
+
+
 @cache
-def own(text: str) -> Template:
-    """Return a user's own prompt as a template: sandboxed, and strict about undefined names.
+def own(text: str, *, may_print_lists: bool = False) -> Template:
+    """Return a user's own prompt as a template: sandboxed, and strict about undefined names and printed lists.
 
     Raises:
         InputError: it is not valid Jinja2.
@@ -127,6 +190,8 @@ def own(text: str) -> Template:
     environment = ImmutableSandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
+    if not may_print_lists:
+        environment.finalize = _refuse_lists
     try:
         return environment.from_string(text)
     except TemplateError as error:
@@ -141,6 +206,11 @@ def reads(prompt: str) -> frozenset[str]:
     Raises:
         InputError: it is not valid Jinja2.
     """
+    conversation = read_conversation(prompt)
+    if isinstance(conversation, str):
+        return frozenset({conversation})
+    if conversation is not None:
+        return frozenset[str]().union(*(reads(message.content) for message in conversation if message.content))
     if shipped(prompt):
         texts = [text for language in languages(prompt.strip()) for text in _texts(prompt.strip(), language)]
     else:
@@ -178,13 +248,18 @@ def _columns_of_row(parsed: nodes.Template) -> Iterator[str]:
                 yield name
 
 
-def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:
+def fill(prompt: str, language: str, values: Mapping[str, Any], *, may_print_lists: bool = False) -> str:
     """Fill a suite's prompt, a template's name or a text, with a row's values, which are never taken as templates.
+
+    `may_print_lists`: a list is printed as Python writes it, as in judges' prompts.
 
     Raises:
         InputError: the prompt names a value that the row does not have, or a template that is not there, or is not
             valid, or is empty.
     """
+    conversation = read_conversation(prompt)
+    if conversation is not None or holds_conversation(prompt, values):
+        return write_transcript(fill_messages(prompt, language, values))
     if shipped(prompt):
         return render(prompt.strip(), language, **values)
     if not prompt.strip():
@@ -192,10 +267,96 @@ def fill(prompt: str, language: str, values: Mapping[str, Any]) -> str:
     if _NAME.fullmatch(prompt.strip()):
         raise InputError(f"prompt: no template is named {prompt.strip()!r}; expected one, or a text.")
     try:
-        filled = own(prompt).render(**values, row=values)
+        filled = own(prompt, may_print_lists=may_print_lists).render(**values, row=values)
+    except _PrintedListError as found:
+        raise InputError(f"prompt: {found.describe(values)}.") from found
     except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
         known = ", ".join(sorted(values))
         raise InputError(f"prompt: cannot be filled ({error}); the row has {known}.") from error
     if len(filled) > _LONGEST:
         raise InputError(f"prompt: filled it has {len(filled)} characters, expected at most {_LONGEST}.")
     return filled
+
+
+def may_hold_conversation(prompt: str) -> bool:
+    """Return whether a prompt is a conversation, or `{{ messages }}` alone, which is one if its column is."""
+    return read_conversation(prompt) is not None or _COLUMN_ALONE.fullmatch(prompt) is not None
+
+
+def holds_conversation(prompt: str, values: Mapping[str, Any]) -> bool:
+    """Return whether a prompt is `{{ messages }}` alone, and the row's column a conversation."""
+    return _COLUMN_ALONE.fullmatch(prompt) is not None and is_conversation(values.get(MESSAGES))
+
+
+def fill_messages(prompt: str, language: str, values: Mapping[str, Any], system: str = "") -> tuple[Message, ...]:
+    """Fill a suite's prompt as a conversation: a text is a user's single message.
+
+    `system`, a template like the prompt, stands before it unless it has a system message of its own.
+
+    Raises:
+        InputError: as `fill`; or the column holds no conversation, or something else than text.
+    """
+    conversation = read_conversation(prompt)
+    if conversation is None and holds_conversation(prompt, values):
+        conversation = MESSAGES
+    if conversation is None:
+        messages: tuple[Message, ...] = (Message("user", fill(prompt, language, values)),)
+    elif isinstance(conversation, str):
+        messages = _read_column(conversation, values)
+    else:
+        messages = tuple(_fill_message(message, language, values) for message in conversation)
+    if system and not has_system(messages):
+        return (Message("system", fill_system(system, values)), *messages)
+    return messages
+
+
+def _read_column(column: str, values: Mapping[str, Any]) -> tuple[Message, ...]:
+    """Return the conversation that a row's column holds, as it is."""
+    if column not in values:
+        raise InputError(
+            f"prompt: column {column!r}, named in `messages`, not found; the row has {', '.join(values)}."
+        )
+    try:
+        return read_messages(values[column])
+    except ValueError as error:
+        raise InputError(f"column {column!r}: {error}.") from error
+
+
+def _fill_message(message: Message, language: str, values: Mapping[str, Any]) -> Message:
+    content = fill(message.content, language, values) if message.content.strip() else ""
+    return replace(message, content=content)
+
+
+def fill_system(system: str, values: Mapping[str, Any]) -> str:
+    """Fill a system prompt, which is a template if it has Jinja's braces; one without is sent as it is.
+
+    Raises:
+        InputError: it is not valid, or names what the row does not have: its braces may be meant as text.
+    """
+    if not _BRACES.search(system):
+        return system
+    try:
+        return own(system).render(**values, row=values)
+    except _PrintedListError as found:
+        raise InputError(f"system: {found.describe(values)}.") from found
+    except InputError as error:
+        message = str(error).replace("prompt", "system", 1).removesuffix(".")
+        raise InputError(f"{message}{_RAW}.") from error
+    except (TemplateError, TypeError, ValueError, ArithmeticError) as error:
+        known = ", ".join(sorted(values)) or "no columns"
+        raise InputError(f"system: cannot be filled ({error}); the row has {known}{_RAW}.") from error
+
+
+def reads_of_system(system: str | None) -> frozenset[str]:
+    """Return the columns that a system prompt reads; none of one without braces.
+
+    Raises:
+        InputError: it is not valid.
+    """
+    if not system or not _BRACES.search(system):
+        return frozenset()
+    try:
+        return reads(system)
+    except InputError as error:
+        message = str(error).replace("prompt", "system", 1).removesuffix(".")
+        raise InputError(f"{message}{_RAW}.") from error

@@ -3,13 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import QueryResult, Ref
 from basic_control.data.draw import canonical, content_id
-from basic_control.data.loading import RESPONSE, offered
+from basic_control.data.loading import RESPONSE, offered, tools_of, with_tools
+from basic_control.data.messages import MESSAGES, column_of_messages
 from basic_control.data.plugins import loader
 from basic_control.data.questions import identify
 from basic_control.data.reading.ends import split
@@ -17,8 +18,9 @@ from basic_control.data.records import Item
 from basic_control.data.sources import name_of
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, REQUESTS, RESPONSES
+from basic_control.data.tools import TOOL_CALLS, TOOLS, read_calls, write_calls
 from basic_control.data.units import UnitIdentity
-from basic_control.prompts import fill, read_by
+from basic_control.prompts import fill, read_by, reads_of_system
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
 
@@ -26,10 +28,18 @@ ITEM_COLUMNS = ("item_id", "suite", "family", "version", "level", "language", "t
                 "answer")  # fmt: skip
 
 
-def row(item: Item, read: Collection[str] = ()) -> dict[str, Any]:
-    """Return an item as a row of the items table; `read` are the columns that the suite's prompts read."""
+def row(item: Item, read: Collection[str] = (), column: str = "") -> dict[str, Any]:
+    """Return an item as a row of the items table.
+
+    `read` are the columns that the suite's prompts read, `column` is that of its conversation, if it is a prompt.
+    """
     told = {name: getattr(item, name) for name in ITEM_COLUMNS}
-    return {**told, "facts": canonical(dict(item.facts)), **identify(item, read)._asdict()}
+    identity = identify(item, read)
+    if column and column != MESSAGES:  # whatever its column is called, a conversation is the same question
+        facts = {name: value for name, value in item.facts.items() if name != column}
+        facts[MESSAGES] = item.facts.get(column)
+        identity = identify(replace(item, facts=facts), {*read} - {column})
+    return {**told, "facts": canonical(dict(item.facts)), **identity._asdict()}
 
 
 def rows(
@@ -40,21 +50,27 @@ def rows(
     prompts: Sequence[str],
     *,
     left_out: Collection[int] = (),
+    systems: Sequence[str] = (),
+    tools: str | Sequence[Mapping[str, Any]] = "",
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of the items table; an item without a prompt from its loader gets the suite's first.
 
-    `left_out` are the positions of drawn rows that are not asked.
+    `left_out` are the positions of drawn rows that are not asked, `systems` the system prompts, `tools`
+    those that the models may call, or the column that holds them: they are part of the question.
 
     An item's id is unique in the run: two suites may draw the same items. Equal rows of a data set remain separate
     items: from the second on, the occurrence is part of the id.
     """
     source = name_of(str(options.get("data", unit_name)))
-    prompt, read = prompts[0], read_by(prompts)
+    prompt, read = prompts[0], read_by(prompts).union(*map(reads_of_system, systems))
+    column = next(filter(None, map(column_of_messages, prompts)), "")
     seen: Counter[str] = Counter()
     for position, item in enumerate(loader(unit_name).load(options, required)):
         if position in left_out:
             continue
-        found = row(item, read)
+        if tools:
+            item = with_tools(item, tools)  # noqa: PLW2901 - the item as it is asked
+        found = row(item, {*read, TOOLS} if tools else read, column)
         found["suite"] = suite
         if not item.prompt:
             answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then no call is needed
@@ -72,7 +88,17 @@ def items_of(
     suite: Suite, required: Sequence[str] = (), left_out: Collection[int] = ()
 ) -> Iterator[dict[str, Any]]:
     """Yield the items of a suite, which must have the `required` facts, as rows of the items table."""
-    return rows(suite.name, suite.loader, offered(suite), required, [*suite.asked_by.values()], left_out=left_out)
+    prompts = [*suite.asked_by.values()]
+    return rows(
+        suite.name,
+        suite.loader,
+        offered(suite),
+        required,
+        prompts,
+        left_out=left_out,
+        systems=[suite.system or ""],
+        tools=tools_of(suite, read_by(prompts)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +116,8 @@ class ItemSource:
     batch_size: int
     digests: tuple[str, ...] = ()
     left_out: tuple[int, ...] = ()
+    systems: tuple[str, ...] = ()
+    tools: str | tuple[Mapping[str, Any], ...] = ""
 
 
 @stage(version=2, part="generate")
@@ -98,7 +126,16 @@ def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
     opened, size = open_store(store), source.batch_size
     made_by, left_out = source.units[0].name, frozenset(source.left_out)
     frame = ITEMS.frame(
-        rows(source.suite, made_by, source.options, source.required, source.prompts, left_out=left_out)
+        rows(
+            source.suite,
+            made_by,
+            source.options,
+            source.required,
+            source.prompts,
+            left_out=left_out,
+            systems=source.systems,
+            tools=source.tools,
+        )
     )
     return [opened.write(ITEMS, frame.slice(start, size)) for start in range(0, max(1, frame.height), size)]
 
@@ -106,10 +143,12 @@ def generate(store: StoreSettings, source: ItemSource) -> list[Ref]:
 def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     reason, counts = facts.get("finish_reason"), {name: facts.get(name) for name in ("tokens_in", "tokens_out")}
     response = facts[RESPONSE]
+    calls = read_calls(facts[TOOL_CALLS]) if facts.get(TOOL_CALLS) else None
     text, stop_tokens = split(response, str(facts.get("question") or "")) if response else (response, "")
     return {
         "text": text,
         "stop_tokens": stop_tokens or None,
+        "extra": canonical({TOOL_CALLS: write_calls(calls)}) if calls else None,
         "finish_reason": reason if isinstance(reason, str) else "",
         **{name: n for name, n in counts.items() if isinstance(n, int) and not isinstance(n, bool) and n >= 0},
     }
@@ -119,7 +158,8 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
 def given(store: StoreSettings, items: Ref, *, model: str) -> QueryResult:
     """Return the responses in a data set as if `model` had been asked: no call is made or counted.
 
-    A row may also have its response's `finish_reason` and length (`tokens_in`, `tokens_out`).
+    A row may also have its response's `finish_reason`, length (`tokens_in`, `tokens_out`), and the calls of tools
+    that it made (`tool_calls`).
     """
     opened = open_store(store)
     there = [

@@ -18,7 +18,7 @@ from basic_control.data.draw import canonical
 from basic_control.data.filters import find_loss
 from basic_control.data.options import options_of
 from basic_control.data.plugins import find
-from basic_control.data.records import Message, Metric, Room, Sample
+from basic_control.data.records import CALLS, Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
@@ -251,7 +251,9 @@ def judge(
     """
     tables = open_store(store)
     unit = find(Metric, metric)
-    samples = [s for s in sample_rows(tables, batch) if s.error_kind is None]
+    replies = [reply for reply in sample_rows(tables, batch) if reply.error_kind is None]
+    # A reply that only calls tools has no text to be judged.
+    samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
         room = room_of(one)

@@ -15,6 +15,7 @@ from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import Aggregate, Suite
 from basic_control.metrics.analysis.pairs import sharing_nothing
 from basic_control.metrics.analysis.policy import Must, Policy
+from basic_control.prompts import may_hold_conversation
 from basic_control.prompts.phrases import phrase
 
 
@@ -323,7 +324,9 @@ def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:
     changed = {model.name: model.model_copy(update=changes) for model in models}
     for name, model, short in suite.targets(changed):
         prompt = suite.asked_by[short]
-        yield Target(name, changed[model], short, None if prompt == suite.first_prompt else prompt)
+        # The items are stored with the first prompt's text, which has a conversation's turns no more.
+        is_stored = prompt == suite.first_prompt and not may_hold_conversation(prompt)
+        yield Target(name, changed[model], short, None if is_stored else prompt)
 
 
 def crossed(plan: Plan) -> frozenset[frozenset[str]]:

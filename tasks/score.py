@@ -12,7 +12,7 @@ from basic_control.data.errors import InputError
 from basic_control.data.filters import KIND
 from basic_control.data.options import options_of
 from basic_control.data.plugins import line_in
-from basic_control.data.records import VALUED, Found, Metric, Score, Status
+from basic_control.data.records import CALLS, ONLY_CALLS, VALUED, Found, Metric, Score, Status
 from basic_control.data.suites import Aggregate
 from basic_control.data.tables import SCORES
 from basic_control.data.truncation import THINKING_ALONE
@@ -118,6 +118,8 @@ def _scored(unit: Metric, reply: SampleRow, make: Callable[[], Score]) -> Score:
     if reply.error_kind and not _sees(unit, reply):
         status: Status = "filtered" if reply.error_kind == KIND else "model_error"
         return Score(None, status, reply.error_kind, {"error": reply.error})
+    if reply.sample.get(CALLS) and not unit.reads_calls and not str(reply.sample["response"]).strip():
+        return Score(0.0, "no_answer", ONLY_CALLS)
     try:
         found = _whole(make())
     except InputError:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from basic_control.data.records import Status
+from basic_control.data.records import ONLY_CALLS, Status
 from basic_control.data.suites import Suite
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.stats.missing import LOST
@@ -24,7 +24,8 @@ class FailureCount:
     """`n` responses with one cause for no score, or only part of one.
 
     It is a failed model call (`model_error`), a content filter (`filtered`), a judge (`judge_failed`), or a package
-    that the sandbox lacks (`unsupported`); or the reply is thinking alone (`no_answer`).
+    that the sandbox lacks (`unsupported`); or the reply is thinking alone, or calls of tools
+    where a text was to be scored (`no_answer`).
     """
 
     status: Status
@@ -39,7 +40,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     differ only in numbers and ids, and unreadable replies at one judge step, are one cause, shown by its first
     message.
     """
-    is_silent = (pl.col("status") == "no_answer") & (pl.col("reason") == THINKING_ALONE)
+    is_silent = (pl.col("status") == "no_answer") & pl.col("reason").is_in([THINKING_ALONE, ONLY_CALLS])
     has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
     lost = scores.filter(has_cause, pl.col("metric").is_in(suite.valued_by))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")

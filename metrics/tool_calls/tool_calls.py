@@ -11,7 +11,7 @@ from basic_control.data.options import Frozen
 from basic_control.data.reading.calls import read_written_calls
 from basic_control.data.records import CALLS, TYPICAL, Expectation, Found, Metric, Sample, Score
 from basic_control.data.shown import Shown
-from basic_control.data.tools import Tool, ToolCall, read_calls, read_tools, write_calls
+from basic_control.data.tools import Tool, ToolCall, read_call, read_calls, read_tools, write_calls
 from basic_control.metrics._expected import ABSENT
 from basic_control.metrics._replies import NO_REPLY, prompt, reply
 from basic_control.metrics.tool_calls.arguments import Difference, find_differences
@@ -70,6 +70,15 @@ def expects(sample: Sample, options: Mapping[str, Any]) -> Expectation:
     return Expectation(column=COLUMN)
 
 
+def read_made_calls(value: Any) -> list[ToolCall]:
+    """Return the calls that a reply made; arguments that are no JSON are one without a name."""
+    calls = list[ToolCall]()
+    for entry in value or ():
+        unreadable = ToolCall(str(entry.get("name")), n_unnamed=1)
+        calls.append(read_call(entry) or unreadable)
+    return calls
+
+
 def read_tools_of(sample: Sample) -> Mapping[str, Tool]:
     """Return the row's tools by name; none if it has none that can be read."""
     try:
@@ -114,7 +123,7 @@ def score(sample: Sample, _results: Found, options: Mapping[str, Any]) -> Score:
     tools = read_tools_of(sample)
     # The names tell a call from any other object in the text.
     names = frozenset(tools) | {call.name for call in expected}
-    calls = read_calls(sample.get(CALLS) or []) or []
+    calls = read_made_calls(sample.get(CALLS))
     text = str(sample.get("response") or "")
     if not calls and options["parse"] == "text":
         calls = read_written_calls(text, prompt(sample), names)
@@ -212,6 +221,7 @@ UNIT = Metric(
     needs=(COLUMN,),
     expects=expects,
     yes_no=True,
+    reads_calls=True,
     title={"en": "Tool calls", "ru": "Вызовы функций"},
     shown=Shown(
         parts={

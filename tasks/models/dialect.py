@@ -75,7 +75,7 @@ class Dialect:
                 self._warn(f"uses the responses API, which has no parameter {name!r}; continuing without it")
                 continue
             sent[self._renamed.get(name, name)] = value
-        body = self.form.body(self._model.served, call.messages, sent)
+        body = self.form.body(self._model.served, call.messages, sent, call.tools)
         if call.schema is not None and self._structured != "off":
             self.form.constrain(body, call.schema if self._structured == "schema" else None)
         return body

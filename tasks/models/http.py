@@ -84,7 +84,7 @@ class HttpClient:
 
     def _read(self, text: str) -> Reply:
         """Read the application's answer."""
-        if not self._options["text"]:
+        if not self._options["text"] and not self._options["messages"]:
             return read_reply(text)
         body = self._errors.parse(text.encode())
         paths = {name: self._options[name] for name in FIELDS if self._options[name]}

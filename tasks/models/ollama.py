@@ -12,7 +12,8 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
-from basic_control.data.records import CONTEXT, Call, Reply
+from basic_control.data.records import CONTEXT, Call, Message, Reply
+from basic_control.data.tools import write_tool
 from basic_control.tasks.models.access import find_ollama
 from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.ollama_context import Context, is_cut, read_default
@@ -30,6 +31,17 @@ _NOT_ASKED = {"load", "unload"}
 """Ends of a reply for which the model was not run."""
 _VARIABLE = "OLLAMA_API_KEY"
 """The variable of the key that the package sends if the model's entry names none."""
+
+
+def _write_message(message: Message) -> dict[str, Any]:
+    """Return a message as Ollama has it: a call's arguments are a mapping, and a tool's message has its name."""
+    written: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        calls = [{"name": call["name"], "arguments": dict(call["arguments"])} for call in message.tool_calls]
+        written["tool_calls"] = [{"function": call} for call in calls]
+    if message.name:
+        written["tool_name"] = message.name
+    return written
 
 
 class OllamaClient:
@@ -88,6 +100,10 @@ class OllamaClient:
             finish_reason=answer.done_reason or "",
             tokens_in=answer.prompt_eval_count,
             tokens_out=answer.eval_count,
+            calls=[
+                {"name": made.function.name, "arguments": dict(made.function.arguments)}
+                for made in answer.message.tool_calls or ()
+            ],
         )
         if self._context.num_ctx:
             reply = replace(reply, extra={**reply.extra, CONTEXT: num_ctx})
@@ -122,8 +138,9 @@ class OllamaClient:
             options["num_ctx"] = self._context.num_ctx
         if call.schema is not None and self._model.structured != "off":
             outside["format"] = dict(call.schema) if self._model.structured == "schema" else "json"
-        messages = [{"role": message.role, "content": message.content} for message in call.messages]
-        body = {"model": self._model.served, "messages": messages, "tools": [], "stream": False}
+        messages = [_write_message(message) for message in call.messages]
+        tools = [{"type": "function", "function": write_tool(tool)} for tool in call.tools]
+        body = {"model": self._model.served, "messages": messages, "tools": tools, "stream": False}
         return {**body, "options": options, **outside}
 
     async def _post(self, body: Mapping[str, Any]) -> ollama.ChatResponse:

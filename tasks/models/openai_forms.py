@@ -1,14 +1,17 @@
 """The two forms of OpenAI's API: chat completions, which many servers support, and responses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from basic_control.config.settings import Judge, Model
 from basic_control.data.filters import is_filtered
+from basic_control.data.messages import write_message
 from basic_control.data.options import Frozen
 from basic_control.data.records import Message, Reply
+from basic_control.data.tools import Tool, write_tool
 from basic_control.data.truncation import LIMITS
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply
@@ -31,9 +34,14 @@ class Chat:
     names: Mapping[str, str] = {}
     lacks: Sequence[str] = ()
 
-    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
+    def body(
+        self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Body:
         """Return a request's body; unknown parameters are passed through unchanged."""
-        return {"model": model, "messages": _chat_messages(messages), **parameters}
+        body: Body = {"model": model, "messages": _chat_messages(messages), **parameters}
+        if tools:
+            body["tools"] = [{"type": "function", "function": write_tool(tool)} for tool in tools]
+        return body
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
         """Request a reply that follows a schema, or any JSON if that is None."""
@@ -55,6 +63,7 @@ class Chat:
         """
         choice = _first_choice(body)
         answer, thought, refusal = _contents(choice["message"])
+        calls = _read_chat_calls(choice["message"])
         finish = "refusal" if refusal else str(choice.get("finish_reason") or "")
         if finish in _BROKEN_OFF:
             raise CallError("server", f"it broke off the reply ({finish})")
@@ -81,6 +90,7 @@ class Chat:
             tokens_out=tokens_out,
             thinking_tokens=thinking,
             cached_tokens=cached,
+            calls=calls,
         )
 
 
@@ -93,10 +103,14 @@ class Responses:
     names: Mapping[str, str] = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
     lacks: Sequence[str] = ("seed", "stop", "presence_penalty", "frequency_penalty", "logit_bias", "n")
 
-    def body(self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any]) -> Body:
+    def body(
+        self, model: str, messages: Iterable[Message], parameters: Mapping[str, Any], tools: Sequence[Tool] = ()
+    ) -> Body:
         """Return a request's body; the server is told to store nothing unless a parameter `store` says so."""
         parameters = dict(parameters)
-        body: Body = {"model": model, "input": _chat_messages(messages), "store": False}
+        body: Body = {"model": model, "input": [*_response_items(messages)], "store": False}
+        if tools:
+            body["tools"] = [{"type": "function", **write_tool(tool)} for tool in tools]
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
             if name in parameters:
                 parameters[home] = {inner: parameters.pop(name), **_mapping(parameters.get(home))}
@@ -150,6 +164,7 @@ class Responses:
             tokens_out=_count(usage, "output_tokens"),
             thinking_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
             cached_tokens=_count(usage.get("input_tokens_details"), "cached_tokens"),
+            calls=[_read_call_item(item) for item in body["output"] if item["type"] == "function_call"],
         )
 
 
@@ -186,7 +201,54 @@ def find_misfit(model: Model) -> str:
 
 
 def _chat_messages(messages: Iterable[Message]) -> list[Body]:
-    return [{"role": message.role, "content": message.content} for message in messages]
+    return [_chat_message(message) for message in messages]
+
+
+def _chat_message(message: Message) -> Body:
+    """Return a message as chat completions have it: a call's arguments are JSON text."""
+    written = write_message(message)
+    if message.tool_calls:
+        written["content"] = message.content or None
+        written["tool_calls"] = [
+            {
+                "id": call.get("id") or f"call_{number}",
+                "type": "function",
+                "function": {"name": call["name"], "arguments": json.dumps(call["arguments"], ensure_ascii=False)},
+            }
+            for number, call in enumerate(message.tool_calls, 1)
+        ]
+    return written
+
+
+def _response_items(messages: Iterable[Message]) -> Iterator[Body]:
+    """Yield messages as the responses API has them: calls and what they returned are items of their own."""
+    for message in messages:
+        if message.role in {"tool", "function"}:
+            yield {"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content}
+            continue
+        if message.content or not message.tool_calls:
+            yield {"role": message.role, "content": message.content}
+        for number, call in enumerate(message.tool_calls, 1):
+            arguments = json.dumps(call["arguments"], ensure_ascii=False)
+            call_id = call.get("id") or f"call_{number}"
+            yield {"type": "function_call", "call_id": call_id, "name": call["name"], "arguments": arguments}
+
+
+def _read_call_item(item: Mapping[str, Any]) -> Body:
+    """Return the call in an item of a response's output."""
+    return {"id": item.get("call_id"), "name": item["name"], "arguments": item.get("arguments")}
+
+
+def _read_chat_calls(message: Mapping[str, Any]) -> list[Body]:
+    """Return the calls of a message: `tool_calls`, or the single `function_call` of earlier servers."""
+    calls = list[Body]()
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        calls.append({"id": call.get("id"), "name": function["name"], "arguments": function.get("arguments")})
+    function = message.get("function_call")
+    if function and not calls:
+        calls.append({"name": function["name"], "arguments": function.get("arguments")})
+    return calls
 
 
 def _first_choice(body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Found = tuple[Callable[..., Any], frozenset[str], bool]
     """A function, the names that it takes, and whether the prompt goes first, without a name."""
 
-OFFERED = ("system", "messages", "parameters", "item")
+OFFERED = ("system", "messages", "tools", "parameters", "item")
 """Arguments a function gets besides the prompt if it has parameters of these names."""
 THREADS = 4096
 """Functions that run in parallel: as many as calls may be in flight."""

@@ -1,16 +1,18 @@
 """The common form of replies; what an application receives of a call, and its validated answer."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from basic_control.data import characters
+from basic_control.data.messages import MESSAGES, read_messages, write_message
 from basic_control.data.reading import thinking
-from basic_control.data.records import Call, Reply
+from basic_control.data.records import Call, Message, Reply
+from basic_control.data.tools import TOOL_CALLS, read_arguments, read_calls, write_calls, write_tool
 from basic_control.tasks.models.protocol import CallError
 
-FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
+FIELDS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason", "calls", "messages")
 """Fields that an application may answer with."""
 _MOST = 2**63
 LONGEST_REASON = 100
@@ -28,9 +30,11 @@ def read_reply(
     tokens_out: int | None = None,
     thinking_tokens: int | None = None,
     cached_tokens: int | None = None,
+    calls: Sequence[Mapping[str, Any]] = (),
 ) -> Reply:
     """Return a reply with the thinking inside the answer split off, appended to the server's separate thinking.
 
+    `calls` are the calls of tools that it makes, each with `name`, `arguments` and perhaps an `id`.
     `thinking_tokens` (of the output) and `cached_tokens` (of the input) go into `extra["usage"]`, if any. Invalid
     text (lone surrogates, NUL) becomes U+FFFD: neither UTF-8 nor a database can hold it.
     """
@@ -38,9 +42,27 @@ def read_reply(
     reasoning = "\n".join(part for part in (_storable(thought), aloud) if part)
     counts = {"thinking": _bound(thinking_tokens), "cached": _bound(cached_tokens)}
     usage = {name: count for name, count in counts.items() if count}
-    extra = {"usage": usage} if usage else {}
+    extra: dict[str, Any] = {}
+    if usage:
+        extra["usage"] = usage
+    if calls:
+        extra[TOOL_CALLS] = [_read_call(call) for call in calls]
     finish_reason = _storable(finish_reason[:LONGEST_REASON])
     return Reply(text, reasoning, finish_reason, _bound(tokens_in), _bound(tokens_out), extra)
+
+
+def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call with its arguments as a mapping; as text, if a model wrote something else than JSON."""
+    arguments = call.get("arguments")
+    mapping = read_arguments(arguments)
+    written = {"name": str(call["name"]), "arguments": arguments if mapping is None else dict(mapping)}
+    if call.get("id"):
+        written["id"] = str(call["id"])
+    try:
+        _bound_depth(written)
+        return dict(json.loads(_storable(json.dumps(written, ensure_ascii=False, allow_nan=False))))
+    except (ValueError, TypeError, RecursionError):
+        return {"name": _storable(str(call["name"])), "arguments": _storable(str(arguments))}
 
 
 def _bound(count: int | None) -> int | None:
@@ -59,7 +81,8 @@ def offered(call: Call) -> dict[str, Any]:
     return {
         "prompt": spoken["user"][-1] if spoken["user"] else "",
         "system": "\n\n".join(spoken["system"]),
-        "messages": [{"role": m.role, "content": m.content} for m in call.messages],
+        "messages": [write_message(message) for message in call.messages],
+        "tools": [write_tool(tool) for tool in call.tools],
         "parameters": dict(call.parameters),
         "item": dict(call.item),
     }
@@ -90,13 +113,47 @@ def read_answer(given: Mapping[str, Any], where: Mapping[str, str]) -> Reply:
     ended = given.get("finish_reason")
     if ended is not None and not isinstance(ended, str):
         raise _wrong(where["finish_reason"], "a string", ended)
+    turns = _read_turns(given.get("messages"), where["messages"])
+    calls = _read_made_calls(given.get("calls"), where["calls"])
+    text = given.get("text")
+    if turns:
+        extra[MESSAGES] = [write_message(turn) for turn in turns]
+        # What an application did not say apart is in its turns: its last words, and its calls.
+        if text is None:
+            text = next((turn.content for turn in reversed(turns) if turn.role == "assistant"), "")
+        if given.get("calls") is None:
+            calls = [call for turn in turns for call in turn.tool_calls]
+    if text is None and calls:
+        text = ""
     reply = read_reply(
-        _text(given.get("text"), where["text"]),
+        _text(text, where["text"]),
+        calls=calls,
         finish_reason=_storable(ended or ""),
         tokens_in=_count(given.get("tokens_in"), where["tokens_in"]),
         tokens_out=_count(given.get("tokens_out"), where["tokens_out"]),
     )
-    return replace(reply, extra=extra)
+    return replace(reply, extra={**reply.extra, **extra})
+
+
+def _read_turns(value: Any, where: str) -> tuple[Message, ...]:
+    """Return the messages that an application states: what it said and called since it was asked."""
+    if value is None:
+        return ()
+    try:
+        _bound_depth(value)
+        return read_messages(json.loads(_storable(json.dumps(value, ensure_ascii=False, allow_nan=False))))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise CallError("invalid", f"{where}: {error}") from None
+
+
+def _read_made_calls(value: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    """Return the calls that an application states to have made."""
+    if value is None:
+        return []
+    calls = read_calls(value)
+    if calls is None:
+        raise CallError("invalid", f"{where}: expected a list of calls, each with `name` and `arguments`")
+    return write_calls(calls)
 
 
 def _bound_depth(value: Any) -> None:

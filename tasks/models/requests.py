@@ -10,11 +10,13 @@ import polars as pl
 from basic_control.config.settings import Model
 from basic_control.data.batches import Ref
 from basic_control.data.draw import canonical, source
+from basic_control.data.messages import read_messages, write_message
 from basic_control.data.records import Call, Message, Provider
 from basic_control.data.tables import REQUESTS
+from basic_control.data.tools import TOOLS, Tool, read_tools, write_tool
 from basic_control.data.truncation import NAMES, is_cut
 from basic_control.data.typed import TypedQuestion
-from basic_control.prompts import fill
+from basic_control.prompts import fill_messages, fill_system
 from basic_control.tasks.store.tables import Store
 
 
@@ -40,22 +42,27 @@ def request(
     facts: Mapping[str, Any] | None = None,
     unit: Provider | None = None,
     typed: TypedQuestion | None = None,
+    tools: Iterable[Tool] = (),
 ) -> dict[str, Any]:
     """Return a row of the requests table.
 
-    The id covers provider, model and digest (`identity`), messages, sampling parameters, the schema as it is sent
-    and how it is enforced, and the repeat index; the item too, if the provider answers by it or receives it. `unit`
-    is the model's provider, for callers that already have it. `typed` is a question about the message, and part of
-    the id.
+    The id covers provider, model and digest (`identity`), messages, tools, sampling parameters, the schema as it is
+    sent and how it is enforced, and the repeat index; the item too, if the provider answers by it or receives it.
+    `unit` is the model's provider, for callers that already have it. `typed` is a question about the message, and
+    part of the id.
     """
     payload: dict[str, Any] = {
         "identity": dict(identity),
-        "messages": [{"role": m.role, "content": m.content} for m in messages],
+        "messages": [write_message(message) for message in messages],
         "parameters": parameters(model, **(changes or {})),
         "schema": _as_sent(schema, model.structured) if schema and model.structured != "off" else None,
         "structured": model.structured if schema else None,
         "repeat": repeat,
     }
+    # A request without tools has no such key, so that replies of earlier versions are found.
+    described = [write_tool(tool) for tool in tools]
+    if described:
+        payload["tools"] = described
     unit = unit or model.unit
     if unit.by_item:
         payload["item_id"] = item_id
@@ -96,13 +103,14 @@ def call_of(row: Mapping[str, Any]) -> Call:
     if row["repeat"] and "seed" in parameters:  # with one seed, every repeat would have the same answer
         parameters["seed"] = source("repeat", parameters["seed"], row["repeat"]).getrandbits(31)
     return Call(
-        messages=tuple(Message(m["role"], m["content"]) for m in payload["messages"]),
+        messages=read_messages(payload["messages"]),
         parameters=parameters,
         schema=json.loads(schema) if isinstance(schema, str) else schema,
         item_id=row["item_id"],
         repeat=row["repeat"],
         item=payload.get("item", {}),
         typed=_typed_of(payload),
+        tools=read_tools(payload.get("tools", ())),
     )
 
 
@@ -124,28 +132,46 @@ def for_items(
     *,
     target: str = "",
     prompt: str | None = None,
+    has_tools: bool = False,
 ) -> pl.DataFrame:
     """Return the requests that ask a model each item `repeats` times, under the name of a target.
 
-    `prompt`, if given, is filled with an item's facts and replaces the item's own.
+    `prompt`, if given, is filled with an item's facts and replaces the item's own. `has_tools`: the items' facts
+    have tools that the model may call.
     """
-    said = (Message("system", model.system),) if model.system else ()
     unit = model.unit
     sees = unit.sees is not None and unit.sees(model)
-    return REQUESTS.frame(
-        request(
-            model,
-            identity,
-            (*said, Message("user", text if prompt is None else fill(prompt, language, json.loads(facts)))),
-            item_id=item_id,
-            target=target,
-            repeat=repeat,
-            facts=json.loads(facts) if sees else None,
-            unit=unit,
-        )
-        for item_id, text, language, facts in items.select("item_id", "prompt", "language", "facts").iter_rows()
-        for repeat in range(repeats)
-    )
+    rows = list[dict[str, Any]]()
+    for item_id, text, language, written in items.select("item_id", "prompt", "language", "facts").iter_rows():
+        facts = json.loads(written)
+        messages = ask_item(text, prompt, language, facts, model.system)
+        for repeat in range(repeats):
+            rows.append(
+                request(
+                    model,
+                    identity,
+                    messages,
+                    item_id=item_id,
+                    target=target,
+                    repeat=repeat,
+                    facts=facts if sees else None,
+                    unit=unit,
+                    tools=read_tools(facts.get(TOOLS)) if has_tools else (),
+                )
+            )
+    return REQUESTS.frame(rows)
+
+
+def ask_item(
+    text: str, prompt: str | None, language: str, facts: Mapping[str, Any], system: str = ""
+) -> tuple[Message, ...]:
+    """Return the messages that ask an item: its own text, or a prompt that replaces it, after the system prompt."""
+    if prompt is not None:
+        return fill_messages(prompt, language, facts, system)
+    question = Message("user", text)
+    if not system:
+        return (question,)
+    return (Message("system", fill_system(system, facts)), question)
 
 
 def _stem(payload: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-VALUES = ("prompt", "system", "messages", "parameters", "schema", "item_id", "item")
+VALUES = ("prompt", "system", "messages", "tools", "parameters", "schema", "item_id", "item")
 """The names that a template may use."""
 OF_ITEM = frozenset({"item_id", "item"})
 Path = tuple[str | int, ...]

@@ -13,7 +13,8 @@ import polars as pl
 
 from basic_control.data.commands import typed
 from basic_control.data.filters import KIND
-from basic_control.data.records import HIDDEN_KEYS
+from basic_control.data.records import HIDDEN_KEYS, ONLY_CALLS
+from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.results import Results
@@ -107,11 +108,17 @@ def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
 
 
 def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
-    """Yield how many of a model's replies a content filter stopped, and how many are thinking alone."""
-    for status, phrase in (("filtered", "filtered"), ("no_answer", "thinking_alone")):
+    """Yield how many of a model's replies a filter stopped, are thinking alone, or only call tools."""
+    kinds = (
+        ("filtered", "filtered", ""),
+        ("no_answer", "thinking_alone", THINKING_ALONE),
+        ("no_answer", "only_calls", ONLY_CALLS),
+    )
+    for status, phrase, reason in kinds:
         counts: dict[str, dict[str, int]] = {}
         for headline in headlines:
-            n_replies = sum(cause.n for cause in headline.missing.failures if cause.status == status)
+            causes = headline.missing.failures
+            n_replies = sum(cause.n for cause in causes if cause.status == status and reason in ("", cause.cause))
             by_suite = counts.setdefault(headline.model, {})
             # Several scores of one suite lack the same replies.
             by_suite[headline.suite] = max(n_replies, by_suite.get(headline.suite, 0))

@@ -9,8 +9,10 @@ import polars as pl
 
 from basic_control.data.batches import Batch, Opponent, QueryResult, Ref
 from basic_control.data.filters import FILTERED, KIND, find_loss
-from basic_control.data.records import CONTEXT, HIDDEN_KEYS, RENDERED, Sample
+from basic_control.data.messages import MESSAGES
+from basic_control.data.records import CALLS, CONTEXT, HIDDEN_KEYS, RENDERED, TURNS, Sample
 from basic_control.data.tables import REQUESTS, RESPONSES
+from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.truncation import CUT, is_cut, is_thinking_alone
 from basic_control.tasks.store.tables import Store
 
@@ -54,7 +56,7 @@ def _evidence(store: Store, ref: Ref | None) -> dict[tuple[str, str, int], dict[
     return found
 
 
-_OURS = ("usage", CONTEXT, HIDDEN_KEYS)
+_OURS = ("usage", CONTEXT, HIDDEN_KEYS, TOOL_CALLS, MESSAGES)
 
 
 def returned(extra: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,6 +94,7 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
         other = others.get((reply["item_id"], reply["repeat"])) if batch.opponent else None
         theirs = {batch.opponent.name: other["text"]} if batch.opponent and other else {}
         own = facts[reply["item_id"]]
+        extra = json.loads(reply["extra"] or "{}")
         loss = find_loss(reply)
         # A column of the opponent's name goes before its reply.
         if loss is None and other and not own.keys() & theirs:
@@ -108,7 +111,9 @@ def sample_rows(store: Store, batch: Batch) -> Iterator[SampleRow]:
                 "response": reply["text"],
                 CUT: is_cut(reply),
                 **({FILTERED: True} if error_kind == KIND else {}),
-                **returned(json.loads(reply["extra"] or "{}"), own),
+                CALLS: extra.get(TOOL_CALLS),
+                TURNS: extra.get(MESSAGES),
+                **returned(extra, own),
                 **({"evidence": findings} if findings else {}),
             },
             error_kind=error_kind,

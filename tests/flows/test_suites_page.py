@@ -37,6 +37,8 @@ SAYS: Mapping[str, str] = {
     "doubles": "def twice(x):\n    return x + x",
     "letter of three": "Dear all. It is fine. Bye.",
     "Greet": "Hello, Anna!",
+    "Are you there?": "Yes.",
+    "Weather?": "It is fine.",
 }
 # System -> suite -> the mean of each metric that makes the score.
 ONE = {
@@ -47,6 +49,7 @@ ONE = {
     "programs": {"code_tests": 1.0},
     "letters": {"rubric": 0.75},
     "short": {"brief": 0.5},
+    "assistant": {"tool_calls": 0.5},
     "greetings": {"contains": 1.0},
 }
 EXPECTED: Mapping[str, Mapping[str, Any]] = {

@@ -42,6 +42,10 @@ FILES: Mapping[str, str | list[dict[str, Any]]] = {
     "plugins/greetings.yaml": (
         "items: {data: greetings.jsonl}\nprompt: 'Greet {{ question }}.'\nmetrics: {contains: {texts: [hello]}}\n"
     ),
+    "chats.jsonl": [
+        {"team": "sales", "messages": [{"role": "user", "content": "Are you there?"}], "calls": []},
+        {"team": "help", "messages": [{"role": "user", "content": "Weather?"}], "calls": [{"name": "get_weather"}]},
+    ],
     "greetings.jsonl": [{"question": "Anna"}],
 }
 

@@ -95,7 +95,7 @@ def test_a_question_is_the_same_by_another_prompt_from_another_place_and_with_an
     recorded = own(tmp_path, [{**row, "response": "yes"} for row in rows], "{{ question }}")
     assert questions(recorded) == questions(asked)
     assert questions(own(tmp_path, rows, "{{ question }} {{ n }}")) != questions(asked)
-    assert questions(own(tmp_path, rows, "{{ row }}")) != questions(asked)
+    assert questions(own(tmp_path, rows, "{{ row | tojson }}")) != questions(asked)
 
 
 def test_questions_of_mixed_languages_are_told_apart_only_where_rows_state_them(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ _SECRET = re.compile(r"auth|cookie|api[-_]?key|token|secret|password|credential"
 _OWN = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
 BROUGHT = {"contexts": "retrieved_contexts", "citations": "citations"}
 """What accompanies an answer, by option name, under the name that metrics use."""
-_PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason")
+_PATHS = ("text", "contexts", "citations", "tokens_in", "tokens_out", "finish_reason", "calls", "messages")
 
 
 class Options(Frozen):
@@ -32,6 +32,8 @@ class Options(Frozen):
     tokens_in: str = Field("", description="path to the number of input tokens")
     tokens_out: str = Field("", description="path to the number of output tokens")
     finish_reason: str = Field("", description="path to the reason why the answer ended")
+    calls: str = Field("", description="path to the calls of tools that it made, each with name and arguments")
+    messages: str = Field("", description="path to the messages since the question, whose last text is the answer")
     version: str = Field("", description="the application's version; changing it asks everything again")
 
     @field_validator("headers")
@@ -67,7 +69,7 @@ class Options(Frozen):
     @model_validator(mode="after")
     def _whole(self) -> Self:
         others = [name for name in _PATHS[1:] if getattr(self, name)]
-        if others and not self.text:
+        if others and not (self.text or self.messages):
             raise ValueError(f"`{others[0]}` is a path into a JSON answer, so `text` must be a path too")
         if self.method == "GET" and not isinstance(self.body, dict):
             raise ValueError("a GET has no body: expected `body` to be a mapping, sent as its query")

@@ -37,7 +37,7 @@ def app(folder: Path, source: str, function: str = "answer") -> Model:
         ("def answer(p, system, parameters): return f'{system} {parameters}'", "be brief {'temperature': 0.5}"),
         ("def answer(messages): return str([m['role'] for m in messages])", "['system', 'user']"),
         ("def answer(prompt, *, item): return item['item_id'] + item['topic']", "i1numbers"),
-        ("def answer(**given): return ' '.join(sorted(given))", "item messages parameters prompt system"),
+        ("def answer(**given): return ' '.join(sorted(given))", "item messages parameters prompt system tools"),
         ("def answer(*, prompt, system): return prompt + system", "two?be brief"),
         ("def answer(prompt, k=3): return str(k)", "3"),
         ("class answer:\n    def __new__(cls, prompt): return prompt", "two?"),
