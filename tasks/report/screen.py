@@ -36,6 +36,7 @@ from basic_control.tasks.report.words import (
     best_first,
     cost_lines,
     headlines_of,
+    is_named,
     measure,
     metric_name,
     score_name,
@@ -244,7 +245,7 @@ def _scores(models: Sequence[ModelResult]) -> tuple[list[str], _Cells]:
     headlines = headlines_of(models)
     is_single = len({headline.suite for headline in headlines}) == 1
     for headline in headlines:
-        name = metric_name(headline) if is_single and not headline.is_only else score_name(headline)
+        name = metric_name(headline) if is_single and is_named(headline) else score_name(headline)
         title = " ".join(filter(None, (name, measure(headline))))
         columns[title] = None
         found[headline.model, title] = _cell(headline)

@@ -11,6 +11,7 @@ from basic_control.data.shown import Text
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, say_declared
+from basic_control.tasks.report.words import is_named
 
 
 def family_title(family: str) -> str:
@@ -62,7 +63,7 @@ class SuiteTitles:
     def headline(self, headline: Headline) -> str:
         """Return the title of a headline: its suite's, with its metric's if it is one of several."""
         title = self.suite(headline.suite)
-        if headline.is_only:
+        if not is_named(headline):
             return title
         return f"{title}: {metric_title(headline.metric) if headline.metric else say('compare.score')}"
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from basic_control.data.suites import ALL
 from basic_control.metrics.analysis.failures import lost
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.tasks.report.language import say, say_reason
@@ -30,10 +31,15 @@ def headlines_of(models: Iterable[ModelResult]) -> list[Headline]:
 
 
 def score_name(headline: Headline) -> str:
-    """Return the name of a headline's suite, with its metric if it is one of several, or of the overall score."""
+    """Return the name of a headline's suite, with its metric if it is not the only one, or of the overall score."""
     if not headline.suite:
         return say("common.overall")
-    return headline.suite if headline.is_only else f"{headline.suite}, {metric_name(headline)}"
+    return f"{headline.suite}, {metric_name(headline)}" if is_named(headline) else headline.suite
+
+
+def is_named(headline: Headline) -> bool:
+    """Return whether a headline is named by its metric: one of several, or the share of rows that hold."""
+    return not headline.is_only or headline.metric == ALL
 
 
 def metric_name(headline: Headline) -> str:

@@ -176,8 +176,9 @@ def files(output: Output, expected: Mapping[str, list[dict[str, Headline]]]) -> 
 
 
 def name_of(entry: Document) -> str:
-    """Return what people see of a score: its suite, and its metric if it is one of several."""
-    return entry["suite"] if entry["only"] else f"{entry['suite']}, {entry['metric'] or 'score'}"
+    """Return what people see of a score: its suite, and its metric if it is not the only one."""
+    is_named = not entry["only"] or entry["metric"] == "all"
+    return f"{entry['suite']}, {entry['metric'] or 'score'}" if is_named else str(entry["suite"])
 
 
 def line(output: Output, name: str, suite_name: str, part: Document) -> None:

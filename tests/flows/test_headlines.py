@@ -1,0 +1,191 @@
+"""Each metric decides for itself: runs of recorded replies, from the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Run
+from tests.helpers.runs import latest
+from tests.servers.running import serve_openai
+from tests.servers.script import Answer, Fault
+
+ROWS = [
+    {"question": f"Ticket {n}", "answer": "Billing", "response": "Billing" if n < 15 else "Sales"}
+    for n in range(20)
+]
+"""Of 20 tickets, 15 go to the right team."""
+RUBRIC = {"criteria": "It names one team and nothing else.", "scale": [0, 1]}
+ANYTHING = {"regex": {"pattern": "."}}
+"""A metric that every reply satisfies."""
+OUTCOMES = {0: "Pass", 1: "Fail"}
+
+
+def rate(_body: dict[str, Any]) -> Answer:
+    """Rate a reply with full marks."""
+    return Answer(json.dumps({"reason": "one team", "rating": 1}))
+
+
+def rate_right_ones(body: dict[str, Any]) -> Answer | Fault:
+    """Fail on the tickets that went to the wrong team."""
+    return Fault("status", 400) if "Sales" in str(body["messages"]) else rate(body)
+
+
+def configured(folder: Path, *suites: dict[str, Any], **keys: Any) -> str:
+    """Write a configuration of suites of these tickets; return its path."""
+    data = folder / "tickets.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    shared = {"items": {"data": str(data)}, "responses_of": "router"}
+    path = folder / "run.yaml"
+    whole = {
+        "gate": "point",
+        "report": {"html": False},
+        "suites": [{**shared, **suite} for suite in suites],
+        **keys,
+    }
+    path.write_text(json.dumps(whole), encoding="utf-8")
+    return str(path)
+
+
+def entry(folder: Path) -> dict[str, Any]:
+    """Return the model's entry in the results of the last run."""
+    results = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
+    model: dict[str, Any] = results["final"]["models"][0]
+    return model
+
+
+def outcomes(model: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
+    """Return the score and outcome of each headline."""
+    scores = {one["metric"]: (one["score"], one["outcome"]) for one in model["suites"]}
+    return {name: (score and round(score, 4), outcome) for name, (score, outcome) in scores.items()}
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "judge", "expected", "sentence"),
+    [
+        (None, None, rate, {"exact_match": (0.75, "fail"), "rubric": (1.0, "pass")}, "alpha, exact_match 75"),
+        (["exact_match", "rubric"], None, rate, {"": (0.875, "pass")}, "alpha 88 (threshold 80)"),
+        ("all", 1, rate, {"all": (0.75, "fail"), "rubric": (1.0, "pass")}, "alpha, all 75"),
+        ("all", 1, rate_right_ones, {"all": (0.75, "fail"), "rubric": (1.0, "error")}, "alpha, rubric"),
+    ],
+    ids=["each by itself", "mean", "all", "all where a judge failed on the wrong ones"],
+)
+def test_a_metric_that_fails_is_not_averaged_away(
+    score: Any, threshold: float | None, judge: Any, expected: Any, sentence: str, *, run: Run, tmp_path: Path
+) -> None:
+    rubric = RUBRIC if threshold is None else {**RUBRIC, "threshold": threshold}
+    suite = {"name": "alpha", "metrics": {"exact_match": {}, "rubric": rubric}, "threshold": 0.8, "score": score}
+    with serve_openai(judge) as server:
+        judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
+        ended = run("--config", configured(tmp_path, suite, judges=[judged]))
+    model = entry(tmp_path)
+    assert outcomes(model) == expected
+    code = max({"pass": 0, "fail": 1, "error": 2}[outcome] for _, outcome in expected.values())
+    assert ended.returncode == code, ended.stderr
+    assert sentence in ended.stdout.splitlines()[0]
+    assert model["verdict"] == {0: "pass", 1: "fail", 2: "error"}[code]
+
+
+WEIGHTS = {"exact_match": 0.3, "regex": 0.7}
+SCORES: dict[str, tuple[Any, str, float]] = {
+    "no score": (None, "", 0.0),
+    "weights": (WEIGHTS, "", 0.925),
+    "list": (["exact_match", "regex"], "", 0.875),
+    "all": ("all", "all", 0.75),
+}
+"""What joins the metrics, the headline that it makes, and its value."""
+
+
+@pytest.mark.parametrize("joined", SCORES)
+@pytest.mark.parametrize("limit", ["own", "suite", "none"])
+def test_a_threshold_is_for_what_it_stands_at(limit: str, joined: str, run: Run, tmp_path: Path) -> None:
+    """Exact match 75 %, own threshold 70 %; the other metric 100 %; the suite's threshold 80 %."""
+    score, name, value = SCORES[joined]
+    exact_match = {"threshold": 0.7} if limit == "own" else {}
+    suite = {"name": "alpha", "metrics": {"exact_match": exact_match, **ANYTHING}, "score": score}
+    suite |= {"threshold": 0.8} if limit == "suite" else {}
+    expected: dict[str, tuple[float, str]] = {"all": (0.75, "none")}
+    if score is None:
+        by_limit = {"own": ("pass", "none"), "suite": ("fail", "pass"), "none": ("none", "none")}
+        expected |= {"exact_match": (0.75, by_limit[limit][0]), "regex": (1.0, by_limit[limit][1])}
+    else:
+        outcome = ("pass" if value >= 0.8 else "fail") if limit == "suite" else "none"
+        expected |= {name: (value, outcome)} | ({"exact_match": (0.75, "pass")} if limit == "own" else {})
+    ended = run("--config", configured(tmp_path, suite))
+    assert outcomes(entry(tmp_path)) == expected
+    fails = any(outcome == "fail" for _, outcome in expected.values())
+    assert ended.returncode == int(fails), ended.stderr
+    assert "all" in ended.stdout.splitlines()[1], "the share of rows on which both hold stands beside them"
+
+
+def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path: Path) -> None:
+    """75 % by exact match fails alpha, so the run fails, though the overall score of the other two passes."""
+    both = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
+    single = {"metrics": ANYTHING, "threshold": 0.8}
+    path = configured(tmp_path, {"name": "beta", **single}, both, {"name": "gamma", **single})
+    ended = run("--config", path)
+    model = entry(tmp_path)
+    assert ended.returncode == 1, ended.stderr
+    assert (model["score"], model["outcome"], model["verdict"]) == (1.0, "pass", "fail")
+    assert {one["suite"]: one["weight"] for one in model["suites"]} == {"alpha": 0.0, "beta": 0.5, "gamma": 0.5}
+    first = ended.stdout.splitlines()[0]
+    assert first.startswith("Fail: alpha, exact_match 75 (threshold 80)")
+    assert "alpha: no part of the overall score" in first
+    assert "alpha: no part of the overall score" in ended.stderr
+
+
+@pytest.mark.parametrize("limits", [{"threshold": 0.8}, {}], ids=["with thresholds", "measured"])
+def test_a_weight_of_a_suite_without_one_score_is_refused_with_two_lines_to_write(
+    limits: dict[str, float], run: Run, tmp_path: Path
+) -> None:
+    suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "weight": 0.3, **limits}
+    refused = run("--config", configured(tmp_path, suite))
+    assert refused.returncode == 2
+    assert "score: [exact_match, regex]" in refused.stderr
+    assert "weight: 0" in refused.stderr
+    for line in ({"score": ["exact_match", "regex"]}, {"weight": 0}):
+        mended = run("--config", configured(tmp_path, {**suite, **line}))
+        assert mended.returncode in {0, 1}, mended.stderr
+
+
+def test_without_a_gate_a_run_says_what_it_would_have_come_to(run: Run, tmp_path: Path) -> None:
+    suite = {"name": "alpha", "metrics": {"exact_match": {}}, "threshold": 0.8}
+    failed = run("--config", configured(tmp_path, suite, gate="off"))
+    assert failed.returncode == 0, failed.stderr
+    assert failed.stdout.startswith("Fail: alpha 75 (threshold 80); report only; with a gate this would exit 1\n")
+    passed = run("--config", configured(tmp_path, {**suite, "threshold": 0.7}, gate="off"))
+    assert (passed.returncode, "with a gate" in passed.stdout) == (0, False)
+    failing = {"name": "beta", "metrics": {"rubric": RUBRIC}, "threshold": 0.8}
+    with serve_openai(lambda _: Fault("status", 400)) as server:
+        judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
+        broken = run("--config", configured(tmp_path, failing, judges=[judged], gate="off"))
+    assert broken.returncode == 2, "an error ends a run all the same"
+
+
+def test_a_score_of_all_needs_to_know_when_a_graded_metric_holds(run: Run, tmp_path: Path) -> None:
+    suite = {"name": "alpha", "metrics": {"exact_match": {}, "similarity": {}}, "score": "all", "threshold": 0.8}
+    refused = run("--config", configured(tmp_path, suite))
+    assert refused.returncode == 2
+    assert "similarity" in refused.stderr
+    assert "threshold" in refused.stderr
+    held = {**suite, "metrics": {"exact_match": {}, "similarity": {"threshold": 0.9}}}
+    ended = run("--config", configured(tmp_path, held))
+    assert ended.returncode == 1, ended.stderr
+    assert outcomes(entry(tmp_path))["all"] == (0.75, "fail")
+
+
+def test_what_is_only_measured_may_be_incomplete_and_nothing_at_all_is_an_error(run: Run, tmp_path: Path) -> None:
+    """A judge that fails on a quarter of the replies leaves a measured rubric at 75 % of its rows."""
+    for limit, code in ((None, 1), (0.8, 2)):
+        rubric = {**RUBRIC, "threshold": limit}
+        suite = {"name": "alpha", "metrics": {"exact_match": {}, "rubric": rubric}, "threshold": 0.8}
+        with serve_openai(rate_right_ones) as server:
+            judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
+            ended = run("--config", configured(tmp_path, suite, judges=[judged]))
+        assert ended.returncode == code, ended.stdout
+    measured = {"name": "alpha", "metrics": {"rubric": RUBRIC}}
+    with serve_openai(lambda _: Fault("status", 400)) as server:
+        judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
+        ended = run("--config", configured(tmp_path, measured, judges=[judged]))
+    assert ended.returncode == 2, ended.stdout
