@@ -6,7 +6,7 @@ it: whether probabilities are sound is judged there, by the rules for unreadable
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -250,6 +250,51 @@ def _begun_by(token: str, question: TypedQuestion) -> list[str]:
     return [label for label in question.labels if start and label.casefold().startswith(start)]
 
 
-def reply_of(answer: str, tokens_in: int | None, tokens_out: int | None) -> Reply:
-    """Return an answer as a reply."""
-    return replace(read_reply("", finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens_out), text=answer)
+Put = Callable[[str, Sequence[TypedQuestion]], Awaitable[Answered]]
+"""Puts questions about a state in one request."""
+
+
+async def put_together(calls: Sequence[Call], put: Put) -> list[Reply | CallError]:
+    """Put typed questions about one text, by way of `put`, at most a hundred a request.
+
+    The tokens of a request are shared out among its questions, what is over to the first.
+
+    Raises:
+        CallError: a request failed.
+    """
+    ends: list[Reply | CallError] = []
+    for start in range(0, len(calls), MOST_QUESTIONS):
+        part = calls[start : start + MOST_QUESTIONS]
+        questions = [call.typed for call in part if call.typed is not None]
+        if len(questions) < len(part):
+            raise CallError("invalid", "this judge only answers typed questions, and was sent a prompt")
+        answered = await put(part[0].messages[0].content, questions)
+        for position, answer in enumerate(answered.answers):
+            if isinstance(answer, str):
+                tokens_in = _share(answered.tokens_in, position, len(part))
+                tokens_out = _share(answered.tokens_out, position, len(part))
+                reply = read_reply("", finish_reason="stop", tokens_in=tokens_in, tokens_out=tokens_out)
+                ends.append(replace(reply, text=answer))
+            else:
+                ends.append(answer)
+    return ends
+
+
+def _share(tokens: int | None, position: int, n: int) -> int | None:
+    """Return the tokens of one of n questions."""
+    if tokens is None:
+        return None
+    share, over = divmod(tokens, n)
+    return share + over if position == 0 else share
+
+
+async def put_alone(call: Call, put: Put) -> Reply:
+    """Put one typed question.
+
+    Raises:
+        CallError: it was not answered.
+    """
+    (end,) = await put_together([call], put)
+    if isinstance(end, CallError):
+        raise end
+    return end

@@ -27,10 +27,9 @@ from basic_control.data.extras import installing
 from basic_control.data.records import Call, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled
-from basic_control.tasks.models.deciding import Answered, SystemOneWire, read_answers
+from basic_control.tasks.models.deciding import Answered, SystemOneWire, put_alone, put_together, read_answers
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.errors import Refusal
-from basic_control.tasks.models.joining import Joining
 from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import Server
@@ -151,7 +150,6 @@ class EmbeddedClient:
         self._loaded: _LoadedModel | None = None
         self._turns = asyncio.Semaphore(1)  # fewer engines may have started than calls may be in flight
         self._connections: dict[_Engine, _Connection] = {}
-        self._joining = Joining(self._put)
 
     async def identity(self) -> Mapping[str, str]:
         """Return the weights' SHA-256 and the runtime's version.
@@ -176,7 +174,7 @@ class EmbeddedClient:
         """
         loaded = await self._load()
         if call.typed is not None:
-            return await self._joining.ask(call)
+            return await put_alone(call, self._put)
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
             engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
@@ -222,9 +220,16 @@ class EmbeddedClient:
                 engine.calls -= 1
         return read_answers(content, wire, questions, connection.server.errors)
 
+    async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:
+        """Ask typed questions about one text in one request.
+
+        Raises:
+            CallError: the request failed.
+        """
+        return await put_together(calls, self._put)
+
     async def close(self) -> None:
         """Close the connections; the weights stay loaded until others are loaded or the process ends."""
-        await self._joining.close()
         for connection in self._connections.values():
             await connection.server.aclose()
         self._connections.clear()

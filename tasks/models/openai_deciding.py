@@ -13,12 +13,13 @@ from basic_control.tasks.models.deciding import (
     Logprobs,
     SystemOneWire,
     decide_by_tokens,
+    put_alone,
+    put_together,
     read_answers,
     with_logprobs,
 )
 from basic_control.tasks.models.dialect import Dialect
 from basic_control.tasks.models.errors import Refusal, ServerErrors
-from basic_control.tasks.models.joining import Joining
 from basic_control.tasks.models.openai import OpenAIClient
 from basic_control.tasks.models.openai_forms import LOGPROBS
 from basic_control.tasks.models.protocol import CallError
@@ -36,7 +37,6 @@ class DecidingClient:
         self._api = str(model.options["api"])
         self._wire = SystemOneWire() if self._api == "systemone" else DecisionsWire()
         self._dialect = Dialect(model, Logprobs(), self._chat.server.errors)
-        self._joining = Joining(self._put)
         self._http = self._chat.server.open_client(params=self._chat.server.query)
 
     def prepare(self) -> None:
@@ -48,15 +48,22 @@ class DecidingClient:
         return await self._chat.identity()
 
     async def ask(self, call: Call) -> Reply:
-        """Ask one typed question; those about the same text that are asked at once share a request."""
+        """Ask one typed question."""
         if self._api != LOGPROBS or call.typed is None:
-            return await self._joining.ask(call)
+            return await put_alone(call, self._put)
         reply = await self._dialect.ask(with_logprobs(call), self._chat.send)
         return decide_by_tokens(reply, call.typed)
 
+    async def ask_together(self, calls: Sequence[Call]) -> list[Reply | CallError]:
+        """Ask typed questions about one text in one request.
+
+        Raises:
+            CallError: the request failed.
+        """
+        return await put_together(calls, self._put)
+
     async def close(self) -> None:
         """Close the connections."""
-        await self._joining.close()
         await self._http.aclose()
         await self._chat.close()
 

@@ -56,6 +56,8 @@ class Client(Protocol):
 
     One whose package is slow to import does that in a method `prepare()`, called before its first `ask`. One with a
     method `expect(calls)` is told what it will be asked; by `doubts(call, reply)` a kept reply is asked for again.
+    One that can put several typed questions about one text in a request has a method `ask_together(calls)`, which
+    returns a reply or a CallError for each.
     """
 
     async def identity(self) -> Mapping[str, str]:

@@ -4,10 +4,10 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
@@ -17,7 +17,7 @@ from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.secrets import mask
-from basic_control.tasks.store.replies import FailedCall, Remembered, batched
+from basic_control.tasks.store.replies import FailedCall, Remembered
 
 LEASE_S = 60.0
 POLL_S = 0.5
@@ -25,6 +25,8 @@ FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
 """The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
 ANSWER_S = 10.0
 """How long the server has to report its digest; being busy or unreachable does not count as a change."""
+
+T = TypeVar("T")
 
 Known = Mapping[str, Remembered | FailedCall]
 """Outcomes of requests so far: replies of any run, and failures of this one."""
@@ -67,6 +69,29 @@ def _this_task() -> asyncio.Task[Any]:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in one
     return task
+
+
+def group_by_text(request_ids: Iterable[str], calls: Mapping[str, Call]) -> list[list[str]]:
+    """Return requests in their order, typed questions about one text together."""
+    groups: dict[str, list[str]] = {}
+    for request_id in request_ids:
+        call = calls[request_id]
+        # Without instructions the message says everything: each is another text.
+        is_joined = call.typed is not None and call.typed.instructions
+        groups.setdefault(f"text {call.messages[0].content}" if is_joined else request_id, []).append(request_id)
+    return [*groups.values()]
+
+
+def gather_windows(groups: Iterable[list[str]], least: int) -> Iterator[list[str]]:
+    """Yield the requests of whole groups, at least so many at a time."""
+    window: list[str] = []
+    for group in groups:
+        window += group
+        if len(window) >= least:
+            yield window
+            window = []
+    if window:
+        yield window
 
 
 @dataclass(eq=False)
@@ -138,8 +163,8 @@ class RunningBatch:
             self.tally.tokens_out -= end.reply.tokens_out or 0
             self.count(FailedCall(end.request_id, error.kind, error.message))
 
-    async def _attempts(self, call: Call) -> tuple[Reply, float]:
-        """Retry until a reply arrives or retries are pointless; return it with the last attempt's latency.
+    async def _attempts(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+        """Retry until an answer arrives or retries are pointless; return it with the last attempt's latency.
 
         The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
         """
@@ -156,7 +181,7 @@ class RunningBatch:
                     async with self.endpoint.slot(self.model):
                         limit.reschedule(loop.time() + left_s)
                         try:
-                            return await self._attempt(call)
+                            return await self._attempt(ask)
                         except CallError as error:
                             tries[error.kind] += 1
                             is_retried = error.kind in RETRIED or tries[error.kind] < TRIES.get(error.kind, 0)
@@ -174,32 +199,55 @@ class RunningBatch:
         """The key of calls that all fail if one of them fails fatally."""
         return self.model.served, self.writer.way
 
-    async def _attempt(self, call: Call) -> tuple[Reply, float]:
+    async def _attempt(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         """Ask once and record the outcome."""
         started, task = time.monotonic(), _this_task()
         self.endpoint.check(self._asker, self.model.deadline_s)
         self.flying.add(task)
         try:
-            reply = mask(await self.client.ask(call))
+            answer = await ask()
         except CallError as error:
             self.flying.discard(task)
             raise self.endpoint.failed(error, started, self._asker, self.model) from None
         self.endpoint.succeeded()
-        return reply, time.monotonic() - started
+        return answer, time.monotonic() - started
 
     async def _bring(self, request_id: str, call: Call) -> None:
         """Process one request: ask it, make its reply durable, release its claim, and count it."""
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
-            reply, latency_s = await self._attempts(call)
+            reply, latency_s = await self._attempts(lambda: self.client.ask(call))
         except CallError as error:
             return await self._fail(request_id, error)
+        return await self._keep(request_id, reply, latency_s)
+
+    async def _keep(self, request_id: str, reply: Reply, latency_s: float) -> None:
         self.tally.last_s = time.monotonic()
-        entry = Remembered(request_id, reply, latency_s, self.model.name)
+        entry = Remembered(request_id, mask(reply), latency_s, self.model.name)
         await self.writer.keep(entry)
         self.count(entry)
-        return None
+
+    async def _bring_together(self, calls: Mapping[str, Call]) -> None:
+        """Process requests about one text in one call; what fails of it is asked by itself."""
+        together = getattr(self.client, "ask_together", None)
+        if together is None or len(calls) == 1:
+            for request_id, call in calls.items():
+                await self._bring(request_id, call)
+            return
+        if not self.tally.first_s:
+            self.tally.first_s = time.monotonic()
+        try:
+            answers, latency_s = await self._attempts(lambda: together([*calls.values()]))
+        except CallError as error:
+            for request_id in calls:
+                await self._fail(request_id, error)
+            return
+        for (request_id, call), answer in zip(calls.items(), answers, strict=True):
+            if isinstance(answer, CallError):
+                await self._bring(request_id, call)
+            else:
+                await self._keep(request_id, answer, latency_s)
 
     async def _fail(self, request_id: str, error: CallError) -> None:
         failure = FailedCall(request_id, error.kind, error.message)
@@ -267,11 +315,11 @@ class RunningBatch:
         while todo:
             elsewhere: list[str] = []
             # A queue of claimed requests, filled ahead, so that no call waits for a claim.
-            claimed: asyncio.Queue[str | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
+            claimed: asyncio.Queue[list[str] | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
             async with asyncio.TaskGroup() as group:
                 # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
                 walkers = min(self.model.concurrency * 9 // 8, len(todo))
-                self._started(group.create_task(self._claim(todo, claimed, elsewhere, walkers)))
+                self._started(group.create_task(self._claim(todo, calls, claimed, elsewhere, walkers)))
                 for _ in range(walkers):
                     self._started(group.create_task(self._walk(claimed, calls)))
             if self.stopping:
@@ -292,16 +340,20 @@ class RunningBatch:
             self.progress(tally)
 
     async def _claim(
-        self, todo: list[str], claimed: asyncio.Queue[str | None], elsewhere: list[str], walkers: int
+        self,
+        todo: list[str],
+        calls: Mapping[str, Call],
+        claimed: asyncio.Queue[list[str] | None],
+        elsewhere: list[str],
+        walkers: int,
     ) -> None:
         """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
-        for window in batched(todo, 4 * self.model.concurrency):
+        for window in gather_windows(group_by_text(todo, calls), 4 * self.model.concurrency):
             granted, known = await asyncio.to_thread(self._take, window)
             self._recall(known)
             elsewhere += [one for one in window if one not in granted and one not in known]
-            for request_id in window:
-                if request_id in granted:
-                    await claimed.put(request_id)
+            for request_ids in group_by_text([one for one in window if one in granted], calls):
+                await claimed.put(request_ids)
         for _ in range(walkers):
             await claimed.put(None)
 
@@ -314,14 +366,14 @@ class RunningBatch:
             self.writer.cache.release(needless, holder=self.writer.holder)
         return granted.difference(needless), known
 
-    async def _walk(self, claimed: asyncio.Queue[str | None], calls: Mapping[str, Call]) -> None:
+    async def _walk(self, claimed: asyncio.Queue[list[str] | None], calls: Mapping[str, Call]) -> None:
         """Ask one request after another.
 
         The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
         eighth of that on its way to the disk.
         """
-        while not self.stopping and (request_id := await claimed.get()) is not None:
+        while not self.stopping and (request_ids := await claimed.get()) is not None:
             try:
-                await self._bring(request_id, calls[request_id])
+                await self._bring_together({request_id: calls[request_id] for request_id in request_ids})
             finally:
                 self.flying.discard(_this_task())

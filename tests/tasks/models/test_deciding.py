@@ -14,6 +14,7 @@ from basic_control.data.records import Call, Message, Reply
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import open_client
 from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.running import group_by_text
 from tests.servers.deciding import Decide, DecidingServer
 from tests.servers.running import serve
 
@@ -48,8 +49,10 @@ def judge_at(url: str, api: str, **changes: Any) -> Judge:
 
 def ask_at_once(judge: Judge, *calls: Call) -> list[Any]:
     async def run() -> list[Any]:
-        client = open_client(judge)
+        client: Any = open_client(judge)
         try:
+            if len(calls) > 1:
+                return list(await client.ask_together(calls))
             return await asyncio.gather(*map(client.ask, calls), return_exceptions=True)
         finally:
             await client.close()
@@ -76,10 +79,17 @@ def test_questions_about_one_text_share_a_request_and_are_answered_as_if_asked_s
     assert sum(reply.tokens_in for reply in together) == singly[0].tokens_in, "shared out, not counted thrice"
 
 
-def test_questions_about_other_texts_are_other_requests() -> None:
-    with deciding() as (server, url):
-        ask_at_once(judge_at(url, "decisions"), call_of(YES), call_of(YES, json.dumps({"claim": "Grass is blue."})))
-    assert len(server.bodies) == 2
+def test_requests_are_grouped_by_the_text_that_they_are_about() -> None:
+    other = json.dumps({"claim": "Grass is blue."})
+    prompt = TypedQuestion("yes_no", "", {}, {"yes": "", "no": ""})
+    calls = {
+        "a": call_of(YES),
+        "b": call_of(YES, other),
+        "c": call_of(RATING),
+        "d": Call(messages=(Message("user", STATE),)),
+        "e": call_of(prompt),
+    }
+    assert group_by_text(calls, calls) == [["a", "c"], ["b"], ["d"], ["e"]]
 
 
 def test_the_decisions_wire_is_written_by_the_packages_types_with_descriptions_and_extra() -> None:
