@@ -149,6 +149,11 @@ def _list_above(
 ) -> Values:
     """Return the values of statements on the lines right above that are a list of three or more with this one."""
     count, start = 1, statement.start
+    # Most answers stand alone; what is above them is not searched for statements.
+    line = reply.text.rfind("\n", 0, start) + 1
+    above_start = reply.text.rfind("\n", 0, max(0, line - 1)) + 1
+    if line and not slot.mentions(reply, above_start, line):
+        return frozenset()
     for above in earlier:
         upper = _judge(reply, above, slot, "")
         if "\n" in reply.text[above.end : start].strip("\n") or upper.does != "states":

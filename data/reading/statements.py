@@ -24,8 +24,8 @@ _LONGEST = 2_000
 """Characters of a box or a tag."""
 _FAILURES = 20
 """Beginnings of objects that turn out to be none, after which no further one is looked for."""
-_MARKS = re.compile(r"####|nswer|NSWER|ответ")
-"""What every marker, tag and call has in it."""
+_MARKS = re.compile(r"####|<(?:final_?)?(?:answer|ответ)|final_answer\(", re.IGNORECASE)
+"""How every marker, tag and call begins."""
 
 
 class Statement(NamedTuple):

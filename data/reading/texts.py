@@ -9,6 +9,7 @@ _UNSEEN = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-
 _HYPHEN = re.compile(
     "(?<=[^\\W_])[\u2010-\u2015\u2212\ufe63\uff0d](?=[^\\W_])|[\u2010-\u2015\u2212\ufe63\uff0d](?=[0-9])"
 )
+_OTHER_DIGIT = re.compile(r"(?![0-9])\d")  # ٣, of any script
 _DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
 _ALIKE = {**dict.fromkeys(map(ord, "’‘ʼ‛′´`＇"), "'"), ord("⁄"): "/", ord("∕"): "/"}
 _YO = {ord("ё"): "е", ord("Ё"): "Е"}
@@ -28,7 +29,7 @@ def unify(text: str) -> str:
     text = re.sub(r"(?<=[0-9])(?=[¼-¾⅐-⅞])", " ", text)
     text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(_ALIKE).translate(_YO)
     text = text.replace("\u0301", "")  # a stress mark; that of a letter is part of it by now
-    text = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+    text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
     return _HYPHEN.sub("-", text)
 
 

@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from basic_control.data.beside import read_beside
@@ -13,6 +13,7 @@ BOUND, END = r"(?<![^\W_])", r"(?![^\W_])"
 MARKUP = r"[\s*_`\"'“”„«»「」$\\>|~]"
 """White space, emphasis, quotation marks and signs of Markdown and LaTeX, which say nothing."""
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_OTHER_LETTER = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\ud7ff\uf900-\ufaff\ufe70-\uffff]")
 _COLON = r"[:：︰﹕∶ঃ]|=>?|[→➜➡⇒]|[—–]|\s-\s"
 _GAP = r"[^\n.:：=!?。！？।]{0,80}?"
 _FEW_SHOT = r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}(?P<few_shot>[:：])"
@@ -31,31 +32,47 @@ def _read_table() -> Mapping[str, Any]:
     return table
 
 
-def _bind(form: str) -> str:
-    """Return a form that begins where a word does, in a script with spaces between words."""
-    if _UNSPACED.search(form):
-        return form
-    return BOUND + form
+def _join(forms: Iterable[str]) -> str:
+    """Return forms as alternatives; those of scripts with spaces between words begin where a word does."""
+    bound_forms, free_forms = list[str](), list[str]()
+    for form in forms:
+        if _UNSPACED.search(form):
+            free_forms.append(form)
+        else:
+            bound_forms.append(form.removeprefix(BOUND))
+    # One boundary before all of them is looked for once.
+    bound = [f"{BOUND}(?:{'|'.join(bound_forms)})"] * bool(bound_forms)
+    return "|".join([*bound, *free_forms]) or "(?!)"
+
+
+def is_ascii(text: str) -> bool:
+    """Return whether a text has no letters but ASCII's; signs such as `×`, `°` or `≈` do not count."""
+    return text.isascii() or not _has_other_letters(text)
+
+
+@lru_cache(maxsize=64)
+def _has_other_letters(text: str) -> bool:
+    return _OTHER_LETTER.search(text) is not None
 
 
 @cache
-def _compile(section: str, before: str, after: str, *, is_ascii: bool) -> re.Pattern[str]:
+def _compile(section: str, before: str, after: str, *, has_ascii_only: bool) -> re.Pattern[str]:
     rows = _read_table()[section]
     # A text of ASCII alone has no word of other scripts; what is not looked for costs nothing.
-    forms = [_bind(str(row["form"])) for row in rows if row["example"].isascii() or not is_ascii]
-    return re.compile(f"{before}(?:{'|'.join(forms) or '(?!)'}){after}", re.IGNORECASE)
+    forms = [str(row["form"]) for row in rows if not has_ascii_only or is_ascii(row["example"])]
+    return re.compile(f"{before}(?:{_join(forms)}){after}", re.IGNORECASE)
 
 
 def pattern(section: str, text: str, before: str = "", after: str = "") -> re.Pattern[str]:
     """Return the pattern of a section's words for a text, between two others."""
-    return _compile(section, before, after, is_ascii=text.isascii())
+    return _compile(section, before, after, has_ascii_only=is_ascii(text))
 
 
 @cache
-def _list_probes(*, is_ascii: bool) -> list[list[str]]:
+def _list_probes(*, has_ascii_only: bool) -> list[list[str]]:
     """Return for each language the words of which one is in every text that has its word for 'answer'."""
     probes = [language["probes"] or [""] for language in _read_table()["answers"]]
-    if not is_ascii:
+    if not has_ascii_only:
         return probes
     return [list(filter(str.isascii, words)) for words in probes]
 
@@ -67,7 +84,7 @@ def answer_cues(text: str) -> re.Pattern[str]:
     answer right behind it.
     """
     folded = text.casefold()
-    probes = _list_probes(is_ascii=folded.isascii())
+    probes = _list_probes(has_ascii_only=is_ascii(folded))
     languages = [number for number, words in enumerate(probes) if any(map(folded.__contains__, words))]
     return _compile_cues(tuple(languages))
 
