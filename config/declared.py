@@ -5,6 +5,7 @@ of that name (`cot: {n_samples: 10}`), whose short keys (`keys` of a shipped dec
 versions working. The results are whole declarations (`data.suites.Suite`), with the origin of each key recorded.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -240,7 +241,7 @@ def _read(prompt: str, place: Steps) -> str:
     if not PROMPT_FILE.fullmatch(prompt):
         return prompt
     try:
-        return Path(prompt).expanduser().read_text(encoding="utf-8")
+        return Path(prompt).expanduser().read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         said = f"prompt file {prompt} cannot be read ({why}); expected a path relative to where the run starts"
@@ -320,6 +321,7 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept: dict[str, Any] = _without_retired(configuration)
     suites, judges = kept.get("suites"), kept.get("judges")
+    _forget_defaults(kept.get("models"), suites)
     for suite in suites if isinstance(suites, list) else ():
         _restore_mean(suite)
     if not isinstance(suites, list) or not isinstance(judges, list):
@@ -329,6 +331,14 @@ def recorded(configuration: Mapping[str, Any]) -> dict[str, Any]:
             if isinstance(judge, dict) and judge.get("temperature") == 0.0:
                 del judge["temperature"]
     return kept
+
+
+def _forget_defaults(models: object, suites: object) -> None:
+    """Take out `structured` of models where earlier versions recorded its default, which changed no request."""
+    has_schema = '"schema"' in json.dumps(suites, default=str)
+    for model in models if isinstance(models, list) and not has_schema else ():
+        if isinstance(model, dict):
+            model.pop("structured", None)
 
 
 def _restore_mean(suite: object) -> None:

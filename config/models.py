@@ -56,7 +56,9 @@ class Model(Frozen):
         default_factory=dict, description="further request parameters, by the server's names"
     )
     structured: Literal["schema", "json", "off"] = Field(
-        "schema", description="how JSON replies are constrained: by schema, to any JSON, or not at all"
+        "schema",
+        description="how JSON replies are constrained: by schema, to any JSON, or not at all; a model's only where "
+        "this is written, by the schema of its suite's `json_match`",
     )
 
     max_concurrency: int = Field(8, ge=1, le=4096, description="maximum calls in flight")
@@ -118,6 +120,9 @@ class Model(Frozen):
     def _flat(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Put the provider's keys beside the others, as in a configuration."""
         told: dict[str, Any] = serialize(self)
+        # A default that nobody wrote would read as written in what is recorded.
+        if type(self) is Model and not self.is_structured:
+            told.pop("structured", None)
         return told | told.pop("options", {})
 
     @field_validator("provider")
@@ -166,6 +171,11 @@ class Model(Frozen):
     def served(self) -> str:
         """The server's name for the model."""
         return self.model or self.name
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the entry says how replies are constrained."""
+        return "structured" in self.model_fields_set
 
     @property
     def token_limit(self) -> int:

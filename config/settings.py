@@ -24,6 +24,7 @@ from basic_control.config.declared import DeclarationError, resolve
 from basic_control.config.models import Judge, Model
 from basic_control.config.prices import Prices, priced
 from basic_control.data.deciding import components, has_one_headline, headlines, weight_of
+from basic_control.data.loading import reply_schema
 from basic_control.data.options import OFF, Frozen, Share
 from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import MAX_DROP, Stop, Suite
@@ -334,6 +335,18 @@ class Settings(Frozen):
                         f"suites.{index}.{path}: {suite.name} names {missing[0]!r}, which is not among "
                         f"{'models' if known is models else 'judges'} ({there})"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _structured(self) -> Self:
+        """Refuse `structured` of a model where no suite has a schema that its replies could follow."""
+        has_schema = any(reply_schema(suite) for suite in self.suites)
+        for index, model in enumerate(self.models):
+            if model.is_structured and not has_schema:
+                raise ValueError(
+                    f"models.{index}.structured: found {model.structured!r}, and no suite with a schema of "
+                    "replies; remove it, or give a suite's metric one: json_match: {schema: …}"
+                )
         return self
 
     @model_validator(mode="after")

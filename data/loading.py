@@ -103,6 +103,13 @@ def compared(suite: Suite, name: str) -> tuple[str, ...]:
     return (unit.opponent(suite.options(name)),) if unit.opponent else ()
 
 
+def reply_schema(suite: Suite) -> Mapping[str, Any] | None:
+    """Return the JSON schema that a suite's replies should follow; None if no metric of it has one."""
+    units = [(metric(name), suite.options(name)) for name in suite.used]
+    schemas = [unit.constrains(options) for unit, options in units if unit.constrains]
+    return next((schema for schema in schemas if schema), None)
+
+
 def judged_by(suite: Suite) -> tuple[str, ...]:
     """Return the suite's metrics that use judges."""
     return tuple(name for name in suite.used if metric(name).steps)

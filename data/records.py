@@ -423,6 +423,7 @@ class Metric:
     `expects(sample, options)` says how the metric reads a row's expected answer, which is checked before anything
     is asked; `completes(samples, options)` returns the options completed by what all rows of the data show.
     `sees_filtered`: it scores replies that a content filter stopped as well, which `response_filtered` tells it.
+    `constrains(options)` returns the JSON schema of a right reply, empty without one.
     """
 
     name: str
@@ -450,6 +451,7 @@ class Metric:
     expects: Callable[[Sample, Mapping[str, Any]], Expectation] | None = None
     completes: Callable[[Iterable[Sample], Mapping[str, Any]], Mapping[str, Any]] | None = None
     sees_filtered: bool = False
+    constrains: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

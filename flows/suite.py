@@ -12,7 +12,7 @@ from basic_control.config.exam import SUITE as EXAM
 from basic_control.data.batches import Batch, Cell, Opponent, QueryResult, Ref, Tables
 from basic_control.data.deciding import has_one_headline, parts_of_all
 from basic_control.data.files import release
-from basic_control.data.loading import digests_of, makers_of, offered, tools_of, verifiers_of
+from basic_control.data.loading import digests_of, makers_of, offered, reply_schema, tools_of, verifiers_of
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import ALL
@@ -79,6 +79,8 @@ def ask(
         if target.model.name in identities.missing or target.name not in names:
             continue
         identity = identities.models[target.model.name]
+        # Only an entry that says so is asked with a schema: no other request changes.
+        constraint = {"schema": reply_schema(plan.suite)} if target.model.is_structured else {}
         for number, batch in items.items():
             cell = Cell(plan.name, target.name, number)
             requests = prepare(
@@ -93,6 +95,7 @@ def ask(
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,
                 has_tools=bool(tools_of(plan.suite, read_by(plan.suite.asked_by.values()))),
+                **constraint,
             )
             finish = query.start(
                 cell,

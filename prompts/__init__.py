@@ -49,8 +49,10 @@ def folders() -> tuple[Path, ...]:
 
 @cache
 def _environment(there: tuple[Path, ...]) -> Environment:
+    # A byte-order mark at the start of a file is none of its text.
+    loader = FileSystemLoader(there, encoding="utf-8-sig")
     return Environment(  # noqa: S701 - prompts are plain text, not HTML
-        loader=FileSystemLoader(there), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
 
 

@@ -168,17 +168,24 @@ def prepare(
     templates: tuple[str, ...] = (),
     recorded: Ref | None = None,
     has_tools: bool = False,
+    schema: Mapping[str, Any] | None = None,
 ) -> Ref:
     """Create a target's requests for a batch of items; `prompt` replaces the items' own.
 
-    `templates` are the digests of the template that it names. `has_tools`: the items have tools.
-    `recorded` are requests whose replies another token
-    limit would not change.
+    `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
+    limit would not change. `has_tools`: the items have tools. `schema`: as for `for_items`.
     """
     del templates  # part of the cache key only
     opened = open_store(store)
     made = for_items(
-        opened.read(items), model, identity, repeats, target=target, prompt=prompt, has_tools=has_tools
+        opened.read(items),
+        model,
+        identity,
+        repeats,
+        target=target,
+        prompt=prompt,
+        has_tools=has_tools,
+        schema=schema,
     )
     return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)
 

@@ -10,7 +10,7 @@ class Spent:
 
     `tokens_cached` counts the `tokens_in` served from the server's cache, `tokens_thinking` the reasoning tokens in
     `tokens_out`, as far as the server reports them. `cost` covers all calls, `cost_now` the fresh ones; None
-    without a price.
+    without a price, or if the server did not say how many tokens some of them took (`unmeasured` calls).
     """
 
     role: str
@@ -23,14 +23,15 @@ class Spent:
     tokens_thinking: int
     cost: float | None
     cost_now: float | None
+    unmeasured: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Totals over all models and judges. `cost` and `cost_now` sum those with a price, None if none has.
+    """Totals over all models and judges. `cost` and `cost_now` sum those that are known, None if none is.
 
-    `unpriced` are the names of those without. `prices` is the table's `file` and `date` ('' without one) and
-    `stale_days`, its age if it is stale.
+    `unpriced` are the names of those without a price, `unmeasured` of those whose tokens are not known. `prices` is
+    the table's `file` and `date` ('' without one) and `stale_days`, its age if it is stale.
     """
 
     currency: str
@@ -41,10 +42,13 @@ class Spending:
     cost: float | None = field(init=False)
     cost_now: float | None = field(init=False)
     unpriced: list[str] = field(init=False)
+    unmeasured: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
         for name in ("cost", "cost_now"):
             known = [value for one in self.models if (value := getattr(one, name)) is not None]
             object.__setattr__(self, name, sum(known) if known else None)
-        without = dict.fromkeys(one.model for one in self.models if one.cost is None)
+        without = dict.fromkeys(one.model for one in self.models if one.cost is None and not one.unmeasured)
         object.__setattr__(self, "unpriced", [*without])
+        unknown = dict.fromkeys(spent.model for spent in self.models if spent.unmeasured)
+        object.__setattr__(self, "unmeasured", [*unknown])

@@ -114,6 +114,7 @@ def _outcome(misfit: dict[str, str] | None, parts: Mapping[str, float | None]) -
 
 
 UNIT = Metric(
+    constrains=lambda options: options["schema"],
     name="json_match",
     version=4,
     bounds=(0.0, 1.0),

@@ -13,7 +13,7 @@ import polars as pl
 from basic_control.config.exam import plan_short_exams
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Judge, Model
-from basic_control.data.loading import RESPONSE, judged_by, needs_of
+from basic_control.data.loading import RESPONSE, judged_by, needs_of, reply_schema
 from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
@@ -162,12 +162,14 @@ def ask_model(
     identity = memory.identity("model", model)
     tally, seen = JudgeCalls(), set[str]()
     answered: list[tuple[SampleRow, bool]] = []
-    hear = judged_by(suite)
+    hear, schema = judged_by(suite), reply_schema(suite)
     facts = set(needs_of(suite)).intersection(model.unit.brings(model) if model.unit.brings else ())
     brought = {fact: [RETRIEVED] for fact in facts}
     for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
-        requests = for_items(batch, model, identity, plan.repeats, target=target.name, prompt=target.template)
+        requests = for_items(
+            batch, model, identity, plan.repeats, target=target.name, prompt=target.template, schema=schema
+        )
         known = memory.lookup(requests["request_id"])
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():
             item, entry = by_id[item_id], known.get(request_id)

@@ -14,7 +14,7 @@ from basic_control.data.records import Message, Reply
 from basic_control.data.tools import Tool, write_tool
 from basic_control.data.truncation import LIMITS
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.replies import read_reply
+from basic_control.tasks.models.replies import read_reply, whole_number
 
 Body = dict[str, Any]
 _BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
@@ -307,5 +307,4 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _count(counts: Any, name: str) -> int | None:
-    value = _mapping(counts).get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return whole_number(_mapping(counts).get(name))

@@ -33,8 +33,18 @@ def endpoint_of(model: Model) -> str:
     return f"{model.provider} {model.base_url.rstrip('/') or model.file or canonical(model.options)}"
 
 
+def entry_of(model: Model) -> str:
+    """Return the key of the limits that an entry has for itself, also beside others at its server.
+
+    What runs on this machine shares its cores.
+    """
+    if model.unit.at_once:
+        return endpoint_of(model)
+    return f"{type(model).__name__} {model.name} {model.max_concurrency} {endpoint_of(model)}"
+
+
 class Endpoint:
-    """One server, shared by all models, judges and batches of this process.
+    """One server as an entry asks it, shared by all its batches in this process.
 
     The number of calls in flight halves on a 429 and grows back by one for each full round of replies (additive
     increase, multiplicative decrease, as TCP does). All methods belong to one event loop.

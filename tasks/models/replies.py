@@ -65,6 +65,13 @@ def _read_call(call: Mapping[str, Any]) -> dict[str, Any]:
         return {"name": _storable(str(call["name"])), "arguments": _storable(str(arguments))}
 
 
+def whole_number(value: Any) -> int | None:
+    """Return a number of tokens as a server writes it, 12 or 12.0; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def _bound(count: int | None) -> int | None:
     """Return a number of tokens; None if a server states one that no table holds."""
     return count if count is not None and 0 <= count < _MOST else None
@@ -180,9 +187,10 @@ def _text(value: Any, where: str) -> str:
 def _count(value: Any, where: str) -> int | None:
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
+    number = whole_number(value)
+    if number is None or not 0 <= number < _MOST:
         raise _wrong(where, "a number of tokens", value)
-    return value
+    return number
 
 
 def _listed(value: Any, where: str, expected: str) -> list[Any]:

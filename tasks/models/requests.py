@@ -133,11 +133,12 @@ def for_items(
     target: str = "",
     prompt: str | None = None,
     has_tools: bool = False,
+    schema: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Return the requests that ask a model each item `repeats` times, under the name of a target.
 
     `prompt`, if given, is filled with an item's facts and replaces the item's own. `has_tools`: the items' facts
-    have tools that the model may call.
+    have tools that the model may call. `schema`: of the replies, for an entry that says how these are constrained.
     """
     unit = model.unit
     sees = unit.sees is not None and unit.sees(model)
@@ -155,6 +156,7 @@ def for_items(
                     target=target,
                     repeat=repeat,
                     facts=facts if sees else None,
+                    schema=schema if model.is_structured else None,
                     unit=unit,
                     tools=read_tools(facts.get(TOOLS)) if has_tools else (),
                 )

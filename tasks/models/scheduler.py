@@ -21,7 +21,7 @@ from basic_control.data.errors import InputError, Stopped
 from basic_control.data.records import Call
 from basic_control.tasks.models.batches import BatchQueue
 from basic_control.tasks.models.protocol import Client
-from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of
+from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of, entry_of
 from basic_control.tasks.models.readiness import connections_allowed
 from basic_control.tasks.models.running import LEASE_S, BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
@@ -170,9 +170,9 @@ async def ask_all(
     """
     distinct = dict(calls)
     shared = event_loop_thread()
-    if not (endpoint := shared.endpoints.get(endpoint_of(model))):
+    if not (endpoint := shared.endpoints.get(entry_of(model))):
         most = connections_allowed(model.concurrency)
-        endpoint = shared.endpoints.setdefault(endpoint_of(model), Endpoint(most))
+        endpoint = shared.endpoints.setdefault(entry_of(model), Endpoint(most))
     tally = BatchProgress(total=len(distinct))
     holder = f"{owner()}:{uuid.uuid4().hex[:8]}"
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))

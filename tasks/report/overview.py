@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.deciding import columns, valued_metrics
+from basic_control.data.plugins import metric
 from basic_control.data.records import TYPICAL
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -175,10 +176,11 @@ def heat_map(
 
 
 def _metrics_of(headline: Headline, suites: Sequence[Suite]) -> tuple[str, ...]:
-    """Return the metrics whose values make a headline."""
+    """Return the judged metrics whose values make a headline: its computed ones do not depend on judges."""
     own = [score for suite in suites if suite.name == headline.suite for score in columns(suite)]
     by_name = {score.headline: score.valued_by for score in own}
-    return by_name.get(headline.metric) or tuple(name for score in own for name in score.valued_by)
+    names = by_name.get(headline.metric) or tuple(name for score in own for name in score.valued_by)
+    return tuple(name for name in names if metric(name.partition(".")[0]).steps)
 
 
 def profile(found: Mapping[str, Any], models: Sequence[str]) -> dict[str, Any] | None:

@@ -143,6 +143,13 @@ def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, s
     }
 
 
+def _cost(row: Mapping[str, Any], name: str, currency: str) -> str:
+    """Format a cost; without one, say why there is none."""
+    if row[name] is None and row["unmeasured"]:
+        return say("common.unknown_cost")
+    return money(row[name], currency)
+
+
 def _is_cut(limit: int) -> pl.Expr:
     """Whether a reply was truncated, as `data.truncation.is_cut` decides it, without its request."""
     said_so = pl.col("finish_reason").str.strip_chars().str.to_lowercase().is_in(LIMITS)
@@ -158,7 +165,7 @@ def usage(data: ReportData) -> Table:
         return Column(head, lambda row: grouped(row[name], places), numeric=True)
 
     def cost(head: str, name: str) -> Column:
-        return Column(head, lambda row: money(row[name], currency), numeric=True)
+        return Column(head, lambda row: _cost(row, name, currency), numeric=True)
 
     return Table.of(
         replies(data),

@@ -167,6 +167,8 @@ def _of_judges(summary: pl.DataFrame) -> Iterator[Note]:
 def _prices(spending: Spending | None) -> Iterator[Note]:
     if spending and spending.unpriced and spending.cost is not None:
         yield Note(say("common.unpriced", names=", ".join(spending.unpriced)))
+    if spending and spending.unmeasured:
+        yield Note(say("common.tokens_unknown", names=", ".join(spending.unmeasured)))
     if spending and spending.stale_days:
         yield Note(say("common.prices_stale", days=spending.stale_days))
 

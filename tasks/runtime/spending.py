@@ -13,7 +13,10 @@ from basic_control.metrics.analysis.spending import Spending, Spent
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.store.tables import Store
 
-_COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached")
+_COLUMNS = ("request_id", "tokens_in", "tokens_out", "extra", "cached", "error")
+
+_IS_UNMEASURED = pl.col("error").is_null() & (pl.col("tokens_in").is_null() | pl.col("tokens_out").is_null())
+"""Answers of which the server did not say how many tokens they took."""
 
 
 def spending_of(
@@ -44,6 +47,9 @@ def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
     """Return the usage of a model's distinct calls; a cached reply has the tokens of its original call."""
     fresh = replies.filter(~pl.col("cached").fill_null(value=False))
     tokens_in, tokens_out, cached, thinking = _tokens(replies)
+    n_unmeasured = 0
+    if model.cost(1, 1):
+        n_unmeasured = replies.filter(_IS_UNMEASURED).height
     return Spent(
         role=role,
         model=model.name,
@@ -53,9 +59,17 @@ def tokens_and_cost(role: str, replies: pl.DataFrame, model: Model) -> Spent:
         tokens_out=tokens_out,
         tokens_cached=cached,
         tokens_thinking=thinking,
-        cost=model.cost(*_tokens(replies), batches=model.batch != "off"),
-        cost_now=model.cost(*_tokens(fresh), batches=model.batch != "off"),
+        cost=_cost(model, replies),
+        cost_now=_cost(model, fresh),
+        unmeasured=n_unmeasured,
     )
+
+
+def _cost(model: Model, replies: pl.DataFrame) -> float | None:
+    """Return what calls cost; None if it is not known: no price, or an answer without its usage."""
+    if model.cost(1, 1) and not replies.filter(_IS_UNMEASURED).is_empty():
+        return None
+    return model.cost(*_tokens(replies), batches=model.batch != "off")
 
 
 def _tokens(replies: pl.DataFrame) -> tuple[int, int, int, int]:

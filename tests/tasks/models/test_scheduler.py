@@ -15,7 +15,7 @@ from basic_control.data.errors import Stopped
 from basic_control.data.tables import REQUESTS
 from basic_control.tasks.models import rate_limits, scheduler
 from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of
+from basic_control.tasks.models.rate_limits import Endpoint, entry_of
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, identify, watch
 from basic_control.tasks.runtime.storage import cache_url
@@ -133,7 +133,7 @@ def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path)
 
     def note(cell: Cell, _tally: BatchProgress) -> None:
         if cell.suite == "limits":
-            limits.append(event_loop_thread().endpoints[endpoint_of(model)].limit)
+            limits.append(event_loop_thread().endpoints[entry_of(model)].limit)
 
     watch(note)
     times: list[float] = []
