@@ -134,8 +134,9 @@ def read_last_line(item: Item, reply: str) -> Verdict:
     lines = [line.strip() for line in reply.splitlines() if line.strip()]
     if not lines:
         return Verdict(None, "empty reply")
-    _, cue, after = lines[-1].upper().rpartition("ANSWER:")
-    stated = lines[-1][-len(after) :] if cue and after else lines[-1]
+    # The line is what remains of it behind the last cue.
+    start = lines[-1].upper().rfind("ANSWER:") + len("ANSWER:")
+    stated = lines[-1][start:] if start >= len("ANSWER:") else lines[-1]
     is_right = stated.strip(" .*`").casefold() == item.answer.strip().casefold()
     return Verdict(is_right, "right" if is_right else "another answer")
 

@@ -50,9 +50,10 @@ class FunctionServer:
         self._calls: queue.SimpleQueue[PendingCall | None] = queue.SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._starting_loop = threading.Lock()
+        self._listener: socket.socket | None = None
         # Nobody listens where nothing is served.
-        self._listener = socket.create_server(("127.0.0.1", 0)) if functions else None
-        if self._listener:
+        if functions:
+            self._listener = socket.create_server(("127.0.0.1", 0))
             _begin(self._accept, self._listener)
             for _ in range(concurrency - 1):
                 _begin(self._work)
@@ -60,7 +61,9 @@ class FunctionServer:
     @property
     def address(self) -> str:
         """Where the functions are served, as `tasks.models.functions.CALLER` holds it; '' if there are none."""
-        return f"{self._listener.getsockname()[1]}:{self._token}" if self._listener else ""
+        if self._listener is None:
+            return ""
+        return f"{self._listener.getsockname()[1]}:{self._token}"
 
     def serve(self) -> None:
         """Call functions in this thread until `close`."""
@@ -124,7 +127,7 @@ class FunctionServer:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever a user's function raises fails this call only
             code = getattr(inspect.unwrap(function), "__code__", None)
-            return told_of(error, code.co_filename if code else "")
+            return told_of(error, getattr(code, "co_filename", ""))
         return answer_of(value)
 
     def _open_loop(self) -> asyncio.AbstractEventLoop:

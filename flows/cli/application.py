@@ -37,9 +37,9 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "schedule": "schedule",
         "schema": "setup",
         "completion": "setup",
-        "sandbox": "setup",
+        "doctor": "setup",
     },
-    HIDDEN: {"serve": "schedule", "deploy": "schedule", "worker": "schedule"},
+    HIDDEN: {"sandbox": "setup", "serve": "schedule", "deploy": "schedule", "worker": "schedule"},
 }
 """The file in `flows/cli/commands/` of each command, in the order of --help, which does not show the last group."""
 COMMANDS = {command: file for commands in GROUPS.values() for command, file in commands.items()}

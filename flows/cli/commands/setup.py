@@ -1,4 +1,4 @@
-"""What a machine and an editor need: `fetch`, `sandbox`, `schema` and `completion`."""
+"""What a machine and an editor need: `doctor`, `fetch`, `sandbox`, `schema` and `completion`."""
 
 import json
 import sys
@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from basic_control.data.errors import InputError
+from basic_control.data.exits import Exit
 from basic_control.data.sources import GROUPS, SOURCES
 from basic_control.flows.cli.console import show
+from basic_control.flows.cli.options import Configuration, RunOptions, Sets, choose, parse_words
 
 SETS = ", ".join((*SOURCES, *GROUPS, "smollm2"))
 MIRROR = SOURCES["gsm8k"].url.split("/")[2]
@@ -45,6 +47,28 @@ def fetch(
             continue
         for path in download(name, base=base, progress=progress):
             show(str(path))
+
+
+def doctor(file: Configuration = "", /, *, sets: Sets = ()) -> int:
+    """Say on one screen what a run has here: versions, extras, keys, servers that answer, sandbox, store.
+
+    Of keys only the names of their variables are said. The models and judges of FILE are asked who they are, which
+    costs nothing. If one of them, the sandbox or the store cannot be used, the exit code is 2.
+    """
+    from basic_control.flows.cli import diagnosis
+
+    settings, _ = choose(*parse_words([file] if file else [], RunOptions(sets=sets)))
+    lines = [
+        *diagnosis.examine_program(),
+        diagnosis.examine_bundled(),
+        diagnosis.examine_keys(settings),
+        *diagnosis.examine_models(settings),
+        diagnosis.examine_sandbox(),
+        diagnosis.examine_store(settings.store),
+        diagnosis.examine_server(),
+    ]
+    show(*(f"{'!' if line.is_obstacle else ' '} {line.topic:<9} {line.text}" for line in lines))
+    return Exit.ERROR if any(line.is_obstacle for line in lines) else Exit.PASSED
 
 
 def sandbox() -> None:
