@@ -94,6 +94,7 @@ class Model(Frozen):
         """Move the provider's own keys into `options`, checked and with their defaults."""
         if not isinstance(given, Mapping):
             return given
+        given = _complete_cascade(given)
         ours = set(cls.model_fields) - {"options"}
         own = {key: given[key] for key in given if key not in ours}
         if isinstance(own.get("options"), Mapping):
@@ -231,6 +232,14 @@ class Model(Frozen):
         return self
 
 
+def _complete_cascade(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry with the provider and the name of a cascade, if it is one without."""
+    members = given.get("cascade")
+    if not isinstance(members, list | tuple) or len(members) != 2:  # noqa: PLR2004 - a small and a large judge
+        return given
+    return {"provider": "cascade", "name": "+".join(map(str, members)), **given}
+
+
 class Judge(Model):
     """A judge: a model whose temperature is the metric's unless it is set here."""
 
@@ -246,3 +255,8 @@ class Judge(Model):
         description="questions per true answer and judged step in the short exam, which a judge without a passport "
         "takes in the run",
     )
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The names of a cascade's judges, the small one first; none of any other judge."""
+        return tuple(self.options.get("cascade", ()))

@@ -289,6 +289,23 @@ class Settings(Frozen):
                 raise ValueError(f"{place}.extra: {named} contains a key, {stored}; {ADVICE}")
         return self
 
+    @model_validator(mode="after")
+    def _cascades(self) -> Self:
+        judges = {judge.name: judge for judge in self.judges}
+        for index, judge in enumerate(self.judges):
+            for name in judge.members:
+                if name not in judges or judges[name].members:
+                    single = ", ".join(sorted(one.name for one in self.judges if not one.members)) or "none"
+                    raise ValueError(
+                        f"judges.{index}.cascade: names {name!r}; expected two other judges of the list ({single})"
+                    )
+            if judge.members and not judges[judge.members[0]].decides:
+                raise ValueError(
+                    f"judges.{index}.cascade: {judge.members[0]!r} writes its answers; expected a judge that "
+                    "decides by probabilities (`api: decisions`, `systemone`, `logprobs`) as the small one"
+                )
+        return self
+
     def entries(self) -> Iterator[tuple[str, Model]]:
         """Yield models and judges, each with its place."""
         for kind, listed in (("models", self.models), ("judges", self.judges)):

@@ -21,6 +21,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks import sandbox
 from basic_control.tasks.compare.provenance import judge_prompts
+from basic_control.tasks.judges.cascades import join_identities
 from basic_control.tasks.models.progress import deployed
 from basic_control.tasks.models.requests import uncut
 from basic_control.tasks.plan import Identities, Plan, check_judges
@@ -114,7 +115,8 @@ def identify_all(plan: Plan) -> Identities:
         raise InputError("\n".join(missing.values()))
     for name, why in missing.items():
         event("model_missing", level=logging.ERROR, model=name, why=why)
-    return Identities(models, {one.name: identify(one) | mark for one in plan.judges}, missing)
+    judges = {one.name: identify(one) | mark for one in plan.judges}
+    return Identities(models, join_identities(plan.suites, judges), missing)
 
 
 def provenance(plan: Plan, identities: Identities) -> dict[str, Any]:

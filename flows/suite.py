@@ -27,7 +27,7 @@ from basic_control.tasks.decide import open_targets
 from basic_control.tasks.examine import SuiteJudges, judges_of
 from basic_control.tasks.findings import event_fields, find_suite
 from basic_control.tasks.generate import ItemSource, generate, given
-from basic_control.tasks.judge import judge
+from basic_control.tasks.judge import Deciders, judge
 from basic_control.tasks.judges.labels import has_labels
 from basic_control.tasks.models.protocol import told_by_server
 from basic_control.tasks.plan import Identities, MetricPlan, Plan, SuitePlan
@@ -114,11 +114,18 @@ def ask(
 
 
 def score_by(
-    plan: SuitePlan, batch: Batch, own: MetricPlan, identities: Identities, *, left_out: LeftOut
+    plan: SuitePlan,
+    batch: Batch,
+    own: MetricPlan,
+    identities: Identities,
+    *,
+    left_out: LeftOut,
+    deciders: Deciders | None = None,
 ) -> Tables:
     """Score one batch of replies by one of the suite's metrics.
 
-    `left_out` are its judges that do not count: they are asked only where labels correct what they say.
+    `left_out` are its judges that do not count: they are asked only where labels correct what they say. `deciders`
+    say when the small judges of its cascades decide alone.
     """
     unit, store, sandbox = metric(own.name), plan.store, plan.sandbox
     identity = identity_of(Metric, own.name)
@@ -142,6 +149,7 @@ def score_by(
         recorded=current_ledger().recorded,
         run=current_ledger().attempt,
         unasked={} if has_labels(plan, cell.model, own.name) else left_out,
+        deciders=deciders,
     )
     scores = score_judged(
         cell,
@@ -164,6 +172,7 @@ def evaluate(
     names: Collection[str],
     *,
     left_out: Mapping[str, LeftOut],
+    deciders: Mapping[str, Deciders],
 ) -> Tables:
     """Ask targets batches of items and score the replies by the suite's metrics.
 
@@ -190,7 +199,9 @@ def evaluate(
             compared = batch
             if other := others.get((plan.opponent_of(own.name, cell.model), cell.batch)):
                 compared = replace(batch, opponent=Opponent(own.compared, other.requests, other.responses))
-            scored = scored.join(score_by(plan, compared, own, identities, left_out=left_out.get(own.name, {})))
+            excluded, rules = left_out.get(own.name, {}), deciders.get(own.name, {})
+            scores = score_by(plan, compared, own, identities, left_out=excluded, deciders=rules)
+            scored = scored.join(scores)
         tables = tables.join(scored)
         if parts := parts_of_all(plan.suite):
             joint = join_metrics(replace(cell, metric=ALL), plan.store, scored.scores, parts=parts)
@@ -231,19 +242,19 @@ def run_suite(plan: SuitePlan, identities: Identities) -> Tables:
     items = items_of(plan)
     judges = judges_of(plan, items, identities)
     tables = Tables(judged=examine(plan, judges))
-    left_out = judges.left_out()
+    left_out, deciders = judges.left_out(), judges.deciders()
     twins, counts = renewed_items(plan, items)
     event("suite_started", **planned_calls(plan, identities, [*items, *twins.values()]))
     targets = plan.names
     for batches in rounds_of(plan.suite, items):
         asked = plan.with_opponents(targets)
-        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out))
+        tables = tables.join(evaluate(plan, batches, identities, asked, left_out=left_out, deciders=deciders))
         targets = open_targets(plan, tables, identities, targets)
         if not targets:
             break
     if twins:
         asked = plan.with_opponents(plan.names)
-        renewed = evaluate(plan, twins, identities, asked, left_out=left_out)
+        renewed = evaluate(plan, twins, identities, asked, left_out=left_out, deciders=deciders)
         tables = tables.join(renewed.of_twins)
     return tables.join(counts)
 

@@ -100,7 +100,8 @@ class Session:
 
     `n_calls` and `n_repairs` count requests so far; `failure` is the reason of a `judge_failed`, and `error` what
     was wrong with the last reply. `room`: the judge's for a reply; without, it is unlimited. `decides`: the judge
-    is put typed questions; its `probabilities` are by step, by question and part, and by label.
+    is put typed questions; its `probabilities` are by step, by question and part, and by label. `cascade` says
+    which judge of a cascade decided, and what each said.
     """
 
     metric: Metric
@@ -117,6 +118,7 @@ class Session:
     room: Room | None = None
     decides: bool = False
     probabilities: Probabilities = field(default_factory=dict)
+    cascade: Mapping[str, Any] = field(default_factory=dict)
 
 
 def fence_code(values: Mapping[str, Any]) -> str:
@@ -483,8 +485,9 @@ def combine(
 
 
 def _shown_probabilities(session: Session) -> dict[str, Any]:
-    """Return a deciding judge's probabilities, as a score's details hold them."""
-    return {"probabilities": session.probabilities} if session.probabilities else {}
+    """Return a deciding judge's probabilities, and how a cascade decided, as a score's details hold them."""
+    shown: dict[str, Any] = {"probabilities": session.probabilities, "cascade": session.cascade}
+    return {name: value for name, value in shown.items() if value}
 
 
 def _joined(values: Sequence[float | None], how: Aggregate) -> float | None:

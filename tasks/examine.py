@@ -7,6 +7,7 @@ from basic_control.config.exam import plan_short_exams
 from basic_control.data.batches import Ref, Tables
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.judged import JudgeStatus, LeftOut, left_out
+from basic_control.tasks.judge import Deciders
 from basic_control.tasks.judges.passports import PassportFinder, find_missing_exams, keep_passports, statuses_in
 from basic_control.tasks.plan import Identities, SuitePlan, resolve
 from basic_control.tasks.runtime.storage import open_store
@@ -23,7 +24,7 @@ class SuiteJudges:
     def missing_exams(self) -> Iterator[SuitePlan]:
         """Yield the short exams of judges that are to take one and have no passport yet."""
         plan = self.plan
-        missing = find_missing_exams(plan.suite, self._statuses())
+        missing = find_missing_exams(plan.suite, self._statuses(in_cascades=True))
         for settings in plan_short_exams(plan.judges, missing, store=plan.store, batch_size=plan.batch_size):
             yield from resolve(settings).suites
 
@@ -43,9 +44,17 @@ class SuiteJudges:
             for metric in self.plan.judged
         }
 
-    def _statuses(self) -> list[JudgeStatus]:
-        finder = PassportFinder([self.plan], self.identities.judges, open_store(self.plan.store))
-        return statuses_in(self.plan, self.languages, finder)
+    def deciders(self) -> dict[str, Deciders]:
+        """Return when the small judges of cascades decide alone, by metric: found before any is asked."""
+        cascades = self._finder.cascades(self.plan.name)
+        return {use.name: cascades.deciders(use, sorted(self.languages)) for use in self.plan.judged}
+
+    @property
+    def _finder(self) -> PassportFinder:
+        return PassportFinder([self.plan], self.identities.judges, open_store(self.plan.store))
+
+    def _statuses(self, *, in_cascades: bool = False) -> list[JudgeStatus]:
+        return statuses_in(self.plan, self.languages, self._finder, in_cascades=in_cascades)
 
 
 def judges_of(plan: SuitePlan, items: Sequence[Ref], identities: Identities) -> SuiteJudges:

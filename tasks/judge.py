@@ -22,7 +22,9 @@ from basic_control.data.records import CALLS, Message, Metric, Room, Sample
 from basic_control.data.tables import JUDGEMENTS, REQUESTS
 from basic_control.data.truncation import is_cut
 from basic_control.data.typed import TypedQuestion
+from basic_control.metrics import cascade
 from basic_control.metrics.analysis.judged import LeftOut
+from basic_control.metrics.cascade import Decider
 from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import (
     CutReply,
@@ -47,6 +49,9 @@ from basic_control.tasks.query import query
 from basic_control.tasks.runtime.storage import open_cache, open_store
 from basic_control.tasks.stage import stage
 from basic_control.tasks.store.samples import SampleRow, sample_rows
+
+Deciders = Mapping[tuple[str, str], Decider]
+"""By cascade and language."""
 
 _ENDS = ("failure", "error", "n_calls", "n_repairs")
 """Columns about a session's end that are stored unchanged."""
@@ -242,12 +247,14 @@ def judge(
     recorded: Ref | None = None,
     run: str = "",
     unasked: LeftOut | None = None,
+    deciders: Deciders | None = None,
 ) -> Judged:
     """Have every judge judge every reply; a judge's failure ends its own session only.
 
     `refresh`: where unreadable cached replies failed a session, they are deleted and requested once more.
     `recorded` are requests whose replies another token limit would not change. `run`: as for `query`. `unasked` are
-    judges that do not count, by the replies' language: they are not asked.
+    judges that do not count, by the replies' language: they are not asked. `deciders` say when the small judge of
+    a cascade decides alone.
     """
     tables = open_store(store)
     unit = find(Metric, metric)
@@ -256,18 +263,46 @@ def judge(
     samples = [reply for reply in replies if reply.sample["response"] or not reply.sample.get(CALLS)]
 
     def hear(one: Judge) -> tuple[list[Session], list[QueryResult]]:
+        excluded = [one.name in (unasked or {}).get(sample.language, ()) for sample in samples]
+        if one.members:
+            return hear_cascade(one, excluded)
+        return hear_one(one, excluded)
+
+    def hear_one(one: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
         room = room_of(one)
         opened = [
             begin(unit, s.sample, language=s.language, options=options, room=room, decides=one.decides)
             for s in samples
         ]
-        for number, sample in enumerate(samples):
-            if one.name in (unasked or {}).get(sample.language, ()):
+        for number, is_excluded in enumerate(excluded):
+            if is_excluded:
                 opened[number] = leave_out(opened[number])
         if one.unit.decide:
             return [decide(one, session) for session in opened], []
         cell = replace(batch.cell, metric=metric, judge=one.name)
         return _ask_judge(_JudgingContext(store, panel, samples, cell, refresh, recorded, run), one, opened)
+
+    def hear_cascade(one: Judge, excluded: Sequence[bool]) -> tuple[list[Session], list[QueryResult]]:
+        small, asked = hear_one(panel.member(one.members[0]), excluded)
+        alone = [
+            is_excluded or cascade.decides_alone(session, (deciders or {}).get((one.name, sample.language)))
+            for session, sample, is_excluded in zip(small, samples, excluded, strict=True)
+        ]
+        checked = [
+            cascade.is_checked(f"{unit.name} {sample.item_id} {sample.model} {sample.repeat}", one.options["check"])
+            for sample in samples
+        ]
+        # The large one answers what the small one does not, and a random share of the rest.
+        spared = [
+            is_excluded or (is_alone and not is_checked)
+            for is_alone, is_checked, is_excluded in zip(alone, checked, excluded, strict=True)
+        ]
+        large, more = hear_one(panel.member(one.members[1]), spared)
+        joined = [
+            cascade.join(first, None if is_spared else second, one.members, alone=is_alone)
+            for first, second, is_alone, is_spared in zip(small, large, alone, spared, strict=True)
+        ]
+        return joined, [*asked, *more]
 
     # Each in its own context: Prefect's run and the ledger live there.
     with ThreadPoolExecutor(max(1, len(panel.judges))) as pool:
@@ -282,6 +317,7 @@ def judge(
             "judge": one.name,
             "found": canonical(encode(session.found)),
             "probabilities": canonical(session.probabilities) if session.probabilities else None,
+            "cascade": canonical(session.cascade) if session.cascade else None,
             **{name: getattr(session, name) for name in _ENDS},
         }
         for one, (sessions, _) in zip(panel.judges, heard, strict=True)
@@ -303,5 +339,6 @@ def reopen(
         position=len(unit.steps),
         found=decode(json.loads(row["found"])),
         probabilities=json.loads(row["probabilities"] or "{}"),
+        cascade=json.loads(row["cascade"] or "{}"),
         **{name: row[name] for name in _ENDS},
     )

@@ -30,11 +30,19 @@ class Identities:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """The judges of a metric, and the sampling temperature that the metric asks for, if any."""
+    """The judges of a metric, and the sampling temperature that the metric asks for, if any.
+
+    `members` are the judges of its cascades.
+    """
 
     judges: tuple[Judge, ...]
     identities: Mapping[str, Mapping[str, str]]
     temperature: float | None = None
+    members: tuple[Judge, ...] = ()
+
+    def member(self, name: str) -> Judge:
+        """Return a cascade's judge by its name."""
+        return next(judge for judge in self.members if judge.name == name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +63,8 @@ class Target:
 class MetricPlan:
     """How a suite uses a metric.
 
-    `judges` is empty if it needs none, or the configuration has none. `compared` is the column, or the target, with
-    which it compares replies; '' if it compares nothing.
+    `judges` is empty if it needs none, or the configuration has none; `members` are those of its cascades.
+    `compared` is the column, or the target, with which it compares replies; '' if it compares nothing.
     """
 
     name: str
@@ -65,10 +73,18 @@ class MetricPlan:
     temperature: float | None
     aggregate: Aggregate
     compared: str
+    members: tuple[Judge, ...] = ()
 
     def panel(self, identities: Mapping[str, Mapping[str, str]]) -> Panel:
         """Return the judges with their identities."""
-        return Panel(self.judges, {judge.name: identities[judge.name] for judge in self.judges}, self.temperature)
+        known = {judge.name: identities[judge.name] for judge in self.asked}
+        return Panel(self.judges, known, self.temperature, self.members)
+
+    @property
+    def asked(self) -> tuple[Judge, ...]:
+        """The judges that are asked: in place of a cascade its members."""
+        single = [judge for judge in self.judges if not judge.members]
+        return tuple({judge.name: judge for judge in (*single, *self.members)}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +132,8 @@ class SuitePlan:
 
     @property
     def judges(self) -> tuple[Judge, ...]:
-        """The judges of all metrics, without duplicates."""
-        return tuple({judge.name: judge for one in self.judged for judge in one.judges}.values())
+        """The judges of all metrics that are asked, without duplicates."""
+        return tuple({judge.name: judge for one in self.judged for judge in one.asked}.values())
 
     def metric(self, name: str) -> MetricPlan:
         """Return a metric by its name."""
@@ -264,15 +280,27 @@ def check_judges(plan: Plan) -> None:
                 f"model has). Add one, or leave {suite.name} out of `suites`."
             )
         for use in suite.judged:
+            _check_cascades(suite.name, use)
             _check_deciding(suite.name, use)
             _check_rules(suite, use)
+
+
+def _check_cascades(suite: str, use: MetricPlan) -> None:
+    """Reject a cascade of a metric that is not one typed step."""
+    steps = metric(use.name).steps
+    cascades = [judge.name for judge in use.judges if judge.members]
+    if cascades and (len(steps) > 1 or steps[0].asks is None):
+        raise InputError(
+            f"suite {suite}: {use.name} asks judges in several steps ({', '.join(step.name for step in steps)}), "
+            f"and the cascade {cascades[0]} is for one. Name others: `metrics: {{{use.name}: {{judges: [NAME]}}}}`."
+        )
 
 
 def _check_deciding(suite: str, use: MetricPlan) -> None:
     """Reject a deciding judge of a metric with a step that must be written."""
     unit = metric(use.name)
     written = [step.name for step in unit.steps if step.asks is None]
-    deciding = [judge.name for judge in use.judges if judge.decides]
+    deciding = [judge.name for judge in use.asked if judge.decides]
     if written and deciding and not unit.internal:
         raise InputError(
             f"suite {suite}: {use.name} needs judges that write (for its step {written[0]}), and {deciding[0]} "
@@ -381,7 +409,11 @@ def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:
 def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedAnswers) -> MetricPlan:
     use, unit = suite.use(name), metric(name)
     names = use.judges or suite.judges
-    judges = tuple(judge for judge in every if not names or judge.name in names)
+    listed = {judge.name: judge for judge in every}
+    in_cascades = {member for judge in listed.values() for member in judge.members}
+    # A cascade's judges count by themselves only where they are named.
+    judges = tuple(judge for judge in listed.values() if judge.name in (names or listed.keys() - in_cascades))
+    members = [listed[member] for judge in judges for member in judge.members]
     return MetricPlan(
         name=name,
         options=expected.options.get(name, suite.options(name)),
@@ -389,6 +421,7 @@ def _metric(every: Iterable[Judge], suite: Suite, name: str, expected: ExpectedA
         temperature=unit.temperature if use.temperature is None else use.temperature,
         aggregate=use.aggregate or suite.aggregate,
         compared="".join(compared(suite, name)),
+        members=tuple(members) if unit.steps else (),
     )
 
 

@@ -7,18 +7,21 @@ from typing import Any
 
 import polars as pl
 
+from basic_control.config.settings import Judge
 from basic_control.data.batches import Ref, Tables
 from basic_control.data.tables import ITEMS, SCORES
+from basic_control.metrics.analysis.cascades import CascadeFinding, CascadeUse, find_cascades
 from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explained
 from basic_control.metrics.analysis.passports import passports
 from basic_control.metrics.analysis.results import Participants, Results, SuiteFindings, TwinFindings, build
 from basic_control.metrics.analysis.scores import THRESHOLD
 from basic_control.metrics.analysis.twins import joined_counts, twin_results
 from basic_control.metrics.analysis.values import Observations, observations
+from basic_control.metrics.cascade import Decider
 from basic_control.tasks.compare.baseline import compare_planned
 from basic_control.tasks.findings import read_scored, replies_of, with_counts
-from basic_control.tasks.judges.passports import exam_results
-from basic_control.tasks.plan import Plan, crossed
+from basic_control.tasks.judges.passports import PassportFinder, exam_results
+from basic_control.tasks.plan import MetricPlan, Plan, crossed
 from basic_control.tasks.runtime.spending import spending_of
 from basic_control.tasks.runtime.storage import open_store
 from basic_control.tasks.stage import stage
@@ -59,13 +62,41 @@ def results(
     terms = terms_of(plan)
     return replace(
         found,
-        judged=replace(found.judged, passports=passports(exam_results(stored, drawn))),
+        judged=replace(
+            found.judged,
+            passports=passports(exam_results(stored, drawn)),
+            cascades=_cascades(store, plan, provenance["judge_identities"], stored, drawn),
+        ),
         # This run's spending, which is not part of the results: a repeated run finds everything in the cache.
         spending=spending_of(store, plan, tables.asked, tables.judged, day),
         baseline=compare_planned(plan, provenance, stored, drawn, texts),
         explainability=explained(found.models, terms) if terms else (),
         twins=_twins(store, tables, plan, once),
     )
+
+
+def _cascades(
+    store: Store,
+    plan: Plan,
+    identities: Mapping[str, Mapping[str, str]],
+    scores: pl.DataFrame,
+    items: pl.DataFrame,
+) -> list[CascadeFinding]:
+    """Return what the cascades of a run did."""
+    finder = PassportFinder(plan.suites, identities, store)
+    uses: dict[CascadeUse, tuple[MetricPlan, Judge]] = {}
+    for suite in plan.suites:
+        for own in suite.judged:
+            for judge in own.judges:
+                if judge.members:
+                    rule = (judge.options["error"], judge.options["level"])
+                    uses[CascadeUse(suite.name, own.name, judge.name, judge.members, *rule)] = own, judge
+
+    def decider(use: CascadeUse, language: str) -> Decider:
+        own, judge = uses[use]
+        return finder.cascades(use.suite).decider(own, judge, language)
+
+    return find_cascades(uses, scores, items, decider) if uses else []
 
 
 def _twins(store: Store, tables: Tables, plan: Plan, once: Observations) -> TwinFindings:

@@ -67,6 +67,7 @@ _PATHS = {
     "few_templates": "few_templates",
     "judge_statuses": "judged.statuses",
     "self_judged": "judged.self_judged",
+    "cascades": "judged.cascades",
     "passports": "judged.passports",
     "twins": "twins.results",
     "twin_counts": "twins.counts",

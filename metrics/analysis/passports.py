@@ -7,7 +7,7 @@ Source: SPEC 11; Cohen 1960 (κ), Wilson 1927.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -163,6 +163,24 @@ def _passport(judge: str, domain: str, exam: str, language: str, results: Sequen
         answers=answers,
         domain=domain,
         probabilities=_probabilities(scored, labels),
+    )
+
+
+def join_passports(small: Passport, large: Passport, answers: Mapping[str, tuple[str, str]]) -> Passport:
+    """Return the passport of a cascade of two judges, whose answers are these."""
+    labels, pairs = small.labels, [*answers.values()]
+    confusion = _count_pairs(pairs, labels)
+    sensitivity, specificity = _rates(pairs, labels[0])
+    return replace(
+        large,
+        confusion=confusion,
+        sensitivity=sensitivity,
+        specificity=specificity,
+        contrast=contrast(confusion, sensitivity, specificity, of_two=small.exam in YES_NO),
+        kappa=kappa(confusion),
+        right=Share.of(sum(truth == verdict for truth, verdict in pairs), len(pairs)),
+        answers=answers,
+        probabilities={},
     )
 
 

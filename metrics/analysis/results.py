@@ -12,6 +12,7 @@ from basic_control.data.deciding import has_one_headline, headlines, weight_of
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.cascades import CascadeFinding
 from basic_control.metrics.analysis.explainability import ExplainabilityResult
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.judged import CorrectedMean, JudgeStatus
@@ -44,6 +45,7 @@ class JudgeFindings:
     `agreement` is theirs on each metric; `statuses` say which count at which steps; `passports` are the exam
     results of judges examined in this run. `corrected` are judged means and their values if judges err as on their
     exam's texts. `self_judged` are, by suite and judge, the models under test that are the judge's own.
+    `cascades` say what each cascade did.
     """
 
     agreement: Mapping[str, JudgeAgreement] = field(default_factory=dict)
@@ -51,6 +53,7 @@ class JudgeFindings:
     passports: Sequence[Passport] = ()
     corrected: Sequence[CorrectedMean] = ()
     self_judged: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    cascades: Sequence[CascadeFinding] = ()
 
 
 @dataclass(frozen=True, slots=True)

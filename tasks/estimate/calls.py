@@ -190,7 +190,8 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
         real = [one for one, known in paired if known]
         others = [one for one, known in paired if not known]
         some = others[:: max(1, -(-len(others) // REHEARSED))]
-        for judge in (judge for judge in own.judges if not judge.unit.decide):
+        shares = find_shares(plan, own, answered, memory)
+        for judge in (judge for judge in own.asked if not judge.unit.decide):
             panel = Panel((judge,), {judge.name: memory.identity("judge", judge)}, own.temperature)
             is_asked = find_asked(plan, own, panel, answered)
             tally = rehearse(own, [*filter(is_asked, real)], panel, memory.lookup)
@@ -198,7 +199,35 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
             if some:
                 more = rehearse(own, [*filter(is_asked, some)], panel)
                 tally.add(more, len(others) / len(some))
+            if judge.name in shares:
+                whole, tally, exact = tally, JudgeCalls(), False
+                tally.add(whole, shares[judge.name])
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
+
+
+def find_shares(
+    plan: SuitePlan, own: MetricPlan, answered: Sequence[tuple[SampleRow, bool]], memory: Memory
+) -> dict[str, float]:
+    """Return the share of replies that the large judge of a cascade will see, by its name; note what is known.
+
+    One that judges by itself too sees all.
+    """
+    shares: dict[str, float] = {}
+    alone = {judge.name for judge in own.judges}
+    languages = sorted({sample.language for sample, _ in answered})
+    for cascade in (judge for judge in own.judges if judge.members and languages):
+        identities = {judge.name: memory.identity("judge", judge) for judge in own.asked}
+        finder = PassportFinder([plan], identities, open_store(plan.store))
+        deciders = [finder.cascades(plan.name).decider(own, cascade, language) for language in languages]
+        share = sum(decider.rule.share for decider in deciders) / len(deciders)
+        large, source = cascade.members[1], deciders[0].source
+        if large not in alone:
+            shares[large] = 1 - share + cascade.options["check"] * share
+        known = {"n": deciders[0].rule.n_labelled} if source else {}
+        said = phrase(f"common.cascade_on_{source or 'nothing'}", memory.language, **known)
+        told = {"suite": plan.name, "judge": cascade.name, "share": f"{100 * share:.0f}%", "on": said}
+        memory.notes.append(phrase("estimate.cascade", memory.language, **told))
+    return shares
 
 
 def find_asked(
@@ -314,7 +343,7 @@ def short_exams(plan: Plan, own: SuitePlan, languages: Iterable[str], memory: Me
     identities = {judge.name: memory.identity("judge", judge) for judge in own.judges}
     found = PassportFinder(plan.suites, identities, open_store(plan.store))
     missing: dict[str, set[tuple[str, str]]] = {}
-    for judge, steps in find_missing_exams(own.suite, statuses_in(own, languages, found)).items():
+    for judge, steps in find_missing_exams(own.suite, statuses_in(own, languages, found, in_cascades=True)).items():
         # An exam that an earlier suite takes is shared with it.
         missing[judge] = {
             (exam, language) for exam, language in steps if (judge, exam, language) not in memory.examined

@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -301,8 +301,16 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
     return Labelled(*group, powered, agreement(ratings) if several else None)
 
 
-def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Path) -> list[Path]:
+def keep(
+    found: pl.DataFrame,
+    rows: pl.DataFrame,
+    criteria: Criteria,
+    folder: Path,
+    judged_of: Callable[[str], Mapping[str, Any]] = lambda _: {},
+) -> list[Path]:
     """Store the labels of filled sheets for later runs; return the files.
+
+    `judged_of` returns what judges said of a reply from its score's details, for cascades of later runs.
 
     Raises:
         InputError: as `estimates`.
@@ -312,8 +320,10 @@ def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Pa
         suite, _, metric = group
         criterion = criteria.get((suite, metric), "")
         names = _reply_names(_of(found, group), criterion)
+        details = _of(found, group)["details"]
         labelled = [
-            {"reply": names[at], "labels": given, "probability": chance} for at, given, chance in labels.rows.rows()
+            {"reply": names[at], "labels": given, "probability": chance, "judged": judged_of(details[at])}
+            for at, given, chance in labels.rows.rows()
         ]
         path = _file(folder, group, criterion)
         write_json(
@@ -321,6 +331,28 @@ def keep(found: pl.DataFrame, rows: pl.DataFrame, criteria: Criteria, folder: Pa
         )
         paths.append(path)
     return paths
+
+
+def files_of(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the labelled replies of all models that are kept for a metric of a suite by a criterion.
+
+    Raises:
+        InputError: a file of labels is damaged.
+    """
+    for path in sorted(folder.glob("*.json")):
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            group = (stored["suite"], stored["model"], stored["metric"])
+            labelled = [*stored["labelled"]]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise _damaged(path, error) from error
+        if (group[0], group[2]) == (suite, metric) and path == _file(folder, group, criterion):
+            yield from labelled
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = type(error).__name__
+    return InputError(f"{path}: cannot be read ({reason}). Run `label` again with the filled sheets.")
 
 
 def kept_labels(
@@ -349,9 +381,7 @@ def kept_labels(
         try:
             labels = _known_labels(json.loads(path.read_text(encoding="utf-8")), _reply_names(own, criterion))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{path}: cannot be read ({type(error).__name__}). Run `label` again with the filled sheets."
-            ) from error
+            raise _damaged(path, error) from error
         if labels:
             corrected[group] = _estimate(group, own, labels).found
         else:

@@ -19,6 +19,7 @@ from basic_control.metrics.analysis.passports import ExamResult, Passport, passp
 from basic_control.metrics.exam import EXAMINED, UNIT, prompt_of, step_of
 from basic_control.metrics.judging import NO_CALL, WAITS, WRITES
 from basic_control.prompts import digest, languages
+from basic_control.tasks.judges.cascades import CascadeFinder
 from basic_control.tasks.models.requests import parameters
 from basic_control.tasks.plan import Plan, SuitePlan
 from basic_control.tasks.runtime.storage import open_store
@@ -142,9 +143,12 @@ class PassportFinder:
         if isinstance(step.prompt, str) and language not in languages(step.prompt):
             return None
         plan = next(plan for plan in self.suites if plan.name == suite.name).metric(metric)
-        examined = next((panelist for panelist in plan.judges if panelist.name == judge), None)
+        listed = (*plan.judges, *plan.members)
+        examined = next((panelist for panelist in listed if panelist.name == judge), None)
         if examined is None:
             return None
+        if examined.members:
+            return self.cascades(suite.name).passport(plan, examined, language)
         prompt = str(plan.options.get("prompt", ""))
         for questions in (edition(), FIRST_EDITION):
             identity = _identify(
@@ -159,6 +163,11 @@ class PassportFinder:
             if passport := self._read(_path(identity)):
                 return passport
         return None
+
+    def cascades(self, suite: str) -> CascadeFinder:
+        """Return what finds when the small judges of a suite's cascades decide alone."""
+        plan = next(plan for plan in self.suites if plan.name == suite)
+        return CascadeFinder(plan, self.passport, self.identities)
 
     def _read(self, path: str) -> Passport | None:
         """Return the passport at a path of the store; None if there is none that can be read."""
@@ -180,12 +189,17 @@ def statuses_of(items: pl.DataFrame, finder: PassportFinder) -> list[JudgeStatus
     return statuses
 
 
-def statuses_in(plan: SuitePlan, spoken: Iterable[str], finder: PassportFinder) -> list[JudgeStatus]:
-    """Return the status of the judges of a suite's metrics, in the languages of its items."""
+def statuses_in(
+    plan: SuitePlan, spoken: Iterable[str], finder: PassportFinder, *, in_cascades: bool = False
+) -> list[JudgeStatus]:
+    """Return the status of the judges of a suite's metrics, in the languages of its items.
+
+    `in_cascades`: of a cascade's judges in its place.
+    """
     spoken = {*spoken}
     statuses: list[JudgeStatus] = []
     for metric in plan.judged:
-        judges = [judge.name for judge in metric.judges]
+        judges = [judge.name for judge in (metric.asked if in_cascades else metric.judges)]
         statuses += judge_statuses(plan.suite, metric.name, judges, spoken, finder.passport)
     return statuses
 

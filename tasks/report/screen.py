@@ -22,6 +22,7 @@ from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan, expected_lines
 from basic_control.tasks.report import twins
+from basic_control.tasks.report.cascades import cascade_lines
 from basic_control.tasks.report.conclusion import conclusion, differences
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.passports import panel
@@ -208,6 +209,7 @@ def screen(
             *_beside(headlines, names),
             *twins.lines(results.twins.results),
             *panel(headlines_of(verdict.models), results.judged),
+            *cascade_lines(results.judged.cascades),
             *expected_lines(plan),
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],

@@ -13,6 +13,7 @@ from basic_control.metrics.analysis.other_tools import StatedDifference, StatedS
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.stats.agreement import Repeats
 from basic_control.tasks.report import passports, twins
+from basic_control.tasks.report.cascades import cascade_table
 from basic_control.tasks.report.language import say
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.tables import Column, Table, column_maker
@@ -31,6 +32,7 @@ def sections(data: ReportData) -> list[Table]:
     results = data.results
     followed = [headline.measured.stopping for headline in headlines_of(data.verdict.models)]
     listed = [
+        cascade_table(data),
         passports.corrected_table(results.judged.corrected),
         *passports.passport_tables(results.judged.passports),
         *twins.tables(results.twins),

@@ -23,6 +23,7 @@ from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks.plan import Plan, expected_lines
 from basic_control.tasks.report import passports
+from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import apart, moved_lines
 from basic_control.tasks.report.report_data import ReportData
@@ -54,6 +55,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_packages(headlines),
         *_of_silence(headlines),
         *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
+        *(Note(text) for text in cascade_warnings(results.judged.cascades)),
         *_of_tables(data),
         *_prices(results.spending),
         *_of_small_counts(headlines),

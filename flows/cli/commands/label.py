@@ -40,7 +40,10 @@ def label(
         out: where the sheet is written (default: labels.csv in the run's folder)
         labels: a completed sheet; may be repeated, one for each labeller
     """
+    from functools import partial
+
     from basic_control.config.declared import suites_in
+    from basic_control.tasks.judges.cascades import judged_of, members_in
     from basic_control.tasks.judges.labels import (
         LABELS,
         criteria_of,
@@ -70,7 +73,9 @@ def label(
             show(f"{one.suite}, {one.model}, {one.metric}: the labellers agree by Krippendorff's alpha "
                  f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled "
                  "twice.")  # fmt: skip
-    written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS))
+    identities, members = run.manifest.get("judge_identities", {}), members_in(run.configuration)
+    said = partial(judged_of, identities=identities, members=members)
+    written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, said))
     if not is_estimable(found):
         show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "
              "correct what they say.")  # fmt: skip

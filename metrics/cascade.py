@@ -1,0 +1,80 @@
+"""A cascade of two judges on one reply: which of them decides, and what the other says of it."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from basic_control.metrics.exam import pair_probabilities
+from basic_control.metrics.judging import Probabilities, Session, outcome
+from basic_control.metrics.preference import SAID
+from basic_control.metrics.stats.cascade import CascadeRule, is_alone
+
+ORDERS = {"ab", "ba"}
+"""The questions of a comparison in both orders."""
+_SCALE = 2**64
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """When a cascade's small judge decides alone, in one language: by `rule`, found on `source`.
+
+    `source` is 'labels' (people's), 'exam', or '' if nothing is known. `own_wrong` of `own_n` labelled items are
+    decided wrong by the cascade, each by the rule that the others give.
+    """
+
+    rule: CascadeRule
+    source: str = ""
+    own_wrong: int = 0
+    own_n: int = 0
+
+
+def confidence_in(probabilities: Probabilities, value: float | None) -> float | None:
+    """Return how probable a deciding judge holds its verdict of this value; of several questions the least.
+
+    Of a comparison in both orders the mean probability of what they say together. None if it gave no answer.
+    """
+    if value is None or len(probabilities) != 1:
+        return None
+    (asked,) = probabilities.values()
+    if {*asked} == ORDERS:
+        (shares,) = pair_probabilities({"exam": "preference"}, asked)
+        return shares[SAID[value]]
+    return min(max(shares.values()) for shares in asked.values())
+
+
+def confidence_of(session: Session) -> float | None:
+    """Return the confidence of an ended session; None if it failed."""
+    return None if session.asks else confidence_in(session.probabilities, outcome(session).value)
+
+
+def is_checked(key: str, share: float) -> bool:
+    """Return whether a reply belongs to the random share that the large judge sees too; always the same ones."""
+    digest = hashlib.sha256(f"check {key}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") / _SCALE < share
+
+
+def decides_alone(session: Session, decider: Decider | None) -> bool:
+    """Return whether the small judge's answer stands: it is sure enough, or the score needed no judge."""
+    if not session.n_calls and not session.failure:
+        return True
+    confidence = confidence_of(session)
+    return confidence is not None and decider is not None and is_alone(decider.rule, confidence)
+
+
+def join(small: Session, large: Session | None, names: Sequence[str], *, alone: bool) -> Session:
+    """Return the cascade's session, with which judge decided and what each said; the large one may be a check."""
+    if not small.n_calls and not small.failure:
+        return small
+    chosen = small
+    if not alone and large is not None:
+        chosen = large
+    said: dict[str, Any] = {
+        "by": names[0] if alone else names[1],
+        "confidence": confidence_of(small),
+        "small": None if small.asks else outcome(small).value,
+        "large": None if large is None or large.asks else outcome(large).value,
+        "checked": alone and large is not None,
+    }
+    n_calls = small.n_calls + (large.n_calls if large else 0)
+    return replace(chosen, n_calls=n_calls, cascade=said)

@@ -1,0 +1,219 @@
+"""Cascades in runs: the small judge decides alone where labels or its exam show that it may, else the large one."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.flows.test_deciding_judges import scores_of
+from tests.helpers.runs import latest
+from tests.servers.deciding import DecidingServer
+from tests.servers.running import serve, serve_openai
+
+N = 120
+
+
+def number_in(text: str) -> int:
+    found = re.search(r"Reply (\d+)\.", text)
+    assert found, text
+    return int(found[1])
+
+
+def truth(number: int) -> str:
+    return "2" if number % 2 else "0"
+
+
+def sure(number: int) -> bool:
+    """Say of which replies the small judge is sure: four in five."""
+    return number % 5 != 0
+
+
+def decide(state: str, _instructions: str, labels: list[str]) -> Mapping[str, float]:
+    """Be right and sure of most, and wrong and unsure of the rest."""
+    number = number_in(state)
+    right = labels.index("2") if truth(number) == "2" else labels.index("0")
+    shares = [0.0] * len(labels)
+    if sure(number):
+        shares[right] = 0.9 + number / 10_000
+        shares[1] = 1 - shares[right]
+    else:
+        shares[2 - right], shares[1] = 0.6, 0.4
+    return dict(zip(labels, shares, strict=True))
+
+
+def rate(body: dict[str, Any]) -> str:
+    """Answer as the large judge does: always right."""
+    number = number_in(body["messages"][1]["content"])
+    return json.dumps({"reason": "as it is", "rating": int(truth(number))})
+
+
+def configure(folder: Path, small: str, large: str, **changes: Any) -> Path:
+    rows = [
+        {"question": f"Question {n}?", "response": f"Reply {n}.", "retrieved_contexts": [f"Text {n}."]}
+        for n in range(N)
+    ]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    judges = [
+        {"name": "small", "provider": "openai", "base_url": f"{small}/v1", "api": "decisions", "deadline_s": 20},
+        {"name": "large", "provider": "openai", "base_url": large, "deadline_s": 20},
+        {"cascade": ["small", "large"], "error": 0.1, "check": 0.2, **changes},
+    ]
+    suite = {
+        "name": "support",
+        "items": {"data": str(folder / "rows.jsonl")},
+        "responses_of": "bot",
+        "threshold": 0.4,
+        "metrics": {"response_groundedness": {}},
+    }
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump({"judges": judges, "suites": [suite]}), encoding="utf-8")
+    return path
+
+
+def label_all(run: Run, tmp_path: Path, n: int) -> None:
+    """Label n replies of the latest run as they are."""
+    folder = latest(tmp_path)
+    drawn = run(folder.name, "--n", str(n), command="label")
+    assert drawn.returncode == 0, drawn.stderr
+    sheet = pl.read_csv(folder / "labels.csv", infer_schema=False)
+    labels = [str(int(truth(number_in(text))) / 2) for text in sheet["response"]]
+    sheet.with_columns(label=pl.Series(labels)).write_csv(tmp_path / "filled.csv")
+    kept = run(folder.name, "--labels", str(tmp_path / "filled.csv"), command="label")
+    assert kept.returncode == 0, kept.stderr
+
+
+def told(tmp_path: Path) -> list[dict[str, Any]]:
+    rows = scores_of(tmp_path).values()
+    details = [
+        json.loads(row["details"])["judges"]["small+large"]
+        for row in rows
+        if row["metric"] == "response_groundedness"
+    ]
+    return [judged["cascade"] for judged in details]
+
+
+def test_with_labels_the_small_judge_decides_what_it_is_sure_of_and_a_share_is_checked(
+    run: Run, tmp_path: Path
+) -> None:
+    server = DecidingServer(decide)
+    with serve(server.build()) as small, serve_openai(rate) as large:
+        file = configure(tmp_path, small, large.base_url)
+        first = run(str(file))
+        assert "Traceback" not in first.stderr
+        assert len(large.requests) == N, "without labels or exam the large judge decides all"
+        assert server.questions == N
+        assert {one["by"] for one in told(tmp_path)} == {"large"}
+        label_all(run, tmp_path, N)
+        plan = run("--dry-run", str(file))
+        done = run(str(file))
+    assert "Traceback" not in done.stderr + plan.stderr
+    decided = told(tmp_path)
+    alone = [one for one in decided if one["by"] == "small"]
+    assert len(alone) == sum(map(sure, range(N)))
+    assert all(one["confidence"] >= 0.9 for one in alone)
+    assert 0 < sum(one["checked"] for one in alone) < len(alone) / 2
+    assert server.questions == N, "everything that it was asked before is remembered"
+    results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (found,) = results["cascades"]
+    assert (found["judge"], found["source"], found["n_alone"], found["n_escalated"]) == (
+        "small+large",
+        "labels",
+        96,
+        24,
+    )
+    assert found["n_checked"] == sum(one["checked"] for one in alone)
+    assert found["n_contradicted"] == 0
+    assert found["rule"]["bound"] <= 0.1
+    assert found["own_wrong"] == 0, "five-fold: the large judge is right where the small one is not"
+    assert "the small judge decides about 80% alone, by 120 own labels" in plan.stdout
+    (report,) = (latest(tmp_path) / "reports").glob("*.html")
+    assert "96 of 120" in report.read_text(encoding="utf-8")
+
+
+def test_after_labels_a_run_from_nothing_asks_the_large_judge_only_what_is_left(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(decide)
+    with serve(server.build()) as small, serve_openai(rate) as large:
+        file = configure(tmp_path, small, large.base_url, check=0)
+        run(str(file))
+        label_all(run, tmp_path, N)
+        before = len(large.requests)
+        run(str(file), "--fresh")
+    assert len(large.requests) - before == N - sum(map(sure, range(N)))
+    assert server.questions == 2 * N
+
+
+def test_a_large_judge_that_contradicts_what_was_decided_alone_is_told(run: Run, tmp_path: Path) -> None:
+    server = DecidingServer(decide)
+
+    def changed(body: dict[str, Any]) -> str:
+        number = number_in(body["messages"][1]["content"])
+        return json.dumps({"reason": "x", "rating": 2 - int(truth(number))})
+
+    replies = {"now": rate}
+
+    def answer(body: dict[str, Any]) -> str:
+        return replies["now"](body)
+
+    with serve(server.build()) as small, serve_openai(answer) as large:
+        file = configure(tmp_path, small, large.base_url, check=1)
+        run(str(file))
+        label_all(run, tmp_path, N)
+        replies["now"] = changed
+        done = run(str(file), "--fresh")
+    results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (found,) = results["cascades"]
+    assert found["n_checked"] == found["n_contradicted"] == found["n_alone"] == 96
+    assert "the large judge contradicts 96 of 96 decisions" in done.stdout
+
+
+def test_the_exam_decides_where_there_are_no_labels_and_is_named(run: Run, tmp_path: Path) -> None:
+    def know(state: str, _instructions: str, labels: list[str]) -> Mapping[str, float]:
+        if re.search(r"Reply \d+\.", state):
+            return decide(state, "", labels)
+        digest = hashlib.sha256(state.encode()).digest()[0]
+        return {
+            label: 0.9 if n == digest % len(labels) else 0.1 / (len(labels) - 1) for n, label in enumerate(labels)
+        }
+
+    server = DecidingServer(know)
+
+    def answer(body: dict[str, Any]) -> str:
+        is_ours = re.search(r"Reply \d+\.", body["messages"][1]["content"])
+        return rate(body) if is_ours else '{"reason": "x", "rating": 1}'
+
+    with serve(server.build()) as small, serve_openai(answer) as large:
+        file = configure(tmp_path, small, large.base_url)
+        sets = ("--set", "judges_exam.items.steps=[groundedness]")
+        exam = run(str(file), "--judge", "small", "--judge", "large", "--n", "20", *sets, command="exam")
+        assert "Traceback" not in exam.stderr
+        run(str(file))
+    results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
+    (found,) = results["cascades"]
+    assert found["source"] == "exam"
+    assert found["n_alone"] == 0, "a small judge that guesses may decide nothing alone"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cascade": ["large", "small"]}, "expected a judge that decides"),
+        ({"cascade": ["small", "nobody"]}, "names 'nobody'"),
+        ({"cascade": ["small"]}, "cascade"),
+        ({"error": 0}, "error"),
+    ],
+)  # fmt: skip
+def test_a_cascade_that_cannot_be_is_refused(
+    run: Run, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    file = configure(tmp_path, "http://127.0.0.1:9", "http://127.0.0.1:9/v1", **change)
+    done = run(str(file))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
