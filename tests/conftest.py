@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from basic_control.data import aliases, plugins
 from basic_control.flows.environment import QUIET
 from tests.helpers import certificates, inside
 from tests.helpers.preloaded import Preloaded
@@ -42,6 +43,9 @@ os.environ |= {
 }
 for _name in ("PREFECT_API_URL", "PREFECT_PROFILE", "OPENAI_API_KEY", "OLLAMA_HOST", "HF_ENDPOINT"):
     os.environ.pop(_name, None)
+
+# As where a plug-in is loaded, whichever test first imports a room by its former name.
+aliases.install(plugins.folders)
 
 # Each client reads some hundred certificates, in 25 ms; most of a run's four need none.
 ssl.create_default_context = certificates.once(ssl.create_default_context)
