@@ -6,3 +6,5 @@ METHODOLOGY_VERSION = 1
 """Version of what scores and intervals mean. Raised whenever one of them is computed or decided otherwise."""
 METHODOLOGY = "methodology_version"
 """Its key in results.json and in manifests; those before it have none."""
+NEWLY_APART = "newly_apart"
+"""The key of a run's suites of which it says once that their metrics no longer make a mean."""

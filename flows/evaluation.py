@@ -10,9 +10,10 @@ from prefect.events import emit_event
 from basic_control.config.settings import Rerun
 from basic_control.data.batches import Cell
 from basic_control.data.characters import inert
+from basic_control.data.documents import NEWLY_APART
 from basic_control.data.exits import Exit
 from basic_control.flows.preflight import check_rerun
-from basic_control.flows.runs import RunResult, describe, identify_all, open_run, provenance
+from basic_control.flows.runs import RunResult, describe, identify_all, newly_apart, open_run, provenance
 from basic_control.flows.suite import run_suites
 from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.compare.baseline import check as check_baseline
@@ -37,6 +38,7 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     known = provenance(plan, identities)
     check_baseline(plan.baseline, known, [*plan.members])
     check_rerun(plan, again)
+    apart = newly_apart(plan)
     run = open_run(plan, again, clock)  # refusals up to here leave no run behind
     event("run_started", run=run.ledger.run, suites=plan.suite_names, models=plan.configured)
     with run.recorded(plan) as ended:
@@ -46,6 +48,8 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
         described = describe(plan, known, tables, summary, identities)
         manifest: dict[str, Any] = {**run.head, "rerun": again.model_dump(), **described}
         named = {name: manifest[name] for name in (*run.head, "configuration", "versions")}
+        if apart:
+            named[NEWLY_APART] = apart
         found = results(Cell(), plan, tables, summary, finished.findings, run=named, provenance=known)
         verdict = gate(Cell(), found, plan.policy)
         write_results(found, verdict, run.folder, copy=plan.report.results)

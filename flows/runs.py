@@ -4,7 +4,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -232,6 +232,18 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     begun = {"schema": manifests.SCHEMA, **opened.head, "status": "running", "owner": owner()}
     manifests.write(folder, {**begun, "configuration": plan.configuration, "rerun": again.model_dump(), **kept})
     return opened
+
+
+def newly_apart(plan: Plan) -> list[str]:
+    """Return the suites whose metrics formerly made a mean, if none of the latest runs has decided each by itself."""
+    suites = [suite.name for suite in plan.declared if suite.score is None and len(suite.used) > 1]
+    known: set[str] = set()
+    for path in sorted(Path(plan.store.runs).glob(f"*/{manifests.NAME}"), reverse=True)[: manifests.LATEST]:
+        with suppress(InputError):
+            manifest = manifests.read(path.parent)
+            declared = manifest["configuration"].get("suites", ()) if METHODOLOGY in manifest else ()
+            known |= {suite.get("name", "") for suite in declared if isinstance(suite, Mapping)}
+    return [name for name in suites if name not in known] if suites else []
 
 
 def refresh_rule(again: Rerun) -> Callable[[str, Cell], bool]:

@@ -8,6 +8,7 @@ from typing import Any
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
 from basic_control.data.deciding import columns, has_one_headline, weight_of
+from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
 from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
 from basic_control.data.loading import compared, judged_by, needs_of, responses_of
@@ -343,6 +344,13 @@ def expected_lines(plan: Plan) -> Iterator[str]:
     for one in plan.suites:
         for name, values in remarks(one.suite, one.expected):
             yield phrase(name, plan.report.language, **values)
+
+
+def apart_lines(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
+    """Yield once which suites' metrics are decided by themselves now, where their mean was before."""
+    for name in run.get(NEWLY_APART, ()):
+        metrics = ", ".join(plan.suite(name).suite.used)
+        yield phrase("common.each_decides", plan.report.language, suite=name, metrics=metrics)
 
 
 def targets_of(models: Iterable[Model], suite: Suite) -> Iterator[Target]:

@@ -20,7 +20,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.tasks.plan import Plan, expected_lines
+from basic_control.tasks.plan import Plan, apart_lines, expected_lines
 from basic_control.tasks.report import twins
 from basic_control.tasks.report.cascades import cascade_lines
 from basic_control.tasks.report.conclusion import conclusion, differences
@@ -211,6 +211,7 @@ def screen(
             *panel(headlines_of(verdict.models), results.judged),
             *cascade_lines(results.judged.cascades),
             *expected_lines(plan),
+            *apart_lines(plan, results.run),
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
         calls=calls(results.spending, requests, wall_s),

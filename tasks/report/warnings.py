@@ -21,7 +21,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
-from basic_control.tasks.plan import Plan, expected_lines
+from basic_control.tasks.plan import Plan, apart_lines, expected_lines
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
 from basic_control.tasks.report.language import say, say_reason
@@ -59,7 +59,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_tables(data),
         *_prices(results.spending),
         *_of_small_counts(headlines),
-        *(Note(line, "info") for line in expected_lines(plan)),
+        *(Note(line, "info") for line in (*expected_lines(plan), *apart_lines(plan, results.run))),
     ]
     return list({note.text: note for note in sentences}.values())
 

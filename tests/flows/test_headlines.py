@@ -189,3 +189,13 @@ def test_what_is_only_measured_may_be_incomplete_and_nothing_at_all_is_an_error(
         judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
         ended = run("--config", configured(tmp_path, measured, judges=[judged]))
     assert ended.returncode == 2, ended.stdout
+
+
+def test_that_metrics_no_longer_make_a_mean_is_said_once(run: Run, tmp_path: Path) -> None:
+    suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
+    told = "alpha: each metric is now decided by itself; `score: [exact_match, regex]` is the mean as before"
+    path = configured(tmp_path, suite)
+    assert told in " ".join(run("--config", path).stdout.split())
+    assert "is the mean as before" not in run("--config", path).stdout
+    single = configured(tmp_path, {**suite, "name": "beta", "score": ["exact_match"]})
+    assert "is the mean as before" not in run("--config", single).stdout
