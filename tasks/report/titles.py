@@ -11,7 +11,7 @@ from basic_control.data.shown import Text
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.tasks.report.language import say, say_declared
-from basic_control.tasks.report.words import is_named
+from basic_control.tasks.report.words import is_named, metric_name
 
 
 def family_title(family: str) -> str:
@@ -61,11 +61,11 @@ class SuiteTitles:
         return say_declared(self.declared(name).title, name, name)
 
     def headline(self, headline: Headline) -> str:
-        """Return the title of a headline: its suite's, with its metric's if it is one of several."""
+        """Return the title of a headline: its suite's, with its metric's name if it is one of several."""
         title = self.suite(headline.suite)
         if not is_named(headline):
             return title
-        return f"{title}: {metric_title(headline.metric) if headline.metric else say('compare.score')}"
+        return f"{title}: {metric_name(headline)}"
 
     def category(self, name: str, family: str) -> str:
         """Return a sample's category: its generated family, or its suite (whose family is a data set's name)."""

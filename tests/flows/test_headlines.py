@@ -1,6 +1,7 @@
 """Each metric decides for itself: runs of recorded replies, from the command line."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,10 @@ def rate_right_ones(body: dict[str, Any]) -> Answer | Fault:
     return Fault("status", 400) if "Sales" in str(body["messages"]) else rate(body)
 
 
-def configured(folder: Path, *suites: dict[str, Any], **keys: Any) -> str:
+def configured(folder: Path, *suites: dict[str, Any], rows: Sequence[dict[str, str]] = ROWS, **keys: Any) -> str:
     """Write a configuration of suites of these tickets; return its path."""
     data = folder / "tickets.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     shared = {"items": {"data": str(data)}, "responses_of": "router"}
     path = folder / "run.yaml"
     whole = {
@@ -199,3 +200,74 @@ def test_that_metrics_no_longer_make_a_mean_is_said_once(run: Run, tmp_path: Pat
     assert "is the mean as before" not in run("--config", path).stdout
     single = configured(tmp_path, {**suite, "name": "beta", "score": ["exact_match"]})
     assert "is the mean as before" not in run("--config", single).stdout
+
+
+ALL_RIGHT = [{**row, "response": "Billing"} for row in ROWS]
+HALF_RIGHT = [{**row, "response": "Billing" if n % 2 else "Sales"} for n, row in enumerate(ROWS)]
+
+
+def as_of_before(path: Path) -> Path:
+    """Rewrite a baseline as an earlier version pinned it: of the mean of its metrics."""
+    pinned = json.loads(path.read_text(encoding="utf-8"))
+    for rules in pinned["facts"]["suites"].values():
+        del rules["headlines"]
+        rules["score"].remove("all")
+        rules["rules"] = {
+            name: value
+            for name, value in rules["rules"].items()
+            if name != "score" and not name.startswith("threshold of")
+        } | {"weight": 0.2}
+    pinned["scores"] = [scores for scores in pinned["scores"] if scores["metric"] != "all"]
+    old = path.with_name("old.json")
+    old.write_text(json.dumps(pinned, indent=1), encoding="utf-8")
+    return old
+
+
+def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Path) -> None:
+    """Exact match falls by half, the other metric does not move: regressed, also against a baseline of the mean."""
+    suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.4}
+    first = run("--config", configured(tmp_path, suite, rows=ALL_RIGHT))
+    assert first.returncode == 0, first.stderr
+    baseline = tmp_path / "main.json"
+    pinned = run("set", str(baseline), latest(tmp_path).name, command="baseline")
+    assert pinned.returncode == 0, pinned.stderr
+    path = configured(tmp_path, suite, rows=HALF_RIGHT)
+    for name in (baseline, as_of_before(baseline)):
+        ended = run("--config", path, "--baseline", str(name), "--fail-on", "regression")
+        assert ended.returncode == 1, ended.stderr
+        results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["baseline"]
+        compared = {one["pair"]["metric"]: one["decision"]["outcome"] for one in results["headlines"]}
+        assert compared == {"exact_match": "regressed", "regex": "undecided"}, "20 equal pairs do not show 2 points"
+        assert "(alpha, exact_match router −50.0)" in ended.stdout.splitlines()[0]
+        is_of_mean = any("the mean of exact_match, regex" in one["baseline"] for one in results["differences"])
+        assert is_of_mean == (name != baseline)
+        gated = run(latest(tmp_path).name, "--baseline", str(name), command="gate")
+        assert gated.returncode == 1, gated.stderr
+        assert "alpha, exact_match router: −50.0 points" in gated.stdout
+    joined = configured(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
+    refused = run("--config", joined, "--baseline", str(baseline))
+    assert (refused.returncode, "score of suite alpha" in refused.stderr) == (2, True)
+    against_mean = run("--config", joined, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
+    assert against_mean.returncode == 1, against_mean.stderr
+    assert "(alpha router −25.0)" in against_mean.stdout.splitlines()[0]
+
+
+def test_a_headline_is_asked_until_each_is_decided_and_has_its_own_sequence(run: Run, tmp_path: Path) -> None:
+    """One of 12 of 400 tickets goes to the wrong team: 91.7 % against 80 %, and 100 % against 50 %."""
+    rows = [
+        {"question": f"Ticket {n}", "answer": "Billing", "response": "Sales" if n % 12 == 0 else "Billing"}
+        for n in range(400)
+    ]
+    metrics = {"exact_match": {}, "regex": {"pattern": ".", "threshold": 0.5}}
+    suite = {"name": "alpha", "metrics": metrics, "threshold": 0.8, "stop": {"first": 20, "most": 400}}
+    ended = run("--config", configured(tmp_path, suite, rows=rows))
+    assert ended.returncode == 0, ended.stderr
+    sequences = {one["metric"]: one["stopping"] for one in entry(tmp_path)["suites"]}
+    assert sequences["all"] is None
+    assert {name: sequences[name]["metric"] for name in ("exact_match", "regex")} == {
+        name: name for name in metrics
+    }
+    assert {sequences[name]["threshold"] for name in metrics} == {0.8, 0.5}
+    assert all(sequences[name]["alpha"] == 0.025 for name in metrics), "half of 0.05 for each of two headlines"
+    asked = {sequences[name]["asked"] for name in metrics}
+    assert sequences["regex"]["decided"] < sequences["exact_match"]["decided"] == max(asked) < 400

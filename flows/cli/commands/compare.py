@@ -214,7 +214,7 @@ def decide(
 def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
     """Yield for each model and suite: their names, the outcome, and its explanation."""
     from basic_control.tasks.report.text import estimated, percent
-    from basic_control.tasks.report.words import bounds, headlines_of, why
+    from basic_control.tasks.report.words import bounds, headlines_of, score_name, why
 
     for headline in headlines_of(verdict.models):
         outcome, threshold = headline.decided.outcome, headline.decided.threshold
@@ -223,7 +223,7 @@ def _thresholds(verdict: "RunVerdict") -> Iterator[tuple[str, str, str, str]]:
             limit = "" if threshold is None else f", threshold {percent(threshold)}"
             reason = why(headline)
             told = f"{score}{limit}: {outcome}{f'; {reason}' if reason else ''}"
-            yield headline.model, f"{headline.suite} {headline.model}", outcome, told
+            yield headline.model, f"{score_name(headline)} {headline.model}", outcome, told
 
 
 def _cases(verdict: "RunVerdict", comparison: "BaselineComparison | None", new: str) -> str:
