@@ -25,6 +25,7 @@ from basic_control.config.settings import Model
 from basic_control.data.errors import InputError
 from basic_control.data.extras import installing
 from basic_control.data.records import Call, Reply
+from basic_control.data.tools import TOOL_CALLS
 from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled
 from basic_control.tasks.models.deciding import Answered, SystemOneWire, put_alone, put_together, read_answers
@@ -34,6 +35,7 @@ from basic_control.tasks.models.openai_forms import Body, Chat
 from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.server import Server
 from basic_control.tasks.models.threads import in_thread
+from basic_control.tasks.models.told_tools import CHOICE, is_required, read_told_calls, tell_tools
 from basic_control.tasks.runtime import machine
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import cache_folder
@@ -175,6 +177,20 @@ class EmbeddedClient:
         loaded = await self._load()
         if call.typed is not None:
             return await put_alone(call, self._put)
+        if call.tools:
+            return await self._ask_with_tools(call, loaded.engines[0])
+        return await self._ask_free(loaded, call)
+
+    async def _ask_with_tools(self, call: Call, engine: "_Engine") -> Reply:
+        """Ask with tools: by the model's own template, if it has them and may choose; else told in words."""
+        choice = {**self._model.extra, **call.parameters}.get(CHOICE)
+        loaded = await self._load()
+        if not is_required(choice) and await self._connection(engine).takes_tools():
+            return await self._ask_free(loaded, call)
+        return read_told_calls(await self._ask_free(loaded, tell_tools(call, choice)), call.tools, choice)
+
+    async def _ask_free(self, loaded: "_LoadedModel", call: Call) -> Reply:
+        """Ask the engine that is free, or has read the most of the prompt."""
         async with self._turns:
             tokens = await self._tokens(loaded.engines[0], call)
             engine = min(loaded.engines, key=lambda one: (one.calls, -_shared(one.held, tokens)))
@@ -256,7 +272,9 @@ class EmbeddedClient:
         await connection.post("/completion", cut)
         reply = await connection.dialect.ask(call, connection.chat)
         engine.held = tokens
-        return replace(reply, extra={})  # it says how much of the prompt was cached, not part of the reply
+        # How much of the prompt was cached is no part of the reply.
+        calls = reply.extra.get(TOOL_CALLS)
+        return replace(reply, extra={TOOL_CALLS: calls} if calls else {})
 
     def _connection(self, engine: "_Engine") -> "_Connection":
         """Return this client's connection to an engine."""
@@ -274,6 +292,7 @@ class _Connection:
         self.server = Server(local, engine.address, key=engine.key)
         self.dialect = Dialect(local, Chat(), self.server.errors)
         self.http = self.server.open_client(base_url=engine.address)
+        self._takes_tools: bool | None = None
 
     async def send(self, path: str, body: Body) -> bytes:
         """Return the body of the response at a path.
@@ -283,6 +302,14 @@ class _Connection:
         """
         with self.server.raise_call_errors():
             return (await self.http.post(path, json=body)).content
+
+    async def takes_tools(self) -> bool:
+        """Return whether the model's chat template has tools."""
+        if self._takes_tools is None:
+            with self.server.raise_call_errors():
+                properties = (await self.http.get("/props")).json()
+            self._takes_tools = bool(properties.get("chat_template_caps", {}).get("supports_tools"))
+        return self._takes_tools
 
     async def chat(self, body: Body) -> bytes:
         """Return the body of the response to a chat."""

@@ -17,6 +17,7 @@ from basic_control.tasks.models.protocol import CallError
 from basic_control.tasks.models.replies import read_reply, whole_number
 
 Body = dict[str, Any]
+_OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 _BROKEN_OFF = frozenset({"error", "abort", "insufficient_system_resource"})
 """Finish reasons of a reply that the server gave up: OpenRouter's and Mistral's, vLLM's, DeepSeek's."""
 
@@ -41,7 +42,7 @@ class Chat:
         body: Body = {"model": model, "messages": _chat_messages(messages), **parameters}
         if tools:
             body["tools"] = [{"type": "function", "function": write_tool(tool)} for tool in tools]
-        return body
+        return _drop_choice(body)
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
         """Request a reply that follows a schema, or any JSON if that is None."""
@@ -114,7 +115,7 @@ class Responses:
         for name, home, inner in (("reasoning_effort", "reasoning", "effort"), ("verbosity", "text", "verbosity")):
             if name in parameters:
                 parameters[home] = {inner: parameters.pop(name), **_mapping(parameters.get(home))}
-        return body | parameters
+        return _drop_choice(body | parameters)
 
     def constrain(self, body: Body, schema: Mapping[str, Any] | None) -> None:
         """Request a reply that follows a schema, or any JSON if that is None."""
@@ -198,6 +199,13 @@ def find_misfit(model: Model) -> str:
     if api != "responses" or not names:
         return ""
     return f"found `extra.{names[0]}`, which the responses API does not have; remove it, or set `api: chat`"
+
+
+def _drop_choice(body: Body) -> Body:
+    """Return a body without what says how to choose among tools, if it has none: servers refuse that."""
+    if body.get("tools"):
+        return body
+    return {name: value for name, value in body.items() if name not in _OF_TOOLS}
 
 
 def _chat_messages(messages: Iterable[Message]) -> list[Body]:
