@@ -34,7 +34,7 @@ __all__ = ["Judge", "Model", "Settings", "Suite"]
 
 _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 """A configuration names the file, which is later replaced by what was read from it."""
-USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"}
+USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY"}
 """Variables that keys are read from by default."""
 
 

@@ -12,13 +12,13 @@ from basic_control.tasks.runtime.secrets import know
 _OLLAMA_PORT = 11434
 # The port of 127.0.0.1:11500 and [::1]:11500; [::1] has none.
 _WITH_PORT = re.compile(r":\d+$")
-_USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
+_USUAL = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
 
 
 def key_variable(model: Model) -> str:
     """Return the environment variable of a model's key; '' if it needs none."""
-    # OpenAI's own key is not for other servers.
-    if model.api_key_env or (model.provider == "openai" and model.base_url):
+    # OpenAI's own key is not for other servers, nor Anthropic's.
+    if model.api_key_env or (model.provider in {"openai", "anthropic"} and model.base_url):
         return model.api_key_env
     return _USUAL.get(model.provider, "")
 

@@ -154,7 +154,8 @@ class Responses:
         finish = "refusal" if refusals else "stop"
         if body["status"] == "incomplete":
             finish = str(_mapping(body.get("incomplete_details")).get("reason") or "incomplete")
-        if not (texts or refusals or thoughts) and finish == "stop":
+        calls = [_read_call_item(item) for item in body["output"] if item["type"] == "function_call"]
+        if not (texts or refusals or thoughts or calls) and finish == "stop":
             raise CallError("empty", "it made no answer: its output is empty")
         usage = _mapping(body.get("usage"))
         return read_reply(
@@ -165,7 +166,7 @@ class Responses:
             tokens_out=_count(usage, "output_tokens"),
             thinking_tokens=_count(usage.get("output_tokens_details"), "reasoning_tokens"),
             cached_tokens=_count(usage.get("input_tokens_details"), "cached_tokens"),
-            calls=[_read_call_item(item) for item in body["output"] if item["type"] == "function_call"],
+            calls=calls,
         )
 
 

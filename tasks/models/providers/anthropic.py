@@ -1,0 +1,24 @@
+"""Claude, by Anthropic's Messages API."""
+
+from importlib.util import find_spec
+from typing import Any
+
+from basic_control.data.extras import installing
+from basic_control.data.records import Provider
+
+
+def _open(model: Any) -> Any:
+    from basic_control.tasks.models.anthropic import AnthropicClient
+
+    return AnthropicClient(model)
+
+
+def _find_lack(model: Any) -> str:
+    """Return what keeps an entry from answering: the extra that is not installed."""
+    del model
+    if find_spec("anthropic") is None:
+        return f"the extra `anthropic` is not installed; run: {installing('anthropic')}"
+    return ""
+
+
+UNIT = Provider(name="anthropic", version=1, open=_open, unready=_find_lack)
