@@ -60,7 +60,7 @@ class Content:
         return Content(stems, numbers, self.names | following.names, self.is_denied or following.is_denied)
 
 
-class Decision(NamedTuple):
+class ClaimDecision(NamedTuple):
     """A decision on a claim: SUPPORTED, CONTRADICTED or NEUTRAL, and why."""
 
     label: str
@@ -151,12 +151,12 @@ def _find_conflict(claim: Content, whole: Content, passage: Content) -> str:
 _OPPOSITE = {"SUPPORTED": "CONTRADICTED", "CONTRADICTED": "SUPPORTED", "NEUTRAL": "NEUTRAL"}
 
 
-def decide_claim(claim: str, source: str) -> Decision:
+def decide_claim(claim: str, source: str) -> ClaimDecision:
     """Decide whether a source supports a claim, contradicts it, or neither."""
     text = unify(claim)
     if _WHOLE_DENIAL.search(text):
         inner = decide_claim(_WHOLE_DENIAL.sub(" ", text).strip(), source)
-        return Decision(_OPPOSITE[inner.label], f"{inner.reason}, which the claim denies")
+        return ClaimDecision(_OPPOSITE[inner.label], f"{inner.reason}, which the claim denies")
     stated = read_content(text)
     whole, passages = _read_source(source)
     passage = max(passages, key=lambda content: _measure(stated.stems, content.stems), default=whole)
@@ -171,8 +171,8 @@ def decide_claim(claim: str, source: str) -> Decision:
     is_covered = coverage >= _LINE
     is_opposed = is_covered and stated.is_denied and not passage.is_denied
     if conflict == "number" or is_opposed or (conflict and not is_covered):
-        return Decision("CONTRADICTED", reason)
-    return Decision(("NEUTRAL", "SUPPORTED")[is_covered], reason)
+        return ClaimDecision("CONTRADICTED", reason)
+    return ClaimDecision(("NEUTRAL", "SUPPORTED")[is_covered], reason)
 
 
 def _list_statements(text: str) -> list[str]:

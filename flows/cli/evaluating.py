@@ -161,6 +161,7 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
 
 def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
     from basic_control.tasks.report.language import say
+    from basic_control.tasks.report.mistakes import mistakes
     from basic_control.tasks.report.regressions import lines
     from basic_control.tasks.report.screen import screen
 
@@ -174,6 +175,7 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
     results, verdict, requests = outcome.results, outcome.verdict, outcome.requests
     made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files)
     yield from made.terminal(width, whole=not narrow)
+    yield from mistakes(outcome.folder, plan)
     if again:
         fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
         names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())

@@ -185,8 +185,8 @@ def test_cited_answers_are_rehearsed_with_citations(tmp_path: Path) -> None:
     for mode in ("passages", "closed_book"):
         found = estimate(read(None, [*words, f"citation.mode={mode}", f"store.root={tmp_path}/store"]))
         model, judged = found.portions
-        assert model.calls == 5
-        assert 5 + 5 <= judged.calls <= 5 + 3 * 5, "correctness, and support of one to three citations"
+        assert model.calls == 4
+        assert 4 + 4 <= judged.calls <= 4 + 3 * 4, "correctness, and support of one to three citations"
 
 
 def test_a_stand_in_fits_its_schema() -> None:

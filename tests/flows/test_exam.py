@@ -244,20 +244,20 @@ def test_a_gate_that_wants_labels_goes_by_what_people_said(run: Run, tmp_path: P
 
 @pytest.mark.parametrize("language", ["en", "ru", "zh"])
 def test_the_short_form_asks_as_many_of_each_truth(language: str) -> None:
-    """Four of each of three truths, at each step that `make eval` judges: claims come three to a question."""
+    """Ten of each of three truths, at each step that `make eval` judges: claims come three to a question."""
     settings = read("config/default.yaml")
     steps = {(step, language) for step in ("entails", "support", "correctness", "groundedness")}
     judged = next(suite for suite in resolve(settings).suites if suite.judges)
     (form,) = plan_short_exams(judged.judges, {settings.judges[0].name: steps}, store=settings.store, batch_size=10)
     items = list(items_of(form.suite("judges_exam"), ()))
-    assert len(items) == 4 + 3 * 4 * 3
+    assert len(items) == 10 + 3 * 10 * 3
     truths: dict[str, Counter[str]] = {}
     for item in items:
         truth = item["facts"] if isinstance(item["facts"], dict) else json.loads(item["facts"])
         said = truth["truth"]
         truths.setdefault(truth["exam"], Counter()).update(said.values() if isinstance(said, dict) else [said])
     assert all(len(counts) == 3 for counts in truths.values())
-    assert all({*counts.values()} == {4} for counts in truths.values())
+    assert all({*counts.values()} == {10} for counts in truths.values())
 
 
 def test_an_exam_is_configured_without_prefect() -> None:

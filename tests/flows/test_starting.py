@@ -29,8 +29,9 @@ def test_what_stands_before_a_slash_counts_where_it_is_a_provider(spec: str, nam
 
 
 def test_a_provider_alone_is_the_entry_that_ships_if_one_does() -> None:
-    (model,), (judge,) = named("models", ["embedded"]), named("judges", ["embedded"])
-    assert (model["name"], model["provider"], judge["exam"]) == ("smollm2-135m", "embedded", 4)
+    (model,), (judge,) = named("models", ["embedded"]), named("judges", ["rules"])
+    assert (model["name"], model["provider"]) == ("smollm2-135m", "embedded")
+    assert (judge["name"], judge["provider"], judge["exam"]) == ("rules", "rules", 10)
     with pytest.raises(InputError, match="--judge openai: found a provider alone, expected --judge openai/NAME"):
         named("judges", ["openai"])
 
