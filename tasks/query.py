@@ -20,7 +20,7 @@ from basic_control.data.tables import REQUESTS, RESPONSES
 from basic_control.data.units import plugin_source
 from basic_control.tasks.models import open_client
 from basic_control.tasks.models.progress import counts, showing
-from basic_control.tasks.models.protocol import FATAL, CallError, Client
+from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
 from basic_control.tasks.models.requests import call_of, for_items, keep
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from basic_control.tasks.runtime.logs import event
@@ -214,8 +214,10 @@ def query(
     opened = open_store(store)
     responses, tally = ask(opened.read(requests), model, store, shown_as, digest=digest, run=run)
     # A wrong key, model or account: no call of the batch was answered, and none ever would be.
-    if needed and responses.height and responses["error_kind"].fill_null("").is_in(list(FATAL)).all():
-        raise InputError(f"model {model.name} ({model.provider}): {responses['error'][0]}")
+    refused = responses.filter(pl.col("error_kind").is_in(list(FATAL)))
+    is_refused = refused.height and responses["error_kind"].fill_null("").is_in([*FATAL, NOT_ASKED]).all()
+    if needed and is_refused:
+        raise InputError(f"model {model.name} ({model.provider}): {refused['error'][0]}")
     if recorded := model.unit.by_item:  # like a row's own response: no call was made, and it took no time
         responses = responses.with_columns(cached=pl.lit(value=True), latency_s=pl.lit(None, pl.Float64))
     given = tally.cached + tally.answered if recorded else 0

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 EVERY_S = 10.0
 """Between two lines."""
 DRAWN_S = 0.25
+CAUSE, BAR_CAUSE = 120, 24
+"""Characters shown of a failure in a line, and beside a bar."""
 
 
 def progress(language: str = "en") -> "Display":
@@ -37,7 +39,8 @@ def progress(language: str = "en") -> "Display":
 class Count:
     """The progress of some work: calls, their rate per second, and whether some of its batches are open.
 
-    `elsewhere` of them are awaited: `holders` says who is asking them, or what they wait in.
+    `elsewhere` of them are awaited: `holders` says who is asking them, or what they wait in. `trouble` is the
+    commonest failure of attempts that happens now, and how often it did.
     """
 
     total: int
@@ -48,6 +51,7 @@ class Count:
     open: bool
     elsewhere: int = 0
     holders: tuple[str, ...] = ()
+    trouble: tuple[int, str] = (0, "")
 
     @property
     def left_s(self) -> float | None:
@@ -83,6 +87,7 @@ class Work:
             open=bool(waiting),
             elsewhere=sum(one.elsewhere for one in waiting),
             holders=tuple(sorted({holder for one in waiting for holder in one.holders})),
+            trouble=max((tally.trouble.commonest for tally in waiting), default=(0, "")),
         )
 
 
@@ -274,11 +279,21 @@ def _pieces(count: Count, language: str) -> tuple[str, str, str]:
     return rate, waiting, _said("left", language, time=_clock(count.left_s or 0.0)) if open_ else ""
 
 
+def _describe_trouble(count: Count, language: str, longest: int = CAUSE) -> str:
+    """Return which failure of attempts is the commonest now; '' if none happens."""
+    n, message = count.trouble
+    if not n:
+        return ""
+    cause = message if len(message) <= longest else message[: longest - 1] + "…"
+    return _said("trouble", language, cause=cause, n=n)
+
+
 def _bar_texts(count: Count, language: str = "en") -> dict[str, str]:
     """Return the texts beside a bar, by their columns."""
     rate, waiting, left = _pieces(count, language)
     pace = (rate and _said("pace", language, rate=rate), left)
-    trouble = (_said("failed", language, n=count.failed) if count.failed else "", waiting)
+    failed = _said("failed", language, n=count.failed) if count.failed else ""
+    trouble = (failed, _describe_trouble(count, language, BAR_CAUSE), waiting)
     return {
         "counts": f"{count.done}/{count.total}",
         "pace": ", ".join(filter(None, pace)),
@@ -296,6 +311,7 @@ def _measured(count: Count, language: str) -> str:
         _said("cached", language, n=count.cached) if count.cached else "",
         rate and _said("calls", language, rate=rate),
         _said("failed", language, n=count.failed),
+        _describe_trouble(count, language),
         waiting,
         left,
         left and _said("ends", language, time=ends),

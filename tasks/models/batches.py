@@ -15,8 +15,9 @@ import stamina.instrumentation
 
 from basic_control.config.settings import Model
 from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.leases import LEASE_S
 from basic_control.tasks.models.protocol import RETRIED, BatchState, CallError
-from basic_control.tasks.models.running import LEASE_S, RunningBatch
+from basic_control.tasks.models.running import RunningBatch
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.secrets import mask
 from basic_control.tasks.store.replies import FailedCall, Remembered

@@ -39,6 +39,23 @@ _FILTERING = {400, 403, 422, 451}
 """Statuses with which servers refuse what a content filter stopped."""
 USED_UP = "max_tokens or model output limit was reached"
 """OpenAI's refusal, with 400, of a reply whose thinking used up its token limit."""
+# A day's or a month's limit does not pass within a call: "Rate limit reached for requests per day (RPD)",
+# "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "free-models-per-day", "tokens per day (TPD)".
+_DAILY = re.compile(
+    r"(?:requests|tokens|calls|models|quota|limit)\w*[ _-]*(?:per[ _-]?(?:day|month)|daily|monthly)"
+    r"|\b(?:daily|monthly)[ _-]+(?:\w+[ _-]+)?(?:quota|limit)|\((?:rpd|tpd)\)"
+)
+# As in: Rate limit reached on tokens per min (TPM): Limit 30,000, Requested 41,234.
+_BEYOND = re.compile(r"limit:? *(\d[\d,]{0,15})\b.{0,80}?requested:? *(\d[\d,]{0,15})", re.DOTALL)
+# As in: 7m12.5s, 20 seconds
+_PART_OF_WAIT = re.compile(r"(\d{1,6}(?:\.\d{1,9})?) *([a-z]{1,12})", re.IGNORECASE)
+# As in: please try again in 7m12.5s, retry after 20 seconds, available in 1 hour and 5 minutes
+_WORDS_OF_WAIT = re.compile(
+    rf"(?:try again|retry|available)(?: in| after)? +((?:{_PART_OF_WAIT.pattern},? *(?:and +)?){{1,4}})",
+    re.IGNORECASE,
+)
+_UNITS = {"ms": 0.001, "millisecond": 0.001, "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60}
+_UNITS |= {"h": 3600, "hr": 3600, "hour": 3600, "d": 86_400, "day": 86_400}
 # Gemini's `"retryDelay": "34.5s"`
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"')
 # The token of an echoed header, as in: Bearer abcd1234
@@ -48,6 +65,8 @@ _UNTRUSTED = re.compile(r"certificate verify failed: ([^('\"]{1,200})")
 # As in: [SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)
 _HANDSHAKE = re.compile(r"\[SSL: ?([A-Z0-9_]{1,80})\]")
 _LONGEST = 400
+_READ = 20_000
+"""Characters of a body that are searched for what it means."""
 _SHORTEST = 4
 """Characters of a value that is hidden in errors: a shorter one is no secret, and would tear words apart."""
 
@@ -75,11 +94,11 @@ def read_error(body: str) -> tuple[str, str, str]:
 
 def classify_error(status: int, message: str, code: str) -> ErrorKind:
     """Return the kind of error for a status and its message."""
-    text = f"{code} {message[:2000]}".lower()
+    text = f"{code} {message[:_READ]}".lower()
     if status == HTTPStatus.PAYMENT_REQUIRED or (status in {403, 429} and _EXHAUSTED.search(text)):
         return "quota"
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return "rate_limit"
+        return _classify_limit(text)
     kind: ErrorKind = "invalid"
     if status in _FILTERING and _FILTERED.search(text):
         kind = "filtered"
@@ -92,14 +111,35 @@ def classify_error(status: int, message: str, code: str) -> ErrorKind:
     return kind
 
 
+def _classify_limit(text: str) -> ErrorKind:
+    """Return what a 429 means: a limit that passes, one of a day, or a request that is larger than it."""
+    beyond = _BEYOND.search(text)
+    if beyond:
+        limit, size = (int(number.replace(",", "")) for number in beyond.groups())
+        if size > limit:
+            return "invalid"
+    return "quota" if _DAILY.search(text) else "rate_limit"
+
+
+def _wait_in_words(text: str) -> float | None:
+    """Return the seconds that a message asks to wait; None if it names none."""
+    match = _WORDS_OF_WAIT.search(text)
+    total_s, is_wait = 0.0, False
+    for number, unit in _PART_OF_WAIT.findall(match[1] if match else ""):
+        seconds = _UNITS.get(unit.lower(), 0) or _UNITS.get(unit.lower().rstrip("s"), 0)
+        is_wait = is_wait or bool(seconds)
+        total_s += float(number) * seconds
+    return total_s if is_wait else None
+
+
 def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     """Return how many seconds the server asks to wait: never negative, None if it does not say.
 
-    Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date) and Gemini's `retryDelay` in the body.
+    Reads `retry-after-ms`, `retry-after` (seconds or an HTTP date), Gemini's `retryDelay` in the body, and words.
     """
     date = headers.get("retry-after", "")
     waits = [(headers.get("retry-after-ms", ""), 1000.0), (date, 1.0)]
-    waits += [(delay, 1.0) for delay in _RETRY_DELAY.findall(body[:20_000])]
+    waits += [(delay, 1.0) for delay in _RETRY_DELAY.findall(body[:_READ])]
     for text, unit in waits:
         try:
             wait_s = float(text) / unit
@@ -110,7 +150,7 @@ def retry_after(headers: Mapping[str, str], body: str = "") -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
-        return None
+        return _wait_in_words(body[:_READ])
 
 
 def clean(text: str, secrets: re.Pattern[str] | None = None) -> str:
@@ -165,7 +205,8 @@ class ServerErrors:
     def refusal(self, status: int, headers: Mapping[str, str], body: str) -> Refusal:
         """Return the error for an HTTP status and body."""
         message, code, _ = read_error(body)
-        kind = classify_error(status, message, code)
+        # Which limit was reached stands in the details of some bodies.
+        kind = classify_error(status, body if status == HTTPStatus.TOO_MANY_REQUESTS else message, code)
         text = f"HTTP {status}: {self.clean(message) or 'no message'}"
         if status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._proxy:
             return Refusal(kind, self._say_proxy(status), None, status, body)

@@ -81,9 +81,11 @@ class _Display:
         tally = self.tally
         percent = 100.0 * tally.done / tally.total if tally.total else 100.0
         waits = f", waiting for {tally.elsewhere} ({inert(', '.join(tally.holders))})" if tally.elsewhere else ""
+        count, cause = tally.trouble.commonest
+        trouble = f", {count} tries failing: {inert(cause)}" if count else ""
         said = (
             f"{inert(self.label)}: {tally.done} of {tally.total} ({tally.cached} from the cache, "
-            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits})"
+            f"{tally.failed} failed, {tally.tokens_in + tally.tokens_out} tokens{waits}{trouble})"
         )
         try:
             if self.artifact is None:

@@ -14,12 +14,13 @@ ErrorKind = Literal[
     "timeout",         # the call's total deadline passed
     "auth",            # 401, 403: wrong or missing key; fails at once
     "unknown_model",   # the server does not have the model; fails at once
-    "quota",           # the account is exhausted; fails at once
+    "quota",           # the account or a day's quota is exhausted; fails at once
     "parameter",       # the server refuses a parameter that the configuration sets; fails at once
     "invalid",         # the server refuses the request itself (400, context too long); fails at once
     "filtered",        # a content filter refused it; fails at once, and is no fault of the endpoint
     "empty",           # the server answered without an answer; tried again a few times
     "missing",         # a replay file does not hold the reply; fails at once
+    "not asked",       # the model or its server was given up before the call's turn
     "stopped",         # the run was stopped before the call was answered
     "submitted",       # it waits in a batch at the server
     "expired",         # its batch's time passed before its turn
@@ -33,7 +34,12 @@ TRIES: Mapping[ErrorKind, int] = {"empty": 3}
 """Tries in all of a call that fails in such a way: another may succeed, but often none does."""
 
 FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "parameter"})
-"""Kinds that every later call of the same endpoint would fail with as well."""
+"""Kinds that every later call of the same model would fail with as well: a few in a row give it up."""
+
+LOST: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server", "timeout"})
+"""Kinds that pass: many in a row, over minutes, give a model up."""
+
+NOT_ASKED: ErrorKind = "not asked"
 
 
 class CallError(Exception):

@@ -5,19 +5,26 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 
 import anyio
 
 from basic_control.config.settings import Model
 from basic_control.data.characters import visible
 from basic_control.data.draw import canonical
-from basic_control.tasks.models.protocol import FATAL, CallError
+from basic_control.tasks.models.protocol import FATAL, LOST, NOT_ASKED, CallError
 
 PUT_OFF = 3
 """This many consecutive responses that request a wait longer than a call's deadline close an endpoint."""
 
-AGAIN_S = 20.0
-"""A server that has been down for too long may be asked once more this long after the last attempt."""
+TOGETHER = 3
+"""This many responses 429 in a row, with no reply between them, slow a whole endpoint; one alone its own call."""
+
+REFUSED_IN_A_ROW = 8
+"""This many calls in a row that were refused as every call would be give a model up."""
+LOST_IN_A_ROW, LOST_S = 20, 600.0
+"""This many calls in a row that were lost, over so many seconds, give a model up."""
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
@@ -43,10 +50,41 @@ def entry_of(model: Model) -> str:
     return f"{type(model).__name__} {model.name} {model.max_concurrency} {endpoint_of(model)}"
 
 
+@dataclass(slots=True)
+class Streak:
+    """The calls of one model that failed in a row, counted as they end after their own retries."""
+
+    refused: int = 0
+    lost: int = 0
+    lost_since: float = 0.0
+    has_answered: bool = False
+
+    def end(self) -> None:
+        """Record a reply."""
+        self.refused = self.lost = 0
+        self.has_answered = True
+
+    def count(self, error: CallError) -> int:
+        """Record a call's failure; return how many in a row give the model up, 0 if they do not.
+
+        Failures that are the question's count nowhere; so does a 403 of a model that has answered.
+        """
+        now = time.monotonic()
+        is_forbidden = getattr(error, "status", 0) == HTTPStatus.FORBIDDEN
+        if error.kind in FATAL and not (is_forbidden and self.has_answered):
+            self.refused, self.lost = self.refused + 1, 0
+        elif error.kind in LOST:
+            self.lost_since = self.lost_since if self.lost else now
+            self.refused, self.lost = 0, self.lost + 1
+        if self.refused >= REFUSED_IN_A_ROW:
+            return self.refused
+        return self.lost if self.lost >= LOST_IN_A_ROW and now - self.lost_since >= LOST_S else 0
+
+
 class Endpoint:
     """One server as an entry asks it, shared by all its batches in this process.
 
-    The number of calls in flight halves on a 429 and grows back by one for each full round of replies (additive
+    The number of calls in flight halves on several 429 and grows by one for each full round of replies (additive
     increase, multiplicative decrease, as TCP does). All methods belong to one event loop.
     """
 
@@ -56,9 +94,9 @@ class Endpoint:
         self.not_before = 0.0
         self.next_start: dict[str, float] = {}
         self.last_halved = 0.0
-        self.down_since: float | None = None
-        self.last_failed = 0.0
+        self.limited = 0
         self.run = ""
+        self.streaks: dict[object, Streak] = {}
         self.broken: dict[object, CallError] = {}
         self.put_off = 0
         self.closed: CallError | None = None
@@ -89,59 +127,66 @@ class Endpoint:
             return
         self.run = run
         self.broken.clear()
+        self.streaks.clear()
         self.closed, self.closed_until, self.put_off = None, 0.0, 0
-        self.down_since = None
 
     def _limit_to(self, calls: float) -> None:
         self.limit = max(1.0, min(self.most, calls))
         self._slots.total_tokens = int(self.limit)
 
     def succeeded(self) -> None:
-        """Record a reply: the server is up, and may take slightly more load."""
-        self.down_since = None
-        self.put_off = 0
+        """Record a reply: the server may take slightly more load."""
+        self.limited = self.put_off = 0
         self._limit_to(self.limit + 1.0 / self.limit)
 
-    def check(self, asker: object, patience_s: float) -> None:
+    def check(self, asker: object) -> None:
         """Do nothing if a call of an asker can be made.
 
         Raises:
-            CallError: it would fail, as earlier ones did.
+            CallError: the model was given up.
         """
-        now = time.monotonic()
         if broken := self.broken.get(asker):
             raise broken.with_traceback(None)  # otherwise it keeps the frames of every call that it refuses
-        if self.closed and now < self.closed_until:
+        if self.closed and time.monotonic() < self.closed_until:
             raise self.closed.with_traceback(None)
-        if self.down_since and now - self.down_since > patience_s and now - self.last_failed < AGAIN_S:
-            raise CallError("timeout", f"the server has been down for more than {patience_s:g} s (deadline_s)")
 
-    def failed(self, error: CallError, started: float, asker: object, model: Model) -> CallError:
+    def conclude(self, asker: object, model: Model, error: CallError | None = None) -> None:
+        """Record how a call of an asker ended, after its own retries: with a reply, or with an error."""
+        streak = self.streaks.setdefault(asker, Streak())
+        if error is None:
+            streak.end()
+            return
+        count = streak.count(error)
+        if count and asker not in self.broken:
+            cause = f"the last {count} calls failed, the last of them with: {error.message}"
+            self.broken[asker] = CallError(NOT_ASKED, f"not asked: {cause}")
+            advice = "The remaining calls are not asked; the next run asks them first."
+            _log.warning("model %s: given up: %s. %s", visible(model.name), cause, advice)
+
+    def failed(self, error: CallError, started: float, model: Model) -> CallError:
         """Record a failed attempt that began at `started` (monotonic s); return the error that it ends with."""
         now, wait_s = time.monotonic(), error.retry_after_s or 0.0
-        if error.kind in FATAL:
-            self.broken.setdefault(asker, error)
+        self.limited += error.kind == "rate_limit"
+        is_limited = error.kind == "rate_limit" and self.limited >= TOGETHER
         # Once for all calls that were in flight together: they all hit the same limit.
-        if error.kind == "rate_limit" and started > self.last_halved:
+        if is_limited and started > self.last_halved:
             self._limit_to(self.limit / 2)
             self.last_halved = now
-        self.down_since = (self.down_since or now) if error.kind == "connection" else None
-        self.last_failed = now
         # A wait longer than the call's deadline affects only its own call until several responses request one.
         if wait_s > model.deadline_s:
             return self._postponed(error, now + wait_s, model)
-        if error.kind == "rate_limit":
+        if is_limited:
             self.not_before = max(self.not_before, now + wait_s)
         return error
 
     def _postponed(self, error: CallError, until: float, model: Model) -> CallError:
         """Return the error of a call whose wait is too long, and close the endpoint after `PUT_OFF` of them."""
-        told = _too_long(error.retry_after_s or 0.0, model.deadline_s)
-        found = CallError("timeout", f"{error.message}; {told}")
+        wait = _too_long(error.retry_after_s or 0.0, model.deadline_s)
+        refusal = CallError("timeout", f"{error.message}; {wait}")
         self.put_off += 1
         if self.put_off >= PUT_OFF and time.monotonic() >= self.closed_until:
             self.closed_until = until
-            self.closed = CallError("timeout", f"not sent: the last {PUT_OFF} responses said: {found.message}")
-            said = "model %s: endpoint closed: the last %d responses said: %s. All remaining calls fail."
-            _log.warning(said, visible(model.name), PUT_OFF, found.message)
-        return found
+            cause = f"the last {PUT_OFF} responses said: {refusal.message}"
+            self.closed = CallError(NOT_ASKED, f"not sent: {cause}")
+            _log.warning("model %s: endpoint closed: %s. All remaining calls fail.", visible(model.name), cause)
+        return refusal

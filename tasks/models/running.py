@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call, Reply
-from basic_control.tasks.models.protocol import RETRIED, TRIES, CallError, Client, ErrorKind
+from basic_control.tasks.models.leases import LEASE_S, Lease
+from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.secrets import mask
 from basic_control.tasks.store.replies import FailedCall, Remembered
 
-LEASE_S = 60.0
 POLL_S = 0.5
 FIRST_WAIT_S, LONGEST_WAIT_S, JITTER_S = 0.25, 20.0, 0.5
 """The wait before a retry doubles from first to longest, plus jitter, unless the server asks for another."""
@@ -28,6 +28,8 @@ ANSWER_S = 10.0
 
 T = TypeVar("T")
 
+Claimed = asyncio.Queue[tuple[list[str], int] | None]
+"""Requests that are asked together, with the term of the lease in which they were claimed."""
 Known = Mapping[str, Remembered | FailedCall]
 """Outcomes of requests so far: replies of any run, and failures of this one."""
 
@@ -38,6 +40,36 @@ class CallResult:
 
     end: Remembered | FailedCall
     cached: bool = False
+
+
+FRESH_S = 60.0
+"""How long a failure counts as one that happens now."""
+
+
+@dataclass(slots=True)
+class Trouble:
+    """The failures of a batch's attempts, also of those tried again: how many of each kind, and the last."""
+
+    counts: Counter[ErrorKind] = field(default_factory=Counter)
+    messages: dict[ErrorKind, str] = field(default_factory=dict)
+    last_s: float = 0.0
+
+    def note(self, error: CallError) -> None:
+        """Add a failed attempt; what failed long before is over."""
+        now = time.monotonic()
+        if now - self.last_s > FRESH_S:
+            self.counts.clear()
+        self.counts[error.kind] += 1
+        self.messages[error.kind], self.last_s = error.message, now
+
+    @property
+    def commonest(self) -> tuple[int, str]:
+        """How often the commonest failure happened, and what it says; (0, "") if none happens now."""
+        counts = self.counts.copy()  # another thread asks
+        if not counts or time.monotonic() - self.last_s > FRESH_S:
+            return 0, ""
+        ((kind, count),) = counts.most_common(1)
+        return count, self.messages[kind]
 
 
 @dataclass(slots=True)
@@ -58,6 +90,7 @@ class BatchProgress:
     last_s: float = 0.0
     elsewhere: int = 0
     holders: tuple[str, ...] = ()
+    trouble: Trouble = field(default_factory=Trouble)
 
     @property
     def done(self) -> int:
@@ -111,6 +144,7 @@ class RunningBatch:
     answers: dict[str, CallResult] = field(default_factory=dict)
     digest: str = ""
     stopping: bool = False
+    lease: Lease = field(default_factory=Lease)
     flying: set[asyncio.Task[Any]] = field(default_factory=set)
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
@@ -163,10 +197,11 @@ class RunningBatch:
             self.tally.tokens_out -= end.reply.tokens_out or 0
             self.count(FailedCall(end.request_id, error.kind, error.message))
 
-    async def _attempts(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
+    async def _attempts(self, ask: Callable[[], Awaitable[T]], term: int) -> tuple[T, float]:
         """Retry until an answer arrives or retries are pointless; return it with the last attempt's latency.
 
-        The deadline counts from the first attempt and excludes the time spent waiting for a free slot.
+        The deadline counts from the first attempt and excludes the time spent waiting for a free slot. After the
+        claim's `term` another may have asked, and nothing is tried again.
         """
         last: CallError | None = None
         tries = Counter[ErrorKind]()
@@ -185,8 +220,9 @@ class RunningBatch:
                         except CallError as error:
                             tries[error.kind] += 1
                             is_retried = error.kind in RETRIED or tries[error.kind] < TRIES.get(error.kind, 0)
-                            if self.stopping or not is_retried:
-                                raise
+                            if self.stopping or not is_retried or term != self.lease.term:
+                                # A call that is given up between two tries keeps its own reason.
+                                raise (last if last and error.kind == NOT_ASKED else error) from None
                             last = error
                     await asyncio.sleep(last.retry_after_s or wait_s + random.uniform(0, JITTER_S))
                     wait_s = min(2 * wait_s, LONGEST_WAIT_S)
@@ -202,52 +238,77 @@ class RunningBatch:
     async def _attempt(self, ask: Callable[[], Awaitable[T]]) -> tuple[T, float]:
         """Ask once and record the outcome."""
         started, task = time.monotonic(), _this_task()
-        self.endpoint.check(self._asker, self.model.deadline_s)
+        self.endpoint.check(self._asker)
         self.flying.add(task)
         try:
             answer = await ask()
         except CallError as error:
             self.flying.discard(task)
-            raise self.endpoint.failed(error, started, self._asker, self.model) from None
+            self.tally.trouble.note(error)
+            raise self.endpoint.failed(error, started, self.model) from None
         self.endpoint.succeeded()
         return answer, time.monotonic() - started
 
-    async def _bring(self, request_id: str, call: Call) -> None:
-        """Process one request: ask it, make its reply durable, release its claim, and count it."""
+    async def _bring(self, request_id: str, call: Call, term: int, elsewhere: list[str]) -> None:
+        """Process a request claimed in a term: ask it, make its reply durable, release its claim, and count it."""
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
-        try:
-            reply, latency_s = await self._attempts(lambda: self.client.ask(call))
-        except CallError as error:
-            return await self._fail(request_id, error)
-        return await self._keep(request_id, reply, latency_s)
+        while True:
+            if term != self.lease.term:
+                term = self.lease.term
+                if not await self._confirm(request_id, elsewhere):
+                    return
+            try:
+                reply, latency_s = await self._attempts(lambda: self.client.ask(call), term)
+            except CallError as error:
+                if term != self.lease.term and not self.stopping:
+                    continue
+                self.endpoint.conclude(self._asker, self.model, error)
+                await self._fail(request_id, error)
+                return
+            break
+        await self._keep(request_id, reply, latency_s)
 
     async def _keep(self, request_id: str, reply: Reply, latency_s: float) -> None:
+        """Make a reply durable and count it."""
+        self.endpoint.conclude(self._asker, self.model)
         self.tally.last_s = time.monotonic()
         entry = Remembered(request_id, mask(reply), latency_s, self.model.name)
         await self.writer.keep(entry)
         self.count(entry)
 
-    async def _bring_together(self, calls: Mapping[str, Call]) -> None:
+    async def _bring_together(self, calls: Mapping[str, Call], term: int, elsewhere: list[str]) -> None:
         """Process requests about one text in one call; what fails of it is asked by itself."""
         together = getattr(self.client, "ask_together", None)
-        if together is None or len(calls) == 1:
+        if together is None or len(calls) == 1 or term != self.lease.term:
             for request_id, call in calls.items():
-                await self._bring(request_id, call)
+                await self._bring(request_id, call, term, elsewhere)
             return
         if not self.tally.first_s:
             self.tally.first_s = time.monotonic()
         try:
-            answers, latency_s = await self._attempts(lambda: together([*calls.values()]))
+            answers, latency_s = await self._attempts(lambda: together([*calls.values()]), term)
         except CallError as error:
+            if term != self.lease.term and not self.stopping:
+                await self._bring_together(calls, term, elsewhere)
+                return
+            self.endpoint.conclude(self._asker, self.model, error)
             for request_id in calls:
                 await self._fail(request_id, error)
             return
         for (request_id, call), answer in zip(calls.items(), answers, strict=True):
             if isinstance(answer, CallError):
-                await self._bring(request_id, call)
+                await self._bring(request_id, call, term, elsewhere)
             else:
                 await self._keep(request_id, answer, latency_s)
+
+    async def _confirm(self, request_id: str, elsewhere: list[str]) -> bool:
+        """Return whether a request is still to be asked here, although its claim may have run out."""
+        granted, known = await asyncio.to_thread(self._take, [request_id])
+        self._recall(known)
+        if request_id not in granted and request_id not in known:
+            elsewhere.append(request_id)
+        return request_id in granted
 
     async def _fail(self, request_id: str, error: CallError) -> None:
         failure = FailedCall(request_id, error.kind, error.message)
@@ -315,13 +376,13 @@ class RunningBatch:
         while todo:
             elsewhere: list[str] = []
             # A queue of claimed requests, filled ahead, so that no call waits for a claim.
-            claimed: asyncio.Queue[list[str] | None] = asyncio.Queue(maxsize=2 * self.model.concurrency)
+            claimed: Claimed = asyncio.Queue(maxsize=2 * self.model.concurrency)
             async with asyncio.TaskGroup() as group:
                 # Slightly more than calls in flight: a slot is reused while replies are being written to disk.
                 walkers = min(self.model.concurrency * 9 // 8, len(todo))
                 self._started(group.create_task(self._claim(todo, calls, claimed, elsewhere, walkers)))
                 for _ in range(walkers):
-                    self._started(group.create_task(self._walk(claimed, calls)))
+                    self._started(group.create_task(self._walk(claimed, calls, elsewhere)))
             if self.stopping:
                 raise Stopped
             todo = elsewhere
@@ -340,20 +401,16 @@ class RunningBatch:
             self.progress(tally)
 
     async def _claim(
-        self,
-        todo: list[str],
-        calls: Mapping[str, Call],
-        claimed: asyncio.Queue[list[str] | None],
-        elsewhere: list[str],
-        walkers: int,
+        self, todo: list[str], calls: Mapping[str, Call], claimed: Claimed, elsewhere: list[str], walkers: int
     ) -> None:
         """Put the requests this worker may ask into the queue, and those held by others into `elsewhere`."""
         for window in gather_windows(group_by_text(todo, calls), 4 * self.model.concurrency):
+            term = self.lease.term
             granted, known = await asyncio.to_thread(self._take, window)
             self._recall(known)
             elsewhere += [one for one in window if one not in granted and one not in known]
             for request_ids in group_by_text([one for one in window if one in granted], calls):
-                await claimed.put(request_ids)
+                await claimed.put((request_ids, term))
         for _ in range(walkers):
             await claimed.put(None)
 
@@ -366,14 +423,15 @@ class RunningBatch:
             self.writer.cache.release(needless, holder=self.writer.holder)
         return granted.difference(needless), known
 
-    async def _walk(self, claimed: asyncio.Queue[list[str] | None], calls: Mapping[str, Call]) -> None:
+    async def _walk(self, claimed: Claimed, calls: Mapping[str, Call], elsewhere: list[str]) -> None:
         """Ask one request after another.
 
         The next is asked only when the last reply is durable: a kill loses at most the calls in flight, and an
         eighth of that on its way to the disk.
         """
-        while not self.stopping and (request_ids := await claimed.get()) is not None:
+        while not self.stopping and (entry := await claimed.get()) is not None:
+            request_ids, term = entry
             try:
-                await self._bring_together({request_id: calls[request_id] for request_id in request_ids})
+                await self._bring_together({one: calls[one] for one in request_ids}, term, elsewhere)
             finally:
                 self.flying.discard(_this_task())

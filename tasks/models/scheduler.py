@@ -10,20 +10,19 @@ import gc
 import hashlib
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import wait
-from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from basic_control.config.settings import Model
 from basic_control.data.draw import canonical
-from basic_control.data.errors import InputError, Stopped
+from basic_control.data.errors import Stopped
 from basic_control.data.records import Call
 from basic_control.tasks.models.batches import BatchQueue
 from basic_control.tasks.models.protocol import Client
 from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of, entry_of
 from basic_control.tasks.models.readiness import connections_allowed
-from basic_control.tasks.models.running import LEASE_S, BatchProgress, CallResult, RunningBatch
+from basic_control.tasks.models.running import BatchProgress, CallResult, RunningBatch
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.store.replies import ReplyCache, owner
 from basic_control.tasks.store.submissions import Submissions
@@ -108,23 +107,6 @@ def way_of(model: Model) -> str:
     return hashlib.sha256(canonical([*place, *patience]).encode()).hexdigest()
 
 
-@asynccontextmanager
-async def _renewing(cache: ReplyCache, holder: str) -> AsyncIterator[None]:
-    """Renew this process's claims while it asks."""
-
-    async def renew() -> None:
-        while True:
-            await asyncio.sleep(LEASE_S / 3)
-            with suppress(InputError):  # the database may be back at the next renewal
-                await asyncio.to_thread(cache.renew, holder=holder, lease_s=LEASE_S)
-
-    task = asyncio.create_task(renew())
-    try:
-        yield
-    finally:
-        task.cancel()
-
-
 def _forget_doubtful(
     cache: ReplyCache, client: Client, calls: Mapping[str, Any], read: Callable[[Any], Call]
 ) -> None:
@@ -181,11 +163,16 @@ async def ask_all(
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     await asyncio.to_thread(_forget_doubtful, cache, client, distinct, read)
     known = await batch.settled(list(distinct))
-    pending = [(request_id, read(call)) for request_id, call in distinct.items() if request_id not in known]
+    # What an earlier run did not get to ask comes first.
+    missed = await asyncio.to_thread(writer.find_missed, [one for one in distinct if one not in known])
+    order = sorted(
+        (request_id for request_id in distinct if request_id not in known), key=lambda one: one not in missed
+    )
+    pending = [(request_id, read(distinct[request_id])) for request_id in order]
     progress(tally)
     if pending:
         _make_ready(client, [call for _, call in pending])
-        async with _renewing(cache, holder):
+        async with batch.lease.renew_claims(cache, holder):
             shared.batches.add(batch)
             try:
                 if shared.stopping.is_set():

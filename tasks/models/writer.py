@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 
+from basic_control.tasks.models.protocol import NOT_ASKED
 from basic_control.tasks.store.replies import FailedCall, Remembered, ReplyCache
 
 
@@ -41,6 +42,13 @@ class Writer:
     def fail(self, failures: Sequence[FailedCall]) -> None:
         """Write failures at once; for a worker thread."""
         self.cache.fail(failures, holder=self.holder, run=self.run, way=self.way)
+        # The next run asks first what this one did not get to.
+        missed = [failure for failure in failures if failure.kind == NOT_ASKED]
+        self.cache.fail(missed, holder=self.holder, run=NOT_ASKED, way=self.way)
+
+    def find_missed(self, request_ids: Sequence[str]) -> set[str]:
+        """Return which requests an earlier run did not get to ask; for a worker thread."""
+        return {*self.cache.failures(request_ids, run=NOT_ASKED, way=self.way)}
 
     async def settle(self) -> None:
         """Wait until everything queued is written."""

@@ -17,6 +17,8 @@ import pytest
 from basic_control.data.batches import Cell
 from basic_control.flows.cli import progress
 from basic_control.flows.cli.progress import LineDisplay, Work
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import event
 from tests.conftest import TOP, Run
@@ -189,6 +191,8 @@ def on_terminal(command: list[str], columns: int, environment: dict[str, str]) -
 SHOWN = """
 from basic_control.data.batches import (Cell)
 from basic_control.flows.cli.progress import BarDisplay
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import event
 
@@ -232,6 +236,8 @@ import os
 
 from basic_control.data.batches import Cell
 from basic_control.flows.cli.progress import BarDisplay
+from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.running import FRESH_S
 from basic_control.tasks.models.scheduler import BatchProgress
 from basic_control.tasks.runtime.logs import event
 
@@ -343,3 +349,29 @@ def test_where_a_suite_asks_nothing_no_line_counts_to_zero(capsys: pytest.Captur
     said = capsys.readouterr().err
     assert "of 0" not in said
     assert "cot, " in said, "what it came to is said"
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "now failing: HTTP 503: loading (2 tries)"),
+        ("ru", "сейчас не удаётся: HTTP 503: loading (попыток: 2)"),
+    ],
+)
+def test_the_line_names_the_commonest_failure_while_it_happens(
+    language: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    display, tally = LineDisplay(10.0, language), BatchProgress(total=10)
+    for message, kind in (
+        ("HTTP 503: loading", "server"),
+        ("HTTP 400: no", "invalid"),
+        ("HTTP 503: loading", "server"),
+    ):
+        tally.trouble.note(CallError(kind, message))
+    display.suite = "s"
+    display.note(Cell("s"), tally)
+    display.draw()
+    assert text in capsys.readouterr().err
+    tally.trouble.last_s -= FRESH_S + 1
+    display.draw()
+    assert "503" not in capsys.readouterr().err

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell
 from basic_control.data.errors import Stopped
 from basic_control.data.tables import REQUESTS
-from basic_control.tasks.models import rate_limits, scheduler
-from basic_control.tasks.models.protocol import CallError
-from basic_control.tasks.models.rate_limits import Endpoint, entry_of
+from basic_control.tasks.models import scheduler
 from basic_control.tasks.models.scheduler import BatchProgress, event_loop_thread
 from basic_control.tasks.query import ask, identify, watch
 from basic_control.tasks.runtime.storage import cache_url
@@ -128,42 +125,6 @@ def test_a_passing_fault_loses_nothing(tmp_path: Path, fault: Fault) -> None:
     assert tally.answered == 8
 
 
-def test_retry_after_is_obeyed_and_concurrency_halves_then_grows(tmp_path: Path) -> None:
-    limits: list[float] = []
-
-    def note(cell: Cell, _tally: BatchProgress) -> None:
-        if cell.suite == "limits":
-            limits.append(event_loop_thread().endpoints[entry_of(model)].limit)
-
-    watch(note)
-    times: list[float] = []
-
-    def reply(_body: dict[str, Any]) -> str:
-        times.append(time.monotonic())
-        return "yes"
-
-    def fault(number: int, _body: dict[str, Any]) -> Fault | None:
-        if number == 7:
-            times.append(-time.monotonic())
-            return RATE
-        return None
-
-    with serve_openai(reply, faults=fault) as server:
-        model = model_at(server, max_concurrency=8)
-        _, tally = ask(
-            requests_of(model, [str(n) for n in range(200)]),
-            model,
-            StoreSettings(root=str(tmp_path)),
-            Cell("limits"),
-        )
-    assert tally.answered == 200
-    refused = next(-t for t in times if t < 0)
-    after = [t - refused for t in times if t > refused]
-    in_flight = [gap for gap in after if gap < 0.95]
-    assert len(in_flight) <= 8, "only what was in flight already may arrive before the second is over"
-    assert min(limits) <= 5 < max(limits[len(limits) // 2 :])
-
-
 def test_no_more_calls_are_in_flight_than_allowed(tmp_path: Path) -> None:
     with serve_openai("yes", latency_s=0.02) as server:
         model = model_at(server, max_concurrency=3)
@@ -208,24 +169,6 @@ def test_a_failure_is_never_remembered(tmp_path: Path) -> None:
         assert ask(requests, model, store, Cell("x"))[0]["text"].to_list() == ["yes"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
-        (Fault("status", status=401, message="bad key", echo=True), "auth"),
-        (Fault("status", status=404, code="model_not_found", message="no such model"), "unknown_model"),
-        (Fault("status", status=429, code="insufficient_quota", message="quota"), "quota"),
-    ],
-)
-def test_what_every_call_would_meet_fails_at_once_without_the_key(tmp_path: Path, fault: Fault, kind: str) -> None:
-    with serve_openai("yes", faults=lambda _n, _b: fault) as server:
-        model = model_at(server, max_concurrency=2)
-        responses, tally = ask(requests_of(model, NUMBERS), model, StoreSettings(root=str(tmp_path)), Cell("x"))
-    assert tally.failed == 40
-    assert set(responses["error_kind"]) == {kind}
-    assert len(server.requests) <= 4, "after the first refusal nothing more is asked"
-    assert not responses["error"].str.contains("sk-test").any()
-
-
 def test_a_parameter_of_one_entry_that_is_refused_stops_no_other_of_its_model(tmp_path: Path) -> None:
     """Such as one model with and without thinking."""
     store, heard = StoreSettings(root=str(tmp_path)), []
@@ -240,33 +183,11 @@ def test_a_parameter_of_one_entry_that_is_refused_stops_no_other_of_its_model(tm
 def test_what_failed_in_one_run_is_asked_in_the_next(tmp_path: Path) -> None:
     """Also by a worker of a cluster, which hears of no run's end."""
     store = StoreSettings(root=str(tmp_path))
-    with serve_openai("yes", faults=[Fault("status", status=401, message="bad key")]) as server:
+    with serve_openai("yes", faults=[Fault("status", status=401, message="bad key")] * 3) as server:
         model = model_at(server, max_concurrency=1)
         requests = requests_of(model, NUMBERS[:3])
         tallies = [ask(requests, model, store, Cell("x"), run=run)[1] for run in ("one", "one", "two")]
     assert [(tally.failed, tally.answered) for tally in tallies] == [(3, 0), (3, 0), (0, 3)]
-
-
-def test_a_long_call_that_breaks_says_nothing_of_the_time_before() -> None:
-    """It was answered until then: others are asked, for as long as the server may be down."""
-    model = Model(name="m", provider="openai", deadline_s=60)
-    endpoint = Endpoint(4)
-    endpoint.failed(CallError("connection", "cut"), time.monotonic() - 100, "m", model)
-    endpoint.check("m", model.deadline_s)
-    assert endpoint.down_since is not None
-
-
-def test_time_in_which_nobody_asked_is_no_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(rate_limits, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    model, endpoint = Model(name="m", provider="openai", deadline_s=60), Endpoint(4)
-    for at in (1000.0, 1050.0, 1061.0):
-        now[0] = at
-        endpoint.failed(CallError("connection", "cut"), at, "m", model)
-    with pytest.raises(CallError, match="down for more than 60 s"):
-        endpoint.check("m", model.deadline_s)
-    now[0] += rate_limits.AGAIN_S
-    endpoint.check("m", model.deadline_s)
 
 
 def test_a_request_that_the_server_refuses_fails_alone(tmp_path: Path) -> None:
