@@ -24,6 +24,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "compare": "compare",
         "gate": "compare",
         "view": "compare",
+        "show": "show",
         "demo": "evaluate",
         "exam": "evaluate",
     },

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from basic_control.tasks.plan import Plan
 
 STOPPING = (signal.SIGINT, signal.SIGTERM)
+WORST_ROWS = 3
+"""The failing rows that a run's screen shows; `basic-control show` has them all."""
 SAME = "run the same command again to continue."
 """What to do after a stop, unless the same command would do something else."""
 
@@ -173,7 +175,8 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
     width, narrow = room()
     files = (outcome.reports[0], Path(outcome.folder) / "results.json")
     results, verdict, requests = outcome.results, outcome.verdict, outcome.requests
-    made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files)
+    examples = _worst_rows(outcome, plan, width)
+    made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files, examples=examples)
     yield from made.terminal(width, whole=not narrow)
     yield from mistakes(outcome.folder, plan)
     if again:
@@ -181,6 +184,17 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
         names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())
         n = fresh.total()
         yield say("screen.stages", cached=len(outcome.stages) - n, n=n, names=names)
+
+
+def _worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
+    """Return the run's first failing rows, each as one line."""
+    from basic_control.tasks.compare.rows import lines_of, rows_of
+    from basic_control.tasks.compare.sides import side_of
+    from basic_control.tasks.store.runs import find
+
+    side = side_of(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)
+    failed = [row for row in rows_of(side) if row.is_failed]
+    return [*lines_of(failed, WORST_ROWS, width)]
 
 
 def _stage(stage: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Compare finished runs, from their manifests and tables; no model is called."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -26,6 +27,7 @@ from basic_control.metrics.analysis.questions import QuestionChanges, align
 from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
 from basic_control.prompts.phrases import ENGLISH
 from basic_control.tasks.compare.alignment import align_scores
+from basic_control.tasks.compare.rows import columns_of, question_of
 from basic_control.tasks.compare.sides import FileForm, metrics_of, shared_metrics, sides, stated_differences
 from basic_control.tasks.exchange.tables import Side
 
@@ -114,7 +116,10 @@ def compare_runs(
     changed = []
     for pair in pairs:
         parts = _parts(suites[pair.suite], pair.metric) if pair.scope == "suite" else {}
-        changed.append(_with_texts(changes(scores, aligned.items, pair, parts), pair, replies))
+        frame = changes(scores, aligned.items, pair, parts)
+        suite = suites.get(pair.suite)
+        frame = _with_questions(frame, aligned.items, columns_of(suite) if suite else frozenset())
+        changed.append(_with_texts(frame, pair, replies))
     every_label = [model.label for model in _models(tables)]
     return RunComparison(
         runs=whole,
@@ -172,6 +177,14 @@ def _fields(whole: Sequence[Side], tables: Mapping[str, pl.DataFrame], *, every:
 def _texts_of(side: Side) -> pl.DataFrame:
     """Return a side's replies with their texts, which a baseline has not."""
     return pl.concat([side.replies, pl.DataFrame(schema=_TEXTS)], how="diagonal_relaxed").select([*_TEXTS])
+
+
+def _with_questions(changed: pl.DataFrame, items: pl.DataFrame, columns: Collection[str]) -> pl.DataFrame:
+    """Add what tells each question from its neighbours, `question`."""
+    rows = items.join(changed.select("item_id"), on="item_id", how="semi").select("item_id", "facts").iter_rows()
+    facts = {item_id: json.loads(text or "{}") for item_id, text in rows}
+    questions = [question_of(row, facts.get(row["item_id"], {}), columns) for row in changed.iter_rows(named=True)]
+    return changed.with_columns(pl.Series("question", questions, pl.String))
 
 
 def _with_texts(changed: pl.DataFrame, pair: Comparison, replies: pl.DataFrame) -> pl.DataFrame:

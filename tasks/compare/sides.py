@@ -27,7 +27,7 @@ from basic_control.tasks.exchange.tables import (
 )
 from basic_control.tasks.store.baselines import KEPT, Baseline, is_baseline, path_of
 from basic_control.tasks.store.baselines import read as read_baseline
-from basic_control.tasks.store.runs import MANIFEST, Run, find_all, items_of, load, replies
+from basic_control.tasks.store.runs import LAST, MANIFEST, Run, find_all, find_last, items_of, load, replies
 
 EXPECTED = "expected answers"
 
@@ -58,6 +58,7 @@ def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
         InputError: a run or file is not there, or cannot be read.
     """
     form = form or FileForm()
+    names = _resolve_last(names, runs)
     pinned = {name: baseline for name in names if (baseline := _read_pinned(name, runs))}
     # A pinned run that is still there has the texts as well.
     run_of = {name: baseline.run for name, baseline in pinned.items() if (runs / baseline.run).is_dir()}
@@ -67,6 +68,15 @@ def sides(names: Sequence[str], *, runs: Path, root: str = "", form: FileForm | 
     found |= {name: _pinned_side(pinned[name]) for name in names if name in pinned}
     logs = _directed({n: _read(Path(name), form) for n, name in enumerate(names) if name not in found})
     return _read_files(names, found, logs, form) if logs else [found[name] for name in names]
+
+
+def _resolve_last(names: Sequence[str], runs: Path) -> list[str]:
+    """Return the names with `last` as the newest run's; alone it stands for the newest two, older first."""
+    if Path(LAST).exists() or (runs / LAST).exists():
+        return [*names]
+    if [*names] == [LAST]:
+        return [find_last(LAST, runs, before=steps).name for steps in (1, 0)]
+    return [find_last(LAST, runs).name if name == LAST else name for name in names]
 
 
 def _read_files(

@@ -321,6 +321,7 @@ def _shown(row: Mapping[str, Any], longest: int) -> Mapping[str, Any]:
         "gain": row["gain"],
         "place": place_of(row),
         "prompt": clip(row["prompt"], longest),
+        "question": clip(row["question"], longest),
         "answer": clip(row["answer"], longest),
         "sides": [
             (text, percent(row[f"{side}_value"]), say_reason(row[f"{side}_reason"] or ""))

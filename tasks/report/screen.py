@@ -87,6 +87,7 @@ class Screen:
     warnings: Sequence[str]
     calls: str
     links: Sequence[str]
+    examples: Sequence[str] = ()
 
     def table(self, width: int | None = None) -> Table:
         """Return the table, limited to `width` characters: names and intervals shrink first, then columns."""
@@ -126,7 +127,7 @@ class Screen:
         if whole:
             yield self.verdict
             yield shown
-            yield from (*below, *self._warned(), self.calls, *self.links)
+            yield from (*self.examples, *below, *self._warned(), self.calls, *self.links)
             return
         height = len(table.rows) + 2 + sum(-(-len(link) // width) for link in self.links)
         for most, warned in _LINES:
@@ -135,10 +136,21 @@ class Screen:
             room = HEIGHT - 1 - height - sum(map(len, (first, then, rest)))
             if room >= 0:
                 break
+        # What is seen of replies may take no line of what is said of the scores.
+        examples = self.examples[: max(0, room - 1)]
+        room -= len(examples)
         gaps = [""] if room >= bool(then) + 2 else []
         yield from (*first, *gaps)
         yield shown
-        yield from (*gaps, *then, *(gaps if then else []), *rest, *self.links)
+        yield from (
+            *gaps,
+            *examples,
+            *(gaps if examples else []),
+            *then,
+            *(gaps if then else []),
+            *rest,
+            *self.links,
+        )
 
     def _warned(self) -> Iterator[str]:
         for line in self.warnings[:WARNINGS]:
@@ -174,6 +186,7 @@ def screen(
     *,
     wall_s: float | None = None,
     files: Sequence[str | Path] = (),
+    examples: Sequence[str] = (),
 ) -> Screen:
     """Return a run's screen from its results, its requests' outcomes, its duration, and the files to name.
 
@@ -215,6 +228,7 @@ def screen(
         ],
         warnings=[note.text for note in notes(results, verdict, plan) if note.kind == "warn" and not note.judge],
         calls=calls(results.spending, requests, wall_s),
+        examples=examples,
         links=[say(name, link=Path(path).resolve().as_uri()) for name, path in links],
     )
 

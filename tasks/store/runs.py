@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 MANIFEST, RESULTS = manifests.NAME, "results.json"
 NAME = re.compile(r"(\d{8}_\d{6})(_\d+)?")
 """The name of a run: its start time."""
+LAST = "last"
+"""The newest finished run, where a run is named."""
 _CELLS = b'\n "cells": '
 """Start of the cells in our results.json. No text can contain it: JSON writes a line break in one as \\n."""
 
@@ -154,6 +156,23 @@ def find(given: str, runs: Path) -> Run:
             "answered questions are not asked twice."
         )
     return replace(run, name=str(run.manifest.get("run") or folder.name))
+
+
+def find_last(given: str, runs: Path, *, before: int = 0) -> Run:
+    """Return a finished run as `find` does; `last` is the newest one, or that so many finished ones `before` it.
+
+    Raises:
+        InputError: there is none.
+    """
+    if given != LAST:
+        return find(given, runs)
+    finished = [run for run in reversed(runs_in(runs)) if run.finished]
+    if len(finished) <= before:
+        found = f"{len(finished)} finished run{'' if len(finished) == 1 else 's'}"
+        raise InputError(
+            f"last: found {found} in {runs}; expected {before + 1}. Run an evaluation, or name a folder."
+        )
+    return find(finished[before].name, runs)
 
 
 def find_all(listed: Sequence[str], runs: Path) -> list[Run]:

@@ -47,7 +47,8 @@ def compare(
     tables are read: nothing is asked.
 
     Args:
-        named: a run's id or folder, or a file or folder of another tool
+        named: a run's id or folder, or a file or folder of another tool; `last` is the newest run, alone it is
+            compared with the one before
         metric: compare this metric, such as cot.l1; may be repeated (default: those of the scores)
         pairs: same: a model with itself in another run (all pairs if no model is in two runs); all: every pair
         most: number of changed items to print with their texts (default: 3)
@@ -123,7 +124,7 @@ def _change(pair: "Comparison", row: Mapping[str, Any]) -> "RenderableType":
     from basic_control.tasks.report.comparison import change_of, clip, headline, outcome, place_of
     from basic_control.tasks.report.language import say
 
-    asked = shorten(row["prompt"] or place_of(row))
+    asked = shorten(" ".join(row["question"].split()) or place_of(row))
     said = f"{change_of(row)}: {headline(pair)}: {asked}"
     table = Sides(title=prose(said, "bold"), title_justify="left", box=ROUNDED, expand=True)
     for label, side in ((pair.model_b, "before"), (pair.model_a, "after")):

@@ -1,0 +1,141 @@
+"""A run's rows for people, the worst first: what was asked, what came back, and what was expected.
+
+Everything in a row may be a model's or a stranger's text: whoever shows it makes control characters visible.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from basic_control.data.questions import WHOLE, question_content, shown_answer
+from basic_control.data.suites import Suite
+from basic_control.tasks.exchange.tables import Side
+
+KEY = ("item_id", "model", "repeat")
+ANSWERED = frozenset({"scored", "no_answer", "truncated"})
+"""States of replies that count in a mean; all others are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A reply as one metric scored it; `value` is in [0, 1], None where it is missing."""
+
+    suite: str
+    model: str
+    metric: str
+    question: str
+    reply: str
+    expected: str
+    value: float | None
+    status: str
+    reason: str
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether it has less than the full score, or none although one was due."""
+        return self.status != "not_applicable" and (self.value is None or self.value < 1)
+
+
+def rows_of(side: Side, metrics: Collection[str] = ()) -> list[ShownRow]:
+    """Return a run's rows by the metrics that decide, or by the `metrics` named; the worst first.
+
+    Of several metrics a reply is shown by the one that gives it least. Replies that are missing come after those
+    that are wrong; within equal values the order is that of asking.
+    """
+    scores = _worst_scores(side, metrics)
+    replies = {tuple(row[name] for name in KEY): row for row in side.replies.iter_rows(named=True)}
+    items = {row["item_id"]: row for row in side.items.iter_rows(named=True)}
+    columns = {suite.name: columns_of(suite) for suite in side.suites}
+    rows = []
+    for score in scores.iter_rows(named=True):
+        item = items[score["item_id"]]
+        facts = json.loads(item.get("facts") or "{}")
+        reply = replies.get(tuple(score[name] for name in KEY), {})
+        rows.append(
+            ShownRow(
+                suite=score["suite"] or "",
+                model=score["model"],
+                metric=score["metric"],
+                question=question_of(item, facts, columns.get(item["suite"] or "", frozenset())),
+                reply=str(reply.get("text") or reply.get("error") or ""),
+                expected=shown_answer(item["answer"] or "", facts),
+                value=score["value"],
+                status=score["status"],
+                reason=score["reason"] or "",
+            )
+        )
+    return rows
+
+
+def _worst_scores(side: Side, metrics: Collection[str]) -> pl.DataFrame:
+    """Return the lowest score of each reply: the answered ones by their value, then those that are missing."""
+    pairs = [(suite, metric) for suite, listed in side.score.items() for metric in listed]
+    scores = side.scores.filter(pl.col("status") != "not_applicable")
+    if metrics:
+        scores = scores.filter(pl.col("metric").is_in([*metrics]))
+    else:
+        deciding = pl.DataFrame(pairs, {"suite": pl.String, "metric": pl.String}, orient="row")
+        scores = scores.join(deciding, on=["suite", "metric"], how="semi", maintain_order="left")
+    order = [pl.col("value").is_null(), pl.col("value")]
+    return scores.sort(order, maintain_order=True).unique(KEY, keep="first", maintain_order=True)
+
+
+def question_of(item: Mapping[str, Any], facts: Mapping[str, Any], columns: Collection[str]) -> str:
+    """Return what tells a question from its neighbours: the contents of the columns that the prompt reads.
+
+    Without such columns, as in a generated family, it is the whole prompt.
+    """
+    content = question_content("", facts, columns) if columns else None
+    if not isinstance(content, Mapping) or not content:
+        question = facts.get("question")
+        return question if isinstance(question, str) and question.strip() else str(item["prompt"] or "")
+    # Contexts are long and shared; the question beside them is what differs.
+    wanted = [name for name in content if name != "contexts"] or [*content]
+    texts = (content[name] for name in wanted)
+    return " | ".join(text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts)
+
+
+def columns_of(suite: Suite) -> frozenset[str]:
+    """Return the columns that a suite's prompts read; none where they read the whole row."""
+    from basic_control.prompts import reads  # Jinja, which a comparison of files does not need
+
+    columns = frozenset[str]().union(*(reads(prompt) for prompt in suite.asked_by.values() if prompt))
+    return frozenset() if WHOLE in columns else columns
+
+
+def line_of(row: ShownRow, width: int) -> str:
+    """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
+    question, reply, expected = (_joined(text) for text in (row.question, _ending_of(row.reply), row.expected))
+    ending = f" (expected {_cut(expected, width // 4)})" if expected else f" ({row.reason})" if row.reason else ""
+    room = max(width - len(ending) - len(" → "), 8)
+    # The question takes what the reply leaves of the line, and at least a third.
+    shown_reply = _cut(reply, max(room - len(question), 2 * room // 3)) or "(empty)"
+    return f"{_cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _ending_of(reply: str) -> str:
+    """Return the last line of a reply of several, where its answer stands, unless that line has no word."""
+    *before, last = [line.strip() for line in reply.strip().splitlines() if line.strip()] or [""]
+    return f"… {last}" if before and any(character.isalnum() for character in last) else reply
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: max(longest - 1, 0)]}…"
+
+
+def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> Iterator[str]:
+    """Yield the lines of the first `n` rows; a line that comes again, as of repeats, is counted in its first."""
+    counts: dict[str, int] = {}
+    for row in rows:
+        line = line_of(row, width - len(" (× 99)"))
+        if line not in counts and len(counts) == n:
+            break
+        counts[line] = counts.get(line, 0) + 1
+    yield from (f"{line} (× {count})" if count > 1 else line for line, count in counts.items())

@@ -1,0 +1,99 @@
+"""Replies in the terminal: at the end of a run, by `show`, and in `compare last`."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Run
+from tests.helpers.runs import at
+from tests.servers.running import serve_openai
+
+PROMPT = "You sort tickets. Answer with the name of one team and nothing else.\n\n{{ ticket }}"
+ROWS = {
+    "My invoice is wrong": "Billing",
+    "The page is blank": "Web",
+    "Refund me twice": "Billing",
+    "I cannot log in": "Access",
+    "Reset my key": "Access",
+}
+REPLIES = {
+    "My invoice is wrong": "billing",
+    "The page is blank": "Let me think.\n\nAccess",
+    "Refund me twice": "\x1b[31mWeb\x1b[0m",
+    "I cannot log in": "Access",
+    "Reset my key": "",
+}
+
+
+@pytest.fixture
+def configuration(tmp_path: Path) -> Path:
+    rows = [{"ticket": ticket, "answer": team} for ticket, team in ROWS.items()]
+    (tmp_path / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    suite = {
+        "name": "tickets",
+        "items": {"data": str(tmp_path / "tickets.jsonl")},
+        "prompt": PROMPT,
+        "metrics": ["exact_match", "contains"],
+        "threshold": 0.5,
+    }
+    file = tmp_path / "eval.yaml"
+    file.write_text(json.dumps({"suites": [suite], "gate": "point"}), encoding="utf-8")
+    return file
+
+
+def asked(body: dict[str, object]) -> str:
+    text = json.dumps(body["messages"])
+    return next(reply for ticket, reply in REPLIES.items() if ticket in text)
+
+
+def test_the_screen_show_and_compare_name_rows_by_their_questions(
+    run: Run,
+    configuration: Path,
+) -> None:
+    with serve_openai(asked) as server:
+        words = (str(configuration), "--set", at(server, name="m"))
+        first = run(*words)
+        assert first.returncode == 1, first.stderr
+        # The worst first, one line each: no template, no control character, the last line of a long reply.
+        lines = [line for line in first.stdout.splitlines() if " → " in line]
+        assert lines == [
+            "The page is blank → … Access (expected Web)",
+            "Refund me twice → ⟦U+001B⟧[31mWeb⟦U+001B⟧[0m (expected Billing)",
+            "Reset my key → (empty) (expected Access)",
+        ]
+        alone = run("last", command="compare")
+        assert alone.returncode == 2
+        assert "found 1 finished run" in alone.stderr
+
+        REPLIES["I cannot log in"] = "Web"
+        try:
+            again = run(*words, "--fresh")
+        finally:
+            REPLIES["I cannot log in"] = "Access"
+    assert again.returncode == 1, again.stderr
+    compared = run("last", command="compare")
+    assert re.search(r"right to wrong.*: I cannot log in", compared.stdout), compared.stdout
+    assert "You sort tickets" not in compared.stdout
+
+
+def test_show_filters_rows_and_says_what_it_does_not_know(run: Run, configuration: Path) -> None:
+    with serve_openai(asked) as server:
+        run(str(configuration), "--set", at(server, name="m"))
+    every = run(command="show")
+    assert every.returncode == 0, every.stderr
+    assert every.stdout.count(" → ") == len(ROWS)
+    assert "5 replies, 3 with less than the full score" in every.stdout
+    failed = run("last", "--failed", "-n", "2", "--metric", "contains", command="show")
+    assert failed.stdout.count(" → ") == 2
+    assert "My invoice is wrong" not in failed.stdout
+    for words, message in (
+        (("--metric", "rubric"), "no such scores; expected some of all, contains, exact_match"),
+        (("--model", "n"), "has no reply of it; expected one of m"),
+        (("nowhere",), "nowhere: no such run"),
+    ):
+        wrong = run(*words, command="show")
+        assert wrong.returncode == 2
+        assert message in wrong.stderr
+        assert "Traceback" not in wrong.stderr
