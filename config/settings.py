@@ -20,6 +20,7 @@ from basic_control.config.addresses import (
     secret_parameter,
     secret_part,
 )
+from basic_control.config.budget import Budget, costs_money
 from basic_control.config.declared import DeclarationError, resolve
 from basic_control.config.models import Judge, Model
 from basic_control.config.prices import Prices, priced
@@ -190,6 +191,9 @@ class Settings(Frozen):
     prices: Annotated[Prices | None, WithJsonSchema(_PRICES, mode="validation")] = Field(
         None, description="a YAML file of dated model prices: docs/servers.md"
     )
+    budget: Budget | None = Field(
+        None, description="what a start of a run may spend: US dollars, or {calls: 500}; then it stops, undecided"
+    )
     fresh: str = Field("", description="separates this run's requests from all cached ones; set by --fresh")
 
     @property
@@ -352,6 +356,20 @@ class Settings(Frozen):
                         f"suites.{index}.{path}: {suite.name} names {missing[0]!r}, which is not among "
                         f"{'models' if known is models else 'judges'} ({there})"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _budgeted(self) -> Self:
+        """Refuse a budget that cannot be kept: of money without a price, and of what waits in batches."""
+        for place, entry in self.entries() if self.budget else ():
+            if entry.batch != "off":
+                raise ValueError(f"{place}.batch: found {entry.batch!r} and a budget; expected one of them")
+            has_price = entry.cost(1, 1) is not None
+            if self.budget and self.budget.usd is not None and not has_price and costs_money(entry):
+                raise ValueError(
+                    f"{place}: found no price, and a budget in {self.currency}; set price_in and price_out (0 if "
+                    "its calls cost nothing), or budget: {calls: …}"
+                )
         return self
 
     @model_validator(mode="after")

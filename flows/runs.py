@@ -22,6 +22,7 @@ from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks import sandbox
 from basic_control.tasks.compare.provenance import judge_prompts
 from basic_control.tasks.judges.cascades import join_identities
+from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import deployed
 from basic_control.tasks.models.requests import uncut
 from basic_control.tasks.plan import Identities, Plan, check_judges
@@ -223,6 +224,8 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
         started = datetime.now(UTC).astimezone()
         folder = run_folder(Path(plan.store.runs), started)
     ledger = Ledger(refresh=refresh_rule(again), failed=again.failed, run=folder.name, deployed=deployed())
+    if plan.budget:
+        ledger.budget = RunBudget(plan.budget, plan.currency)
     ledger.earlier = cache(partial(manifests.scored_before, Path(plan.store.runs)))
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
         before = settings_of(plan.store.runs, again.of)[1]

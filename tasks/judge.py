@@ -42,7 +42,7 @@ from basic_control.metrics.judging import (
 )
 from basic_control.prompts import render
 from basic_control.tasks.models.openai_forms import LOGPROBS
-from basic_control.tasks.models.protocol import told_by_server
+from basic_control.tasks.models.protocol import UNASKED, told_by_server
 from basic_control.tasks.models.requests import keep, request
 from basic_control.tasks.plan import Panel
 from basic_control.tasks.query import query
@@ -159,7 +159,7 @@ def _reply_of(row: Mapping[str, Any]) -> JudgeReply:
     """Return the reply in a row of the responses, joined with its request."""
     if loss := find_loss(row):
         kind, error = loss
-        return UnansweredRequest(error or "no reply", kind == "submitted")
+        return UnansweredRequest(error or "no reply", kind in UNASKED)
     return CutReply(row["text"]) if is_cut(row) else str(row["text"])
 
 

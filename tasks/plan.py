@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from basic_control.config.budget import Budget
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Explainability, Judge, Model, Report, Sandbox, Settings, StoreSettings
 from basic_control.data.deciding import columns, has_one_headline, weight_of
@@ -194,6 +195,7 @@ class Plan:
     collector: str
     prices: Prices | None
     currency: str
+    budget: Budget | None
     fresh: str
     configuration: Mapping[str, Any]
 
@@ -263,6 +265,7 @@ def resolve(settings: Settings) -> Plan:
         collector=settings.telemetry.endpoint.rstrip("/"),
         prices=settings.prices,
         currency=settings.currency,
+        budget=settings.budget,
         fresh=settings.fresh,
         configuration=settings.model_dump(mode="json"),
     )

@@ -148,6 +148,7 @@ def ask(
                 submissions=submissions,
                 digest=digest,
                 run=run,
+                budget=None if model.unit.by_item else ledger.budget,
             )
 
         answers, tally = event_loop_thread().call(bring())

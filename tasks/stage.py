@@ -121,9 +121,10 @@ class ContentAddress(CachePolicy):
 class Ledger:
     """The executions of one run, in order; `refresh(stage, cell)` says what is run again despite the cache.
 
-    `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies this
-    start of the run: what failed in an earlier one is asked again. `earlier()` are the units of earlier runs'
-    executions, by subject. `memory` is the peak memory of the run's processes at stage ends, in bytes.
+    `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies
+    this start of the run: what failed in an earlier one is asked again. `budget` is what it may spend
+    (`tasks.models.budget`; None: whatever it takes). `earlier()` are the units of earlier runs' executions, by
+    subject. `memory` is the peak memory of the run's processes at stage ends, in bytes.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -135,6 +136,7 @@ class Ledger:
     distributed: bool = False
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
     earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
+    budget: Any = None
     memory: int = 0
     weighed: float = -math.inf
 

@@ -13,6 +13,8 @@ from basic_control.data.suites import Suite
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.stats.missing import LOST
 
+# As in: not asked: the budget of 5 USD is spent; … so that no budget in money can be kept
+_SPENT = re.compile(r"the budget of .{1,60}? is spent|no budget in money can be kept")
 LONGEST = 200
 """Maximum length of a cause, in characters."""
 _OWN = re.compile(r"[0-9a-f]{8,}|\d+")
@@ -56,6 +58,12 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
         model: tuple(FailureCount(status, messages[key], n) for (status, key), n in counts.most_common())
         for model, counts in causes.items()
     }
+
+
+def spent_budget(causes: Iterable[FailureCount]) -> str:
+    """Return what says that the run's budget is spent; '' if it is not."""
+    found = (_SPENT.search(cause.cause) for cause in causes)
+    return next((match[0] for match in found if match), "")
 
 
 _KINDS: Mapping[Status, str] = {

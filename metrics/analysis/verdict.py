@@ -1,11 +1,11 @@
 """The pass/fail verdict of a run: each model's scores against the thresholds, by headline and overall."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from basic_control.data.errors import plural
 from basic_control.data.exits import Exit, GateOutcome
-from basic_control.metrics.analysis.failures import lost
+from basic_control.metrics.analysis.failures import FailureCount, lost, spent_budget
 from basic_control.metrics.analysis.headlines import Decision, Headline, Measurement, ModelResult
 from basic_control.metrics.analysis.judged import outcome_as_judged
 from basic_control.metrics.analysis.policy import Gate, Policy, Undecided, outcome_at
@@ -112,11 +112,18 @@ def decided(headline: Headline, policy: Policy) -> Headline:
     """Return a headline with its decision."""
     threshold = policy.thresholds.get((headline.suite, headline.metric))
     if _waits(headline):
-        reason = f"submitted: {plural(headline.missing.waiting, 'request')} in batches"
+        reason = describe_waiting(headline.missing.failures, headline.missing.waiting)
         decision = Decision(threshold, "undecided", reason)
     else:
         decision = next(_rules(headline, threshold, policy.gate))
     return replace(headline, decided=decision)
+
+
+def describe_waiting(causes: Iterable[FailureCount], n_requests: int) -> str:
+    """Say what a run's unanswered requests wait for."""
+    if budget := spent_budget(causes):
+        return f"{budget}: {plural(n_requests, 'request')} not asked"
+    return f"submitted: {plural(n_requests, 'request')} in batches"
 
 
 def _waits(headline: Headline) -> bool:

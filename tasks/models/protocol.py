@@ -22,6 +22,7 @@ ErrorKind = Literal[
     "missing",         # a replay file does not hold the reply; fails at once
     "not asked",       # the model or its server was given up before the call's turn
     "stopped",         # the run was stopped before the call was answered
+    "budget",          # the run's budget is spent
     "submitted",       # it waits in a batch at the server
     "expired",         # its batch's time passed before its turn
     "cancelled",       # its batch was cancelled
@@ -32,6 +33,9 @@ RETRIED: frozenset[ErrorKind] = frozenset({"connection", "rate_limit", "server"}
 
 TRIES: Mapping[ErrorKind, int] = {"empty": 3}
 """Tries in all of a call that fails in such a way: another may succeed, but often none does."""
+
+UNASKED: frozenset[ErrorKind] = frozenset({"submitted", "budget"})
+"""Kinds of requests that have not failed, but are still to be answered: by a batch, or by a run that goes on."""
 
 FATAL: frozenset[ErrorKind] = frozenset({"auth", "unknown_model", "quota", "parameter"})
 """Kinds that every later call of the same model would fail with as well: a few in a row give it up."""

@@ -4,16 +4,17 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from basic_control.config.settings import Model
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call, Reply
+from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.leases import LEASE_S, Lease
-from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, CallError, Client, ErrorKind
+from basic_control.tasks.models.protocol import NOT_ASKED, RETRIED, TRIES, UNASKED, CallError, Client, ErrorKind
 from basic_control.tasks.models.rate_limits import Endpoint
 from basic_control.tasks.models.writer import Writer
 from basic_control.tasks.runtime.logs import event
@@ -143,6 +144,7 @@ class RunningBatch:
     progress: Callable[[BatchProgress], None]
     answers: dict[str, CallResult] = field(default_factory=dict)
     digest: str = ""
+    budget: RunBudget | None = None
     stopping: bool = False
     lease: Lease = field(default_factory=Lease)
     flying: set[asyncio.Task[Any]] = field(default_factory=set)
@@ -213,10 +215,11 @@ class RunningBatch:
                     # Waiting for a slot is our own doing, and does not count against the call.
                     left_s = (limit.when() or 0.0) - loop.time()
                     limit.reschedule(None)
-                    async with self.endpoint.slot(self.model):
+                    async with self._within_budget() as answers, self.endpoint.slot(self.model):
                         limit.reschedule(loop.time() + left_s)
                         try:
-                            return await self._attempt(ask)
+                            answers.append(await self._attempt(ask))
+                            return answers[0]
                         except CallError as error:
                             tries[error.kind] += 1
                             is_retried = error.kind in RETRIED or tries[error.kind] < TRIES.get(error.kind, 0)
@@ -229,6 +232,25 @@ class RunningBatch:
         except TimeoutError as error:
             said = f"; the last attempt: {last.message}" if last else ""
             raise CallError("timeout", f"no reply within {deadline_s:g} s (deadline_s){said}") from error
+
+    @asynccontextmanager
+    async def _within_budget(self) -> AsyncIterator[list[Any]]:
+        """Let a call start if the run may spend it; what it was answered goes into the list, with its latency.
+
+        Raises:
+            CallError: the budget is spent.
+        """
+        answers: list[Any] = []
+        if self.budget is None:
+            yield answers
+            return
+        reserved = await self.budget.admit(self.model)
+        try:
+            yield answers
+        finally:
+            found = [answer for answer, _ in answers]
+            replies = [reply for answer in found for reply in (answer if isinstance(answer, list) else [answer])]
+            self.budget.settle(self.model, reserved, [reply for reply in replies if isinstance(reply, Reply)])
 
     @property
     def _asker(self) -> tuple[str, str]:
@@ -335,7 +357,7 @@ class RunningBatch:
             tally.answered += not cached
             tally.tokens_in += end.reply.tokens_in or 0
             tally.tokens_out += end.reply.tokens_out or 0
-        elif end.kind == "submitted":
+        elif end.kind in UNASKED:
             tally.submitted += 1
         else:
             tally.failed += 1

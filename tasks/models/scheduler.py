@@ -19,6 +19,7 @@ from basic_control.data.draw import canonical
 from basic_control.data.errors import Stopped
 from basic_control.data.records import Call
 from basic_control.tasks.models.batches import BatchQueue
+from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.protocol import Client
 from basic_control.tasks.models.rate_limits import Endpoint, endpoint_of, entry_of
 from basic_control.tasks.models.readiness import connections_allowed
@@ -139,12 +140,14 @@ async def ask_all(
     submissions: Submissions | None = None,
     digest: str = "",
     run: str = "",
+    budget: RunBudget | None = None,
 ) -> tuple[dict[str, CallResult], BatchProgress]:
     """Bring every request to an end: a cached reply, a fresh one that is durable, or an error.
 
     Takes (request id, call) pairs, or values that `read` turns into calls; equal ids are asked once, cached ones
     are not read. Runs on the asking loop. With `submissions` they are asked in batches. `digest`: the server's
     model digest, if any, which must not change. `run`: the run whose failures are shared; by default none.
+    `budget`: what it may spend.
 
     Raises:
         InputError: the cache cannot be read or written.
@@ -160,6 +163,7 @@ async def ask_all(
     writer = Writer(cache, holder=holder, run=run or holder, way=way_of(model))
     endpoint.begin(writer.run)
     batch = RunningBatch(model, client, endpoint, writer, tally, progress)
+    batch.budget = budget
     batch.digest = "" if model.unit.at_once else digest  # loaded files do not change
     await asyncio.to_thread(_forget_doubtful, cache, client, distinct, read)
     known = await batch.settled(list(distinct))

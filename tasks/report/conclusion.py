@@ -6,7 +6,6 @@ The verdict is that of the worst model, or of what fell below its baseline.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from basic_control.data.errors import plural
 from basic_control.data.exits import OUTCOMES
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
@@ -14,7 +13,7 @@ from basic_control.metrics.analysis.pairs import Comparison, PairedTest
 from basic_control.metrics.analysis.results import ModelComparisons
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import rounded
-from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.metrics.analysis.verdict import RunVerdict, describe_waiting
 from basic_control.metrics.stats.intervals import Interval
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import regressed
@@ -58,7 +57,8 @@ def _concluded(verdict: RunVerdict, baseline: BaselineComparison | None) -> tupl
     if baseline and changes and is_decided_by_changes and worst != "error":
         return regressed(baseline, changes)
     if verdict.waiting and worst in {"none", "pass", "undecided"}:
-        return "undecided", say_reason(f"submitted: {plural(verdict.waiting, 'request')} in batches")
+        causes = [cause for headline in headlines_of(models) for cause in headline.missing.failures]
+        return "undecided", say_reason(describe_waiting(causes, verdict.waiting))
     if worst == "none":
         return worst, say("screen.no_threshold")
     named = [model for model in models if model.verdict == worst]

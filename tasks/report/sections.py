@@ -12,6 +12,7 @@ from basic_control.data.truncation import LIMITS
 from basic_control.metrics.analysis.other_tools import StatedDifference, StatedScore
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.stats.agreement import Repeats
+from basic_control.tasks.models.protocol import UNASKED
 from basic_control.tasks.report import passports, twins
 from basic_control.tasks.report.cascades import cascade_table
 from basic_control.tasks.report.language import say
@@ -136,7 +137,7 @@ def _used(role: str, model: Model, replies: pl.DataFrame, models: Mapping[str, s
         "n": own.height,
         "cached": int(own["cached"].fill_null(value=False).sum()),
         # What waits in a batch has not failed.
-        "failed": own.drop_nulls("error").filter(pl.col("error_kind").ne_missing("submitted")).height,
+        "failed": own.drop_nulls("error").filter(~pl.col("error_kind").fill_null("").is_in([*UNASKED])).height,
         "cut": own.filter(_is_cut(model.token_limit)).height,
         "p50": latency.quantile(0.5, "linear"),
         "p95": latency.quantile(0.95, "linear"),

@@ -16,11 +16,13 @@ from basic_control.data.filters import KIND
 from basic_control.data.records import HIDDEN_KEYS, ONLY_CALLS
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.analysis.baseline import BaselineComparison
+from basic_control.metrics.analysis.failures import spent_budget
 from basic_control.metrics.analysis.headlines import Headline
 from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import OF_SUITES, cells
 from basic_control.metrics.analysis.verdict import RunVerdict
+from basic_control.tasks.models.protocol import UNASKED
 from basic_control.tasks.plan import Plan, apart_lines, expected_lines
 from basic_control.tasks.report import passports
 from basic_control.tasks.report.cascades import cascade_warnings
@@ -28,9 +30,11 @@ from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.regressions import apart, moved_lines
 from basic_control.tasks.report.report_data import ReportData
 from basic_control.tasks.report.titles import metric_title
-from basic_control.tasks.report.words import headlines_of
+from basic_control.tasks.report.words import headlines_of, money
 
 FEW = 10
+_RESERVE = 1.2
+"""How much more than it takes on average is proposed as a budget."""
 """Number of scored answers below which a suite's score says little."""
 _TOKENS = 5
 """Maximum number of things after the end of replies that are named."""
@@ -54,6 +58,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
         *_of_packages(headlines),
         *_of_silence(headlines),
+        *_of_budget(results, verdict, plan),
         *(Note(warning.text, judge=True) for warning in passports.warnings(headlines, results.judged)),
         *(Note(text) for text in cascade_warnings(results.judged.cascades)),
         *_of_tables(data),
@@ -128,6 +133,25 @@ def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
         yield from (Note(say(f"screen.{phrase}", model=model, n=n)) for model, n in totals.items() if n)
 
 
+def _of_budget(results: Results, verdict: RunVerdict, plan: Plan) -> Iterator[Note]:
+    """Yield what it takes to go on with a run whose budget is spent."""
+    headlines = headlines_of(verdict.models)
+    budget = spent_budget(cause for headline in headlines for cause in headline.missing.failures)
+    spending = results.spending
+    if not (budget and plan.budget and spending):
+        return
+    n_calls = sum(spent.fresh for spent in spending.models) - verdict.waiting
+    needed = {"calls": str(verdict.waiting)}
+    if plan.budget.usd is not None and spending.cost_now and n_calls > 0:
+        # As much as the calls so far cost on average.
+        more = verdict.waiting * spending.cost_now / n_calls
+        needed = {"usd": f"{more * _RESERVE:.2g}"}
+        yield Note(say("screen.budget_left", n=verdict.waiting, more=money(more, plan.currency)))
+    settings = " ".join(f"--set budget.{name}={amount}" for name, amount in needed.items())
+    command = typed(f"run --resume {results.run.get('run', '')} {settings}")
+    yield Note(say("screen.budget", command=command))
+
+
 def _of_tables(data: ReportData | None) -> Iterator[Note]:
     """Yield what the run's tables show, where they are read."""
     if data:
@@ -141,7 +165,9 @@ def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
         counts = {"model": model, "n": rows.height}
         # Requests waiting in a batch have not failed: the verdict says how many wait.
         # What a content filter refused is counted by itself.
-        failed = rows.filter(pl.col("error").is_not_null(), ~pl.col("error_kind").is_in(["submitted", KIND]))
+        failed = rows.filter(
+            pl.col("error").is_not_null(), ~pl.col("error_kind").fill_null("").is_in([*UNASKED, KIND])
+        )
         if failed.height:
             kinds = map(say_reason, failed["error_kind"].drop_nulls().unique().sort())
             yield Note(say("page.note_errors", **counts, k=failed.height, kinds=", ".join(kinds) or "–"))
