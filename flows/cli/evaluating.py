@@ -163,7 +163,6 @@ def show_outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool = False, a
 
 def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) -> "Iterator[RenderableType]":
     from basic_control.tasks.report.language import say
-    from basic_control.tasks.report.mistakes import mistakes
     from basic_control.tasks.report.regressions import lines
     from basic_control.tasks.report.screen import screen
 
@@ -178,7 +177,6 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
     examples = _worst_rows(outcome, plan, width)
     made = screen(results, verdict, plan, requests, wall_s=outcome.wall_s, files=files, examples=examples)
     yield from made.terminal(width, whole=not narrow)
-    yield from mistakes(outcome.folder, plan)
     if again:
         fresh = Counter(row["stage"] for row in outcome.stages if not row["cached"])
         names = ", ".join(f"{name} {n}" if n > 1 else name for name, n in fresh.items())
@@ -188,8 +186,9 @@ def _outcome(outcome: "RunResult", plan: "Plan", *, verbose: bool, again: bool) 
 
 def _worst_rows(outcome: "RunResult", plan: "Plan", width: int) -> list[str]:
     """Return the run's first failing rows, each as one line."""
-    from basic_control.tasks.compare.rows import lines_of, rows_of
+    from basic_control.tasks.compare.rows import rows_of
     from basic_control.tasks.compare.sides import side_of
+    from basic_control.tasks.report.rows import lines_of
     from basic_control.tasks.store.runs import find
 
     side = side_of(find(outcome.folder, Path(outcome.folder).parent), plan.store.root)

@@ -4,7 +4,7 @@ Everything in a row may be a model's or a stranger's text: whoever shows it make
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,38 +104,3 @@ def columns_of(suite: Suite) -> frozenset[str]:
 
     columns = frozenset[str]().union(*(reads(prompt) for prompt in suite.asked_by.values() if prompt))
     return frozenset() if WHOLE in columns else columns
-
-
-def line_of(row: ShownRow, width: int) -> str:
-    """Return a row as one line of at most `width` characters: `question → reply (expected …)`."""
-    question, reply, expected = (_joined(text) for text in (row.question, _ending_of(row.reply), row.expected))
-    ending = f" (expected {_cut(expected, width // 4)})" if expected else f" ({row.reason})" if row.reason else ""
-    room = max(width - len(ending) - len(" → "), 8)
-    # The question takes what the reply leaves of the line, and at least a third.
-    shown_reply = _cut(reply, max(room - len(question), 2 * room // 3)) or "(empty)"
-    return f"{_cut(question, max(room - len(shown_reply), room // 3))} → {shown_reply}{ending}"
-
-
-def _joined(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _ending_of(reply: str) -> str:
-    """Return the last line of a reply of several, where its answer stands, unless that line has no word."""
-    *before, last = [line.strip() for line in reply.strip().splitlines() if line.strip()] or [""]
-    return f"… {last}" if before and any(character.isalnum() for character in last) else reply
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: max(longest - 1, 0)]}…"
-
-
-def lines_of(rows: Sequence[ShownRow], n: int, width: int) -> Iterator[str]:
-    """Yield the lines of the first `n` rows; a line that comes again, as of repeats, is counted in its first."""
-    counts: dict[str, int] = {}
-    for row in rows:
-        line = line_of(row, width - len(" (× 99)"))
-        if line not in counts and len(counts) == n:
-            break
-        counts[line] = counts.get(line, 0) + 1
-    yield from (f"{line} (× {count})" if count > 1 else line for line, count in counts.items())

@@ -38,8 +38,9 @@ def show(
         model: only replies of this model
         n: maximum number of rows
     """
-    from basic_control.tasks.compare.rows import lines_of, rows_of
+    from basic_control.tasks.compare.rows import rows_of
     from basic_control.tasks.compare.sides import side_of
+    from basic_control.tasks.report.rows import lines_of
     from basic_control.tasks.store.runs import find_last
 
     side = side_of(find_last(run, at.runs), at.root)
