@@ -20,6 +20,7 @@ from basic_control.tasks.report.screen import screen
 from basic_control.tasks.verify import ReplyToVerify, verify_all
 from tests.benchmarks.demo import MISTAKES, script
 from tests.conftest import TOP
+from tests.helpers.first_runs import expect, settle
 from tests.tasks.report.conftest import UNFOLD, Open
 
 SHIPPED = TOP / "config" / "demo"
@@ -93,6 +94,10 @@ def test_no_model_is_asked_and_the_screen_says_how_the_replies_were_made(shown: 
     assert "replies given; no model was asked." in said
     assert "Invented replies: a script wrote those of the three models, with mistakes planted" in said
     assert "and those of the judge, which knows the truth" in said
+
+
+def test_the_screen_is_the_one_that_was_read(shown: tuple[str, Path]) -> None:
+    assert settle(shown[0]) == expect("demo")
 
 
 def test_one_model_passes_one_fails_and_one_difference_is_real(

@@ -1,0 +1,46 @@
+"""The screens of the first commands, without what differs from run to run, and what SmolLM2 replied in them."""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+
+from tests.conftest import TOP
+from tests.servers.running import Server
+from tests.servers.script import Answer
+
+SCREENS = TOP / "tests" / "fixtures" / "screens"
+REPLIES = TOP / "tests" / "fixtures" / "recorded" / "first_runs.parquet"
+"""The embedded model's replies to the prompts of `make eval` and of what `init` writes, of November 2026."""
+
+
+def settle(screen: str) -> str:
+    """Return a screen without times, and without the names of runs and folders."""
+    text = re.sub(r"Time: [^.]*\.", "Time: …", screen)
+    text = re.sub(r"file://\S*/(?=\d{8}_\d{6})", "file:///…/", text)
+    return re.sub(r"\d{8}_\d{6}(?:_\d+)?", "RUN", text)
+
+
+def expect(name: str) -> str:
+    """Return a screen as it was read by eye."""
+    return (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def speak() -> dict[str, Answer]:
+    """Return what the embedded model replied to each prompt."""
+    return {
+        row["prompt"]: Answer(
+            row["text"],
+            finish_reason=row["finish_reason"],
+            tokens_in=row["tokens_in"],
+            tokens_out=row["tokens_out"],
+        )
+        for row in pl.read_parquet(REPLIES).iter_rows(named=True)
+    }
+
+
+def replace_model(server: Server, **keys: Any) -> str:
+    """Return a --set value that puts a server in place of the embedded model."""
+    model = {"name": "smollm2-135m", "provider": "openai", "base_url": server.base_url, **keys}
+    return f"models=[{json.dumps(model)}]"
