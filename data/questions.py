@@ -6,11 +6,13 @@ the same questions pair by `question_id`, whatever the model, the prompt and the
 
 import unicodedata
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from basic_control.data.draw import canonical, content_id
 from basic_control.data.exam import EXAM, QUESTIONS
+from basic_control.data.messages import MESSAGES
 from basic_control.data.records import Item
 from basic_control.data.tools import parse_json
 
@@ -45,6 +47,18 @@ def identify(item: Item, read: Collection[str] = ()) -> Identity:
     text = content_id("question", canonical(content), " ".join(item.stated_language.split()))
     named = " ".join(part for part in (item.stated_language, item.declared_id) if part) if item.declared_id else ""
     return Identity(named or text, text, _expected(item))
+
+
+def identify_asked(item: Item, read: Collection[str], column: str = "") -> Identity:
+    """Return the identity of an item's question; `column` is that of its conversation, if it is the prompt.
+
+    Whatever its column is called, a conversation is the same question.
+    """
+    if not column or column == MESSAGES:
+        return identify(item, read)
+    facts = {name: value for name, value in item.facts.items() if name != column}
+    facts[MESSAGES] = item.facts.get(column)
+    return identify(replace(item, facts=facts), {*read} - {column})
 
 
 def identify_text(question: str, answer: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from basic_control.data.messages import MESSAGES, write_conversation
 from basic_control.data.options import Frozen, Seed, Share
@@ -104,6 +104,22 @@ class Twins(Frozen):
         return tuple(dict.fromkeys(value))
 
 
+class Examples(Frozen):
+    """Answered rows that stand before each question (few-shot): the same for all, never the question itself."""
+
+    model_config = ConfigDict(populate_by_name=True)  # `form`, as a run's own record of its configuration has it
+
+    data: str = Field(description="their file, with the columns of the suite's items")
+    n: int = Field(ge=0, le=100, description="how many stand before a question")
+    seed: Seed = Field(0, description="random seed of the draw and of their order")
+    form: Literal["turns", "text"] = Field(
+        "turns",
+        alias="as",
+        description="turns: each a user's message and an answer; text: all in the question's",
+    )
+    exclude: bool = Field(default=False, description="true: rows that are examples are not asked")
+
+
 class Suite(Frozen):
     """A test suite.
 
@@ -124,6 +140,7 @@ class Suite(Frozen):
     prompts: dict[str, str] = Field(
         default_factory=dict, description="several prompts by short names; each model × prompt is a target"
     )
+    examples: Examples | None = Field(None, description="answered rows before each question (few-shot)")
     metrics: dict[str, dict[str, Any]] = Field(min_length=1, description="metrics by name, with their options")
     score: ScoreRule | None = Field(
         None,

@@ -52,7 +52,7 @@ def items_of(plan: SuitePlan) -> list[Ref]:
         prompts=tuple(suite.asked_by.values()),
         batch_size=plan.batch_size,
         digests=(*digests_of(suite), *digests(*suite.asked_by.values())),
-        left_out=tuple(sorted(plan.expected.left_out)),
+        left_out=tuple(sorted(plan.left_out)),
         tools=tools_of(suite, read_by(suite.asked_by.values())),
         systems=tuple(sorted({target.model.system for target in plan.asked if target.model.system})),
     )
@@ -94,7 +94,7 @@ def ask(
                 identity=identity,
                 repeats=plan.repeats,
                 recorded=current_ledger().recorded,
-                has_tools=bool(tools_of(plan.suite, read_by(plan.suite.asked_by.values()))),
+                around=plan.around,
                 **constraint,
             )
             finish = query.start(

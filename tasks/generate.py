@@ -3,16 +3,16 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import QueryResult, Ref
 from basic_control.data.draw import canonical, content_id
 from basic_control.data.loading import RESPONSE, offered, tools_of, with_tools
-from basic_control.data.messages import MESSAGES, column_of_messages
+from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader
-from basic_control.data.questions import identify
+from basic_control.data.questions import identify_asked
 from basic_control.data.reading.ends import split
 from basic_control.data.records import Item
 from basic_control.data.sources import name_of
@@ -34,11 +34,7 @@ def row(item: Item, read: Collection[str] = (), column: str = "") -> dict[str, A
     `read` are the columns that the suite's prompts read, `column` is that of its conversation, if it is a prompt.
     """
     told = {name: getattr(item, name) for name in ITEM_COLUMNS}
-    identity = identify(item, read)
-    if column and column != MESSAGES:  # whatever its column is called, a conversation is the same question
-        facts = {name: value for name, value in item.facts.items() if name != column}
-        facts[MESSAGES] = item.facts.get(column)
-        identity = identify(replace(item, facts=facts), {*read} - {column})
+    identity = identify_asked(item, read, column)
     return {**told, "facts": canonical(dict(item.facts)), **identity._asdict()}
 
 

@@ -11,13 +11,16 @@ from basic_control.config.settings import Explainability, Judge, Model, Report, 
 from basic_control.data.deciding import columns, has_one_headline, weight_of
 from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
+from basic_control.data.examples import QuestionForm, Surroundings, surround
 from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
-from basic_control.data.loading import compared, judged_by, needs_of, responses_of
+from basic_control.data.loading import compared, judged_by, needs_of, responses_of, tools_of
+from basic_control.data.messages import column_of_messages
 from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import Aggregate, Suite
+from basic_control.data.tools import TOOLS
 from basic_control.metrics.analysis.pairs import sharing_nothing
 from basic_control.metrics.analysis.policy import Must, Policy
-from basic_control.prompts import may_hold_conversation
+from basic_control.prompts import may_hold_conversation, read_by, reads_of_system
 from basic_control.prompts.phrases import phrase
 
 
@@ -96,7 +99,7 @@ class SuitePlan:
     `targets` are asked unless the data has responses, which are reported under `responses_of`. `required` are the
     facts that items must have. `files` are those that no later suite of the run reads. `alpha` is the level of each
     of its confidence sequences, if it is asked until it is decided: all sequences of the run share one.
-    `expected` says how the rows' expected answers are read.
+    `expected` says how the rows' expected answers are read, `around` is what goes with each question.
     """
 
     suite: Suite
@@ -110,12 +113,18 @@ class SuitePlan:
     store: StoreSettings
     sandbox: Sandbox
     expected: ExpectedAnswers
+    around: Surroundings
     alpha: float = 0.0
 
     @property
     def name(self) -> str:
         """The suite's name."""
         return self.suite.name
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """The positions of drawn rows that are not asked."""
+        return self.expected.left_out | self.around.excluded
 
     @property
     def asked(self) -> tuple[Target, ...]:
@@ -347,6 +356,9 @@ def expected_lines(plan: Plan) -> Iterator[str]:
     for one in plan.suites:
         for name, values in remarks(one.suite, one.expected):
             yield phrase(name, plan.report.language, **values)
+        if one.around.excluded:
+            n_rows = len(one.around.excluded)
+            yield phrase("common.examples_not_asked", plan.report.language, suite=one.name, n=n_rows)
 
 
 def apart_lines(plan: Plan, run: Mapping[str, Any]) -> Iterator[str]:
@@ -400,11 +412,24 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
         repeats=settings.times(suite),
         metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.used),
         expected=expected,
+        around=Surroundings() if whose else surround(suite, question_form(suite, targets)),
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
         sandbox=settings.sandbox,
     )
+
+
+def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:
+    """Return what of a suite's rows is part of the question."""
+    prompts = [*suite.asked_by.values()]
+    try:
+        read = read_by(prompts).union(*(reads_of_system(target.model.system) for target in targets))
+    except InputError:  # a prompt that is not valid is refused with its row, before anything is asked
+        return QuestionForm(())
+    column = next(filter(None, map(column_of_messages, prompts)), "")
+    tools = tools_of(suite, read)
+    return QuestionForm({*read, TOOLS} if tools else read, column, tools)
 
 
 def _sharing_alpha(suites: Sequence[SuitePlan]) -> list[SuitePlan]:

@@ -14,6 +14,7 @@ from basic_control.config.settings import Model, StoreSettings
 from basic_control.data.batches import Cell, QueryResult, Ref
 from basic_control.data.draw import canonical
 from basic_control.data.errors import InputError
+from basic_control.data.examples import Surroundings
 from basic_control.data.reading.ends import split
 from basic_control.data.records import Provider
 from basic_control.data.tables import REQUESTS, RESPONSES
@@ -21,7 +22,7 @@ from basic_control.data.units import plugin_source
 from basic_control.tasks.models import open_client
 from basic_control.tasks.models.progress import counts, showing
 from basic_control.tasks.models.protocol import FATAL, NOT_ASKED, CallError, Client
-from basic_control.tasks.models.requests import call_of, for_items, keep
+from basic_control.tasks.models.requests import NOTHING_AROUND, call_of, for_items, keep
 from basic_control.tasks.models.scheduler import BatchProgress, CallResult, ask_all, event_loop_thread
 from basic_control.tasks.runtime.logs import event
 from basic_control.tasks.runtime.storage import open_cache, open_store, open_submissions
@@ -168,13 +169,13 @@ def prepare(
     repeats: int,
     templates: tuple[str, ...] = (),
     recorded: Ref | None = None,
-    has_tools: bool = False,
+    around: Surroundings = NOTHING_AROUND,
     schema: Mapping[str, Any] | None = None,
 ) -> Ref:
     """Create a target's requests for a batch of items; `prompt` replaces the items' own.
 
     `templates` are the digests of the template that it names. `recorded` are requests whose replies another token
-    limit would not change. `has_tools`: the items have tools. `schema`: as for `for_items`.
+    limit would not change. `around`, `schema`: as for `for_items`.
     """
     del templates  # part of the cache key only
     opened = open_store(store)
@@ -185,7 +186,7 @@ def prepare(
         repeats,
         target=target,
         prompt=prompt,
-        has_tools=has_tools,
+        around=around,
         schema=schema,
     )
     return opened.write(REQUESTS, keep(made, opened.read(recorded)) if recorded else made)

@@ -123,7 +123,7 @@ def estimate(plan: Plan) -> CostEstimate:
     portions: list[CallEstimate] = []
     effects = []
     for one in plan.suites:
-        items = ITEMS.frame(items_of(one.suite, one.required, one.expected.left_out))
+        items = ITEMS.frame(items_of(one.suite, one.required, one.left_out))
         effects.append(effect(one.suite, items.height))
         if wanted := wanted_of(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
@@ -168,7 +168,14 @@ def ask_model(
     for batch in items.iter_slices(plan.batch_size):
         by_id = {one["item_id"]: one for one in batch.iter_rows(named=True)}
         requests = for_items(
-            batch, model, identity, plan.repeats, target=target.name, prompt=target.template, schema=schema
+            batch,
+            model,
+            identity,
+            plan.repeats,
+            target=target.name,
+            prompt=target.template,
+            around=plan.around,
+            schema=schema,
         )
         known = memory.lookup(requests["request_id"])
         for request_id, item_id, repeat in requests.select("request_id", "item_id", "repeat").iter_rows():

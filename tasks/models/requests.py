@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,8 @@ import polars as pl
 from basic_control.config.settings import Model
 from basic_control.data.batches import Ref
 from basic_control.data.draw import canonical, source
-from basic_control.data.messages import read_messages, write_message
+from basic_control.data.examples import Surroundings
+from basic_control.data.messages import SYSTEM, read_messages, write_message
 from basic_control.data.records import Call, Message, Provider
 from basic_control.data.tables import REQUESTS
 from basic_control.data.tools import TOOLS, Tool, read_tools, write_tool
@@ -18,6 +20,9 @@ from basic_control.data.truncation import NAMES, is_cut
 from basic_control.data.typed import TypedQuestion
 from basic_control.prompts import fill_messages, fill_system
 from basic_control.tasks.store.tables import Store
+
+NOTHING_AROUND = Surroundings()
+"""What goes with a question unless its suite says so."""
 
 
 def parameters(model: Model, **changes: Any) -> dict[str, Any]:
@@ -132,20 +137,23 @@ def for_items(
     *,
     target: str = "",
     prompt: str | None = None,
-    has_tools: bool = False,
+    around: Surroundings = NOTHING_AROUND,
     schema: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Return the requests that ask a model each item `repeats` times, under the name of a target.
 
-    `prompt`, if given, is filled with an item's facts and replaces the item's own. `has_tools`: the items' facts
-    have tools that the model may call. `schema`: of the replies, for an entry that says how these are constrained.
+    `prompt`, if given, is filled with an item's facts and replaces the item's own. `around` is what goes with each
+    question: tools, examples. `schema`: of the replies, for an entry that says how these are constrained.
     """
     unit = model.unit
     sees = unit.sees is not None and unit.sees(model)
     rows = list[dict[str, Any]]()
-    for item_id, text, language, written in items.select("item_id", "prompt", "language", "facts").iter_rows():
+    columns = ("item_id", "prompt", "language", "facts", "text_digest")
+    for item_id, text, language, written, text_digest in items.select(columns).iter_rows():
         facts = json.loads(written)
         messages = ask_item(text, prompt, language, facts, model.system)
+        if around.examples:
+            messages = _put_examples(messages, around, prompt, text_digest)
         for repeat in range(repeats):
             rows.append(
                 request(
@@ -158,7 +166,7 @@ def for_items(
                     facts=facts if sees else None,
                     schema=schema if model.is_structured else None,
                     unit=unit,
-                    tools=read_tools(facts.get(TOOLS)) if has_tools else (),
+                    tools=read_tools(facts.get(TOOLS)) if around.has_tools else (),
                 )
             )
     return REQUESTS.frame(rows)
@@ -174,6 +182,28 @@ def ask_item(
     if not system:
         return (question,)
     return (Message("system", fill_system(system, facts)), question)
+
+
+def _put_examples(
+    messages: Sequence[Message], around: Surroundings, prompt: str | None, text_digest: str
+) -> tuple[Message, ...]:
+    """Return the messages that ask an item with examples before it: as turns, or in the text of the question."""
+    template = around.prompt if prompt is None else prompt
+    turns = list[Message]()
+    texts = list[str]()
+    for example in around.examples_for(text_digest):
+        question = [
+            message
+            for message in fill_messages(template, example.language, example.facts)
+            if message.role not in SYSTEM
+        ]
+        turns += [*question, Message("assistant", example.answer)]
+        texts.append(" ".join((question[-1].content.rstrip(), example.answer)))
+    n_system = sum(message.role in SYSTEM for message in messages)
+    if around.form == "turns":
+        return (*messages[:n_system], *turns, *messages[n_system:])
+    *before, last = messages
+    return (*before, replace(last, content="\n\n".join([*texts, last.content])))
 
 
 def _stem(payload: str) -> str:

@@ -1,0 +1,131 @@
+"""Examples before each question (few-shot): answered rows, drawn once for a suite; and its tools."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from basic_control.data.draw import content_id
+from basic_control.data.errors import InputError
+from basic_control.data.loading import offered, with_tools
+from basic_control.data.plugins import loader
+from basic_control.data.questions import identify_asked
+from basic_control.data.records import Item
+from basic_control.data.suites import Suite
+
+_ANSWERS = ("answer", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An answered row: its columns, what it answers, and the digest of its question."""
+
+    facts: Mapping[str, Any]
+    language: str
+    answer: str
+    text_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What goes with each question of a suite: tools, and examples before it.
+
+    `examples` are one more than the `n_examples` that stand before a question: a row among these gets the last in
+    its own place. `form` is `turns` or `text`; `prompt` is what examples are asked with, if the target has no
+    template. `excluded` are the positions of drawn rows that are examples and are not asked.
+    """
+
+    has_tools: bool = False
+    examples: tuple[Example, ...] = ()
+    n_examples: int = 0
+    form: str = "turns"
+    prompt: str = ""
+    excluded: frozenset[int] = field(default_factory=frozenset)
+
+    def examples_for(self, text_digest: str) -> Iterator[Example]:
+        """Yield the examples before a question, never the question itself."""
+        for example in self.examples[: self.n_examples]:
+            is_itself = example.text_digest == text_digest
+            yield self.examples[self.n_examples] if is_itself else example
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionForm:
+    """What of a suite's rows is part of the question: columns, that of its conversation, and tools."""
+
+    read: Collection[str]
+    column: str = ""
+    tools: Any = ""
+
+    def digest_of(self, item: Item) -> str:
+        """Return the digest of an item's question, as the items table has it."""
+        if self.tools:
+            item = with_tools(item, self.tools)
+        return identify_asked(item, self.read, self.column).text_digest
+
+
+def surround(suite: Suite, form: QuestionForm) -> Surroundings:
+    """Return what goes with a suite's questions; draws its examples.
+
+    Raises:
+        InputError: the examples cannot be read, have no answer, or are too few.
+    """
+    declared = suite.examples
+    if declared is None or not declared.n:
+        return Surroundings(has_tools=bool(form.tools))
+    unit = loader(suite.loader)
+    if unit.generated:
+        raise InputError(f"suite {suite.name}: examples need rows of a file; {unit.name} draws its items.")
+    examples = _draw(suite, form)
+    # Digests of the asked rows, by position: those among the examples are asked with the spare one, or not at all.
+    positions = dict[str, list[int]]()
+    for position, item in enumerate(unit.load(offered(suite), ())):
+        positions.setdefault(form.digest_of(item), []).append(position)
+    shots = examples[: declared.n]
+    has_asked = any(example.text_digest in positions for example in shots)
+    excluded = frozenset[int]()
+    if declared.exclude:
+        excluded = frozenset(n for example in shots for n in positions.get(example.text_digest, ()))
+    if len(shots) < declared.n or (has_asked and not declared.exclude and len(examples) == declared.n):
+        raise InputError(
+            f"suite {suite.name}: examples: {declared.data} has {len(examples)} different rows, expected at least "
+            f"{declared.n + 1}: n ({declared.n}), and one in place of a row that is asked itself. Lower `n`."
+        )
+    return Surroundings(
+        has_tools=bool(form.tools),
+        examples=tuple(examples),
+        n_examples=declared.n,
+        form=declared.form,
+        prompt=suite.first_prompt,
+        excluded=excluded,
+    )
+
+
+def _draw(suite: Suite, form: QuestionForm) -> list[Example]:
+    """Return the examples of a suite, one more than stand before a question if there are so many, by its seed."""
+    declared = suite.examples
+    if declared is None:
+        return []
+    options: dict[str, Any] = {**suite.source, "data": declared.data}
+    if isinstance(options.get("sample"), Mapping):
+        options["sample"] = {**options["sample"], "method": "all"}
+    distinct = dict[str, Item]()
+    for item in loader(suite.loader).load(options, ()):
+        distinct.setdefault(form.digest_of(item), item)
+    # By content, so that the file's order and its other rows do not matter.
+    order = sorted(distinct, key=lambda digest: content_id("example", declared.seed, digest))
+    return [_read_example(distinct[digest], digest, declared.data) for digest in order[: declared.n + 1]]
+
+
+def _read_example(item: Item, digest: str, source: str) -> Example:
+    """Return a row as an example.
+
+    Raises:
+        InputError: it has no answer.
+    """
+    for name in _ANSWERS:
+        value = item.facts.get(name)
+        if isinstance(value, list | tuple) and value:
+            value = value[0]
+        if value is not None and str(value).strip():
+            return Example(dict(item.facts), item.language, str(value).strip(), digest)
+    raise InputError(f"examples: {source}, row {item.index + 1}: found no answer, expected one in column answer.")
