@@ -13,6 +13,13 @@ from basic_control.data.records import Call, Reply
 from basic_control.tasks.models.errors import USED_UP, Refusal, ServerErrors, read_error
 from basic_control.tasks.models.openai_forms import Body, Form
 from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.refusals import (
+    is_unsupported,
+    merge_system,
+    names_parameter,
+    names_structure,
+    names_system,
+)
 from basic_control.tasks.models.replies import read_reply
 
 _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
@@ -20,12 +27,10 @@ _log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child
 _OPTIONAL = ("temperature", "top_p", "seed", "stop", "presence_penalty", "frequency_penalty")
 _LIMITS = ("max_completion_tokens", "max_output_tokens")
 _STRENGTHS = ("schema", "json", "off")
-_STRUCTURED = ("response_format", "text.format", "json_schema", "json_object", "'json'", "guided", "json mode")
-_UNSUPPORTED = (
-    "unsupported", "not support", "unknown", "unrecognized", "not permitted", "extra_forbidden", "unexpected",
-)  # fmt: skip
 _REFUSING = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 """Statuses with which a server refuses a parameter by name."""
+_BROKEN = {HTTPStatus.INTERNAL_SERVER_ERROR, HTTPStatus.NOT_IMPLEMENTED}
+"""Statuses with which some servers refuse a schema or a template's role."""
 
 
 class Dialect:
@@ -42,6 +47,7 @@ class Dialect:
         self._renamed = dict(form.names)
         self._left_out: set[str] = set()
         self._structured = model.structured
+        self._has_system = True
 
     async def ask(self, call: Call, send: Callable[[Body], Awaitable[bytes]]) -> Reply:
         """Ask once, by way of `send`; a refused parameter is renamed or left out and the call repeated at once.
@@ -54,7 +60,7 @@ class Dialect:
             try:
                 return self.read(await send(body))
             except Refusal as refusal:
-                if refusal.status not in _REFUSING:
+                if refusal.status not in _REFUSING | _BROKEN:
                     raise
                 if USED_UP in read_error(refusal.body)[0]:
                     return read_reply("", finish_reason="length")
@@ -75,7 +81,8 @@ class Dialect:
                 self._warn(f"uses the responses API, which has no parameter {name!r}; continuing without it")
                 continue
             sent[self._renamed.get(name, name)] = value
-        body = self.form.body(self._model.served, call.messages, sent, call.tools)
+        messages = call.messages if self._has_system else merge_system(call.messages)
+        body = self.form.body(self._model.served, messages, sent, call.tools)
         if call.schema is not None and self._structured != "off":
             self.form.constrain(body, call.schema if self._structured == "schema" else None)
         return body
@@ -123,9 +130,12 @@ class Dialect:
     def lessons(self) -> str:
         """What the server has refused so far, as text that `learn` reads."""
         refused = sorted(self._left_out.difference(self.form.lacks))
-        if not refused and self._renamed == self.form.names and self._structured == self._model.structured:
+        is_changed = self._structured != self._model.structured or not self._has_system
+        if not refused and self._renamed == self.form.names and not is_changed:
             return ""
-        lesson = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
+        lesson: dict[str, Any] = {"left_out": refused, "renamed": self._renamed, "structured": self._structured}
+        if not self._has_system:
+            lesson["system"] = False
         return canonical({self.form.path: lesson})
 
     def learn(self, lessons: str) -> None:
@@ -136,6 +146,7 @@ class Dialect:
         self._left_out |= {*lesson["left_out"]}
         self._renamed |= lesson["renamed"]
         self._structured = max(self._structured, lesson["structured"], key=_STRENGTHS.index)
+        self._has_system = self._has_system and lesson.get("system", True)
         if lesson["left_out"]:
             self._warn(f"has refused {', '.join(lesson['left_out'])} before; continuing without")
 
@@ -155,41 +166,60 @@ class Dialect:
         """
         message, code, param = read_error(refusal)
         text = f"{param} {message}".lower()
-        is_unsupported = any(mark in f"{code} {text}".lower() for mark in _UNSUPPORTED)
-        constraint = self.form.find_constraint(body)
-        if constraint and any(mark in text for mark in _STRUCTURED):
-            # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
-            is_last = self._structured == "off" or constraint == "json_object"
-            self._structured = "off" if is_last else "json"
-            self._warn(f"refuses {self.form.structured} {constraint}; continuing with {self._structured!r}")
+        # First what is named by more than one word: `stop` and `seed` may stand in many a message.
+        if self._adapt_messages(text, body) or self._adapt_structure(text, body):
             return True
+        if status in _BROKEN:
+            return False
+        is_refused = is_unsupported(f"{code} {text}".lower())
         if "max_tokens" in body and (param == "max_tokens" or "max_completion_tokens" in text):
             if "max_completion_tokens" not in text and "unsupported" not in f"{code} {text}".lower():
                 return False
             self._renamed["max_tokens"] = "max_completion_tokens"
             return True
-        for name in _OPTIONAL:
-            if name in body and is_unsupported and _names(name, param, text):
-                self._left_out.add(name)
-                self._warn(f"refuses the parameter {name!r}; continuing without it")
-                return True
+        if is_refused:
+            for name in _OPTIONAL:
+                if name in body and names_parameter(name, param, text):
+                    self._warn_once(name not in self._left_out, f"the parameter {name!r}; continuing without it")
+                    self._left_out.add(name)
+                    return True
         # What the entry sets is neither renamed nor left out.
         for name in self._model.extra:
-            if _names(name, param, text if is_unsupported else ""):
+            if names_parameter(name, param, text if is_refused else ""):
                 reason = f"HTTP {status}: {self._errors.clean(message)}"
                 advice = f"the entry's `extra` sets {name}, which the server does not accept: change or remove it"
                 raise CallError("parameter", f"{reason}; {advice}")
         return False
 
+    def _adapt_messages(self, text: str, body: Mapping[str, Any]) -> bool:
+        """Learn that a system message is refused; return whether the call can be repeated without."""
+        messages = body.get("messages", body.get("input", ()))
+        if not (any(message.get("role") == "system" for message in messages) and names_system(text)):
+            return False
+        self._warn_once(self._has_system, "a system message; continuing with its text in the user's")
+        self._has_system = False
+        return True
+
+    def _adapt_structure(self, text: str, body: Mapping[str, Any]) -> bool:
+        """Learn that a way to ask for JSON is refused; return whether the call can be repeated in a weaker one."""
+        constraint = self.form.find_constraint(body)
+        if not (constraint and names_structure(text)):
+            return False
+        # Never upgrade: of many calls in flight, one may see the first refusal after another saw the second.
+        is_last = self._structured == "off" or constraint == "json_object"
+        weaker = "off" if is_last else "json"
+        refused = f"{self.form.structured} {constraint}; continuing with {weaker!r}"
+        self._warn_once(weaker != self._structured, refused)
+        self._structured = weaker
+        return True
+
+    def _warn_once(self, is_new: bool, refused: str) -> None:  # noqa: FBT001 - one call a line
+        """Say what the server refuses, unless another call has said it."""
+        if is_new:
+            self._warn(f"refuses {refused}")
+
     def _warn(self, text: str) -> None:
         _log.warning("model %s at %s %s", visible(self._model.name), self._errors.where, text)
-
-
-def _names(name: str, param: str, text: str) -> bool:
-    """Return whether a refusal names a parameter: in its field, or in quotes; `reasoning.effort` is a flat one."""
-    if param and name in {param, param.replace(".", "_"), param.partition(".")[0]}:
-        return True
-    return f"'{name}'" in text or f'"{name}"' in text
 
 
 def _status_of(code: str) -> int:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 import os
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import replace
@@ -12,16 +13,20 @@ import httpx
 import ollama
 
 from basic_control.config.settings import Model
+from basic_control.data.characters import visible
 from basic_control.data.records import CONTEXT, Call, Message, Reply
 from basic_control.data.tools import write_tool
 from basic_control.tasks.models.access import find_ollama
 from basic_control.tasks.models.errors import Refusal
 from basic_control.tasks.models.ollama_context import Context, is_cut, read_default
 from basic_control.tasks.models.protocol import CallError
+from basic_control.tasks.models.refusals import names_structure
 from basic_control.tasks.models.replies import read_reply
 from basic_control.tasks.models.server import CONNECT_S, Server
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__.removeprefix("basic_control."))  # not a child of the events' logger
 
 _OUTSIDE = {"format", "think", "keep_alive", "truncate", "shift", "logprobs", "top_logprobs"}
 """Parameters that Ollama reads beside its options."""
@@ -62,6 +67,7 @@ class OllamaClient:
         # The package has no call for /api/version, and takes neither `truncate` nor a single text of `stop`.
         self._http: httpx.AsyncClient = self._client._client  # noqa: SLF001
         self._context = Context()
+        self._structured = model.structured
 
     async def identity(self) -> Mapping[str, str]:
         """Return provider, model, its digest on the server, and the server's version."""
@@ -84,7 +90,13 @@ class OllamaClient:
                 self._context.window = await self._find_window()
             body = self._body_of(call)
             num_ctx = body["options"].get("num_ctx")
-            answer = await self._reach(self._post(body))
+            try:
+                answer = await self._reach(self._post(body))
+            except Refusal as refusal:
+                if call.schema is None or "format" not in body or not names_structure(refusal.body.lower()):
+                    raise
+                self._weaken(body["format"])
+                continue
             if not answer.done:
                 raise CallError("server", f"{self._errors.where} sent an incomplete reply (`done` is not true)")
             if not answer.message.content and answer.done_reason in _NOT_ASKED:
@@ -136,8 +148,8 @@ class OllamaClient:
             options["stop"] = [options["stop"]]
         if self._context.num_ctx and "num_ctx" not in options:
             options["num_ctx"] = self._context.num_ctx
-        if call.schema is not None and self._model.structured != "off":
-            outside["format"] = dict(call.schema) if self._model.structured == "schema" else "json"
+        if call.schema is not None and self._structured != "off":
+            outside["format"] = dict(call.schema) if self._structured == "schema" else "json"
         messages = [_write_message(message) for message in call.messages]
         tools = [{"type": "function", "function": write_tool(tool)} for tool in call.tools]
         body = {"model": self._model.served, "messages": messages, "tools": tools, "stream": False}
@@ -146,6 +158,14 @@ class OllamaClient:
     async def _post(self, body: Mapping[str, Any]) -> ollama.ChatResponse:
         response = await self._http.post("/api/chat", json=body)
         return ollama.ChatResponse(**response.json())
+
+    def _weaken(self, form: Any) -> None:
+        """Ask for JSON in a weaker way from now on than in a form that the server refused."""
+        weaker = "off" if form == "json" or self._structured == "off" else "json"
+        if weaker != self._structured:
+            text = "model %s at %s refuses the format of its replies; continuing with %r"
+            _log.warning(text, visible(self._model.name), self._errors.where, weaker)
+        self._structured = weaker
 
     def _enlarge(self, num_ctx: int | None, n_read: int) -> None:
         """Ask for twice the context in which a prompt was cut.
