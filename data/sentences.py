@@ -76,16 +76,17 @@ def _breaks(text: str, match: re.Match[str], *, wrapped: bool) -> bool:
     return not wrapped and bool(apart or not _following(text, match.end()).islower())
 
 
-def split_sentences(text: str, *, wrapped: bool = False) -> Iterator[tuple[int, int]]:
+def split_sentences(text: str, *, wrapped: bool = False, initials: bool = True) -> Iterator[tuple[int, int]]:
     """Yield (start, end) of each sentence, without surrounding white space.
 
     `wrapped`: line breaks are those of running text and end nothing by themselves; else a new line ends a sentence
-    unless the text continues in lower case. Linear in the text's length.
+    unless the text continues in lower case. `initials`: no sentence ends after a single capital. Linear in the
+    text's length.
     """
     start = 0
     for match in _STOP.finditer(text):
         line = text[match.start()] == "\n"
-        if _breaks(text, match, wrapped=wrapped) if line else _ends(text, start, match):
+        if _breaks(text, match, wrapped=wrapped) if line else _ends(text, start, match, initials=initials):
             yield from _trimmed(text, start, match.end())
             start = match.end()
     yield from _trimmed(text, start, len(text))

@@ -79,7 +79,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="choice",
-    version=11,
+    version=12,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

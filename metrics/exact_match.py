@@ -144,7 +144,7 @@ def _equals(text: str, answers: list[Any], options: Mapping[str, Any]) -> bool:
 
 UNIT = Metric(
     name="exact_match",
-    version=6,
+    version=7,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

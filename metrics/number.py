@@ -76,7 +76,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
 
 UNIT = Metric(
     name="number",
-    version=8,
+    version=9,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,

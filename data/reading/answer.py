@@ -5,7 +5,7 @@ is the same for all.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, NamedTuple, Protocol
@@ -66,6 +66,10 @@ class Slot(Protocol):
 
     def read_whole(self, content: str) -> Values | None:
         """Return the values of a text that says nothing else; None if it does; empty where none is single."""
+        ...
+
+    def read_entry(self, content: str) -> Values | None:
+        """Return the values of an entry of a list of answers, which says nothing about them either."""
         ...
 
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
@@ -318,7 +322,9 @@ def _judge_clause(reply: Prepared, statement: Statement, slot: Slot, begin: int,
             return _NOTHING
         value = stated
     if slot.is_chosen:
-        value = _add_list(text, value, end, slot)
+        # Below a cue, a list is its answers; behind an answer, what is said of the options.
+        is_below = "\n" in text[statement.end : begin]
+        value = _add_list(text, value, end, slot.read_whole if is_below else slot.read_entry)
     return _Stand("states", value, end)
 
 
@@ -328,10 +334,10 @@ def _appraises(text: str, begin: int) -> bool:
     return appraisal is not None and pattern("asides", text, r",? ?").match(text, appraisal.end()) is not None
 
 
-def _add_list(text: str, value: Mention, end: int, slot: Slot) -> Mention:
+def _add_list(text: str, value: Mention, end: int, read_line: Callable[[str], Values | None]) -> Mention:
     """Return a value with those of the next lines, where each of them is only a value as well."""
     for line in text[end:].split("\n")[1 : _NEXT_LINES + 1]:
-        values = slot.read_whole(line)
+        values = read_line(line)
         if values is None and not _BLANK.fullmatch(line):
             break
         value = value._replace(values=value.values | (values or frozenset()))

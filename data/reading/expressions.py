@@ -77,6 +77,10 @@ class Expressions(NamedTuple):
         value = content.strip(_WRAPPING)
         return frozenset({value}) if value and _is_expression(value) else None
 
+    def read_entry(self, content: str) -> Values | None:
+        """Return the values of an entry of a list of answers."""
+        return self.read_whole(content)
+
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the first expression that a clause after a cue affirms, with those joined to it."""
         mentions = self.mentions(reply, begin, end)

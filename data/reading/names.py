@@ -49,6 +49,10 @@ class Names:
             return None
         return unite(mentions).values
 
+    def read_entry(self, content: str) -> Values | None:
+        """Return the values of an entry of a list of answers."""
+        return self.read_whole(content)
+
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the people that a clause after a cue names."""
         return find_first(reply, begin, end, self.mentions(reply, begin, end))

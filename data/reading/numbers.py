@@ -110,6 +110,7 @@ _OF = re.compile(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the |these |those )?[$€£*
 _UNIT = re.compile(r"[ \u00a0*_$]{0,3}([^\W\d_]+|¢)")
 _SIGNS = {"$": "dollar", "₽": "руб"}
 _BARE_END = re.compile(r"[ ]?[*_$}\\)`\"'»”]*(?:[\s]*[(（,;.，；。!]|\s*$|\s*\n)")
+_HEAD = re.compile(r"[^:：\n]{1,60}(?=[:：]\s)")
 _LISTED = re.compile(r"[ \t>*_#]{0,8}[0-9]{1,3}[.)、][*_]{0,2}(?=[ \t]+\S)")
 # The outline of a text has a NUL for each number, and nothing that only wraps.
 _WRAPPING = re.compile(
@@ -259,6 +260,10 @@ class Numbers:
             stated = self.find_stated(Prepared.of(plain), 0, len(plain))
         return stated.values if stated else None
 
+    def read_entry(self, content: str) -> Values | None:
+        """Return the values of an entry of a list of answers."""
+        return self.read_whole(content)
+
     def find_stated(self, reply: Prepared, begin: int, end: int) -> Mention | None:
         """Return the number that a clause after a cue states: none if it states several, or none that is single."""
         text = reply.text
@@ -302,6 +307,9 @@ class Numbers:
             is_bare = "=" not in text[start:stop].lstrip(" =") and not _UNIT.search(text, start, stop)
             if values is not None and is_bare:
                 return Mention(values, start, stop)
+        headed = self._find_head(text, spans)
+        if headed:
+            return headed
         for start, stop in reversed(spans):
             bullet = _LISTED.match(text, start, stop)
             first = bullet.end() if bullet else start
@@ -310,6 +318,17 @@ class Numbers:
                 if result is not None:
                     return result
         return None
+
+    def _find_head(self, text: str, spans: Sequence[tuple[int, int]]) -> Mention | None:
+        """Return the number before a colon in a reply of one line, in the quantity asked for: `42 eggs: …`."""
+        if len(spans) != 1:
+            return None
+        head = _HEAD.match(text, *spans[0])
+        values = head and self.read_whole(head[0])
+        # `3 boxes: 36 eggs` begins a calculation.
+        if not head or not any(is_given_in(head[0], number, self.quantity) for number in numbers(head[0])):
+            return None
+        return Mention(values, *head.span()) if values else None
 
     def _infer_from(self, text: str, begin: int, end: int) -> Mention | None:
         """Return the result of a sentence; None if it states no number."""
@@ -321,7 +340,9 @@ class Numbers:
             return None
         clauses = _split_clauses(text, begin, end)
         unexplained = [number for number in free if not self._explains(text, clauses, number)] or free
-        results = [number for number in unexplained if _is_result(text, number, begin)]
+        results = [
+            number for number in _find_outside(text, unexplained, begin, end) if _is_result(text, number, begin)
+        ]
         main = _alternatives(text, results) or self._find_main(text, unexplained[-_MOST:], clauses, begin)
         if results:
             # `9 * 2 = 18, so 20 in all`: only a consequence goes beyond what was computed
@@ -375,7 +396,7 @@ class Numbers:
     def _choose(self, text: str, free: Sequence[Number], begin: int, end: int, *, is_leading: bool) -> Mention:
         """Return the result among a clause's numbers, in the order of SPEC 3; none if several are left."""
         flat = _blank_brackets(text, begin, end)
-        outside = [number for number in free if flat[number.end - 1 - begin] != "\0"] or list(free)
+        outside = _find_outside(text, free, begin, end)
         equals = [begin + match.end() for match in _EQUALS.finditer(flat)]
         last_side = [number for number in outside if equals and number.start >= equals[-1] - 1]
         main = _without_parts(text, last_side or outside, begin)
@@ -549,6 +570,12 @@ def _without_parts(text: str, free: Sequence[Number], begin: int) -> list[Number
         if not is_part and not (is_label and not _is_result(text, number, begin)):
             results.append(number)
     return results or list(free)
+
+
+def _find_outside(text: str, free: Sequence[Number], begin: int, end: int) -> list[Number]:
+    """Return a stretch's numbers outside of brackets, if there are any."""
+    flat = _blank_brackets(text, begin, end)
+    return [number for number in free if flat[number.end - 1 - begin] != "\0"] or list(free)
 
 
 def _blank_brackets(text: str, begin: int, end: int) -> str:

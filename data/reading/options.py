@@ -121,6 +121,15 @@ class Options:
             return self._read_letters(content)
         if is_only(content, mentions, _NOTHING):
             return unite(mentions).values
+        return self._read_label_with_text(content, mentions)
+
+    def read_entry(self, content: str) -> Values | None:
+        """Return the options of an entry of a list of answers: `A` or `A) Mars`, but not `A: too small`."""
+        mentions = self.mentions(Prepared.of(content), 0, len(content))
+        return unite(mentions).values if mentions and is_only(content, mentions, _NOTHING) else None
+
+    def _read_label_with_text(self, content: str, mentions: Sequence[Mention]) -> Values | None:
+        """Return the label of a text that is not its option's; None if it calls it wrong."""
         # A label with a text that is not the option's: `B) a reddish metal`, but not `B - wrong`.
         label = mentions[0]
         text = _TEXT_FOLLOWS.match(content, label.end)
@@ -173,7 +182,7 @@ class Options:
     ) -> Mention | None:
         """Return the option of the last sentence with exactly one, else those of the last with several."""
         several: Mention | None = None
-        for start, end in reversed([*split_sentences(reply.text[begin:])]):
+        for start, end in reversed([*split_sentences(reply.text[begin:], initials=False)]):
             span = begin + start, begin + end
             # A list that goes through the options concludes nothing by its last entry.
             if any(opened <= span[0] < closed for opened, closed in entries):

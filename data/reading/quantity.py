@@ -109,7 +109,7 @@ def _things(clause: str) -> frozenset[str]:
 def is_given_in(text: str, number: Number, asked: AskedQuantity) -> bool:
     """Return whether a number of the text is given in the quantity asked for."""
     if asked.percent:
-        return number.percent
+        return number.percent or _percent_words().match(text, number.end) is not None
     if asked.money:
         return is_money(text, number)
     if not asked.words or is_money(text, number):
@@ -138,6 +138,11 @@ def is_money(text: str, number: Number) -> bool:
         re.compile(r"[ \u00a0*_\\]{0,4}").match(text, number.end) is not None
         and _paid().match(text, number.end) is not None
     )
+
+
+@cache
+def _percent_words() -> re.Pattern[str]:
+    return re.compile(rf"[ \u00a0*_]{{0,4}}(?:{pattern('percent').pattern})", re.IGNORECASE)
 
 
 @cache

@@ -15,7 +15,8 @@ MARKUP = r"[\s*_`\"'“”„«»「」$\\>|~]"
 _UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_LETTER = re.compile("[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u2c00-\ud7ff\uf900-\ufaff\ufe70-\uffff]")
 _COLON = r"[:：︰﹕∶ঃ]|=>?|[→➜➡⇒]|[—–]|\s-\s"
-_GAP = r"[^\n.:：=!?。！？।]{0,80}?"
+_GAP = r"(?:(?!{nouns})[^\n.:：=!?。！？।]){{0,80}}?"
+"""Between a word for 'answer' and its verb: no second such word, which is a cue of its own."""
 _FEW_SHOT = r"(?m:^)[ \t>*_]{0,8}A[*_]{0,3}(?P<few_shot>[:：])"
 """`A: 18`, as in prompts with examples."""
 
@@ -99,7 +100,8 @@ def _compile_cues(languages: tuple[int, ...]) -> re.Pattern[str]:
             bound = end = ""
         nouns, weak = "|".join(language["nouns"]), "|".join(language["weak"])
         verbs = f"{bound}(?:{'|'.join(language['verbs'])}){end}(?:{MARKUP}{{0,3}}[:：])?"
-        link = rf"{MARKUP}{{0,4}}(?:{_COLON})|{_GAP}(?:{_COLON}|{verbs})"
+        gap = _GAP.format(nouns=nouns)
+        link = rf"{MARKUP}{{0,4}}(?:{_COLON})|{gap}(?:{_COLON}|{verbs})"
         patterns.append(rf"{bound}(?:{nouns}){end}(?P<said{number}>{link})?")
         patterns.append(rf"{bound}(?:{weak}){end}(?P<weak{number}>{MARKUP}{{0,4}}(?:{_COLON}|{verbs}))")
     return re.compile("|".join(patterns), re.IGNORECASE)

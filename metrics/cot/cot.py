@@ -317,7 +317,7 @@ def _first_wrong(details: Mapping[str, Any]) -> list[str]:
 
 UNIT = Metric(
     name="cot",
-    version=11,
+    version=12,
     bounds=(0.0, 1.0),
     score=score,
     options=Options,
