@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WHOLE := $(VENV)/.whole
-IMPORTED := basic_control.flows.full_eval, basic_control.flows.ephemeral, basic_control.flows.cli.application, \
+IMPORTED := basic_control.flows.full_eval, basic_control.flows.ephemeral, basic_control.flows.cli.commands.compare, \
   basic_control.tasks.models.embedded, basic_control.tasks.models.ollama, basic_control.tasks.models.openai, \
   basic_control.tasks.report.html, prefect.server.api.server, scipy.optimize, scipy.sparse.linalg, openai
 

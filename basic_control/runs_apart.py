@@ -1,5 +1,6 @@
 """A run in a process of its own, which asks this one's functions and hands back where its results lie."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -144,8 +145,10 @@ def _environment(address: str) -> dict[str, str]:
 def _show(lines: IO[bytes]) -> None:
     """Show what the run says on whatever stderr is by then: a notebook's, a test's."""
     for line in lines:
-        sys.stderr.write(line.decode("utf-8", "replace"))
-        sys.stderr.flush()
+        # A program without a console has none, and one that ends has closed it; the run must not wait for that.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            sys.stderr.write(line.decode("utf-8", "replace"))
+            sys.stderr.flush()
 
 
 def _begin(act: Any, *arguments: Any) -> threading.Thread:
