@@ -26,7 +26,6 @@ from basic_control.metrics.analysis.pairs import Comparison, Grouping, sharing_n
 from basic_control.metrics.analysis.questions import QuestionChanges, align
 from basic_control.metrics.analysis.values import KEY, RepeatedQuestions, observations
 from basic_control.prompts.phrases import ENGLISH
-from basic_control.tasks.compare.alignment import align_scores
 from basic_control.tasks.compare.rows import columns_of, question_of
 from basic_control.tasks.compare.sides import FileForm, metrics_of, shared_metrics, sides, stated_differences
 from basic_control.tasks.exchange.tables import Side
@@ -140,6 +139,8 @@ def _in_last_terms(whole: Sequence[Side], root: str) -> tuple[list[Side], dict[s
     last = next((side for side in reversed(whole) if side.run), None)
     if last is None:
         return [*whole], {}
+    from basic_control.tasks.compare.alignment import align_scores  # slow import, which files need not wait for
+
     aligned = [(side, ()) if side is last else align_scores(side, last, root) for side in whole]
     return [side for side, _ in aligned], {side.name: units for side, units in aligned if units}
 

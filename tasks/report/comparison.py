@@ -11,7 +11,6 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from basic_control.data.characters import visible
-from basic_control.metrics.analysis.document import record_json
 from basic_control.metrics.analysis.pairs import Comparison, Grouping
 from basic_control.tasks.compare.runs import RunComparison, shorten
 from basic_control.tasks.compare.sides import stated_differences
@@ -336,6 +335,8 @@ def _side_json(side: Side) -> dict[str, Any]:
 
 def document(found: RunComparison) -> str:
     """Return the whole comparison as JSON."""
+    from basic_control.metrics.analysis.document import record_json  # slow import: half of the statistics
+
     whole = {
         "compared": [_side_json(side) for side in found.runs],
         "questions": {suite: {"each": own, "shared": n} for suite, (own, n) in found.shared.items()},

@@ -468,3 +468,25 @@ def test_an_application_imports_its_own_config(installed: Installed, tmp_path: P
     (run,) = (folder / "artifacts" / "runs").iterdir()
     (model,) = json.loads((run / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert model["suites"][0]["parts"] == {"exact_match": pytest.approx(2 / 3)}
+
+
+def test_python_evaluates_where_every_name_of_ours_is_taken(installed: Installed, hostile: Path) -> None:
+    """A function, a plug-in of today's form and a decorated one, in a folder whose modules must not be imported."""
+    (hostile / "plugins" / "short.py").write_text(
+        "import basic_control as bc\n\n\n@bc.metric\ndef short(response) -> bool:\n    return len(response) < 9\n",
+        encoding="utf-8",
+    )
+    program = hostile / "program.py"
+    program.write_text(
+        "import sys\n"
+        "import basic_control as bc\n"
+        "rows = [{'question': 'a', 'answer': 'A'}, {'question': 'b', 'answer': 'C'}]\n"
+        "metrics = ['exact_match', 'loud', 'short']\n"
+        "suite = {'score': ['exact_match']}\n"
+        "run = bc.evaluate(rows, str.upper, metrics=metrics, suite=suite, threshold=0.5, plugins=['plugins'])\n"
+        "print(run.passed, run.samples.select('exact_match', 'loud', 'short').rows())\n"
+        "print(bc.read(run.folder).verdict == run.verdict, {'data', 'config', 'flows'} & {*sys.modules})\n",
+        encoding="utf-8",
+    )
+    done = installed.run(hostile, "python", "program.py")
+    assert done.stdout == "True [(1.0, 1.0, 1.0), (0.0, 1.0, 1.0)]\nTrue set()\n", done.stderr
