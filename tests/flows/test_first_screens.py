@@ -22,7 +22,7 @@ def test_eval_ends_with_a_number_and_a_verdict_in_each_cell(run: Run, tmp_path: 
         done = run("--set", replace_model(server, max_tokens=256), extra=WIDE)
         n_calls = len(server.requests)
     assert done.returncode == 0, done.stderr
-    assert settle(done.stdout) == expect("eval")
+    assert settle(done.stdout) == expect("eval", done.stdout)
     (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     assert [suite["suite"] for suite in model["suites"]] == SUITES
     assert all(suite["score"] is not None and suite["outcome"] == "fail" for suite in model["suites"])
@@ -49,7 +49,7 @@ def test_what_init_writes_scores_about_half_and_says_what_was_wrong(
     with serve_openai(speak()) as server:
         done = run("eval.yaml", "--set", replace_model(server), extra=WIDE, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
-    assert settle(done.stdout) == expect("init")
+    assert settle(done.stdout) == expect("init", done.stdout)
     (model,) = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["final"]["models"]
     (suite,) = model["suites"]
     assert 0.4 <= suite["score"] <= 0.6

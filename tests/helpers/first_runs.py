@@ -1,6 +1,7 @@
 """The screens of the first commands, without what differs from run to run, and what SmolLM2 replied in them."""
 
 import json
+import os
 import re
 from typing import Any
 
@@ -22,9 +23,12 @@ def settle(screen: str) -> str:
     return re.sub(r"\d{8}_\d{6}(?:_\d+)?", "RUN", text)
 
 
-def expect(name: str) -> str:
-    """Return a screen as it was read by eye."""
-    return (SCREENS / f"{name}.txt").read_text(encoding="utf-8")
+def expect(name: str, screen: str) -> str:
+    """Return a screen as it was read by eye; with WRITE_SCREENS in the environment, write it, to be read."""
+    path = SCREENS / f"{name}.txt"
+    if "WRITE_SCREENS" in os.environ:
+        path.write_text(settle(screen), encoding="utf-8")
+    return path.read_text(encoding="utf-8")
 
 
 def speak() -> dict[str, Answer]:

@@ -97,7 +97,7 @@ def test_no_model_is_asked_and_the_screen_says_how_the_replies_were_made(shown: 
 
 
 def test_the_screen_is_the_one_that_was_read(shown: tuple[str, Path]) -> None:
-    assert settle(shown[0]) == expect("demo")
+    assert settle(shown[0]) == expect("demo", shown[0])
 
 
 def test_one_model_passes_one_fails_and_one_difference_is_real(
