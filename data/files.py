@@ -4,20 +4,30 @@ import csv
 import gzip
 import io
 import json
+import re
 import threading
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from basic_control.data.characters import storable
 from basic_control.data.errors import InputError
+from basic_control.data.json_tables import read_rows
 
 Row = Mapping[str, Any]
 _LONGEST_FIELD = 100_000_000
+# The first line that spreadsheets read, such as: sep=;
+_SEPARATOR = re.compile(r"sep=(\\t|.)\r?\n?", re.IGNORECASE)
+_POINTERS = {
+    b"version https://git-lfs.github.com/spec/": "a pointer of Git LFS, not the file; fetch it: git lfs pull",
+    b"/annex/objects/": "a pointer of git-annex, not the file; fetch it: git annex get",
+    b"<!doctype html": "a web page, not the file; download the raw file",
+}
+"""How files begin that stand for others, and what they are."""
 _BATCH, _BUFFER = 5_000, 1 << 20  # rows and bytes of a Parquet file that are read at once
 
 
@@ -95,9 +105,26 @@ def stream(
     reader = next((found for ending, found in readers.items() if name.endswith(ending)), None)
     if reader is None:
         raise InputError(f"{path}: unknown file type {path.suffix!r}; expected one of {', '.join(readers)}.")
+    _refuse_pointer(path)
     if unnamed and name.endswith(".tsv") and unnamed[0] not in _first_line(path):
         return plain_tsv(path, unnamed)
     return reader(path)
+
+
+def _refuse_pointer(path: Path) -> None:
+    """Refuse a file that only stands for another.
+
+    Raises:
+        InputError: it is one.
+    """
+    try:
+        with path.open("rb") as raw:
+            start = raw.read(64).lstrip().lower()
+    except OSError:
+        return
+    for beginning, what in _POINTERS.items():
+        if start.startswith(beginning):
+            raise InputError(f"{path}: this is {what}.")
 
 
 def _first_line(path: Path) -> list[str]:
@@ -151,15 +178,27 @@ def _parquet(path: Path) -> Iterator[Row]:
 
 
 def _csv(path: Path, *, repeated: bool) -> Iterator[Row]:
-    """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one."""
+    """Read CSV with a header; the separator (comma, semicolon or tab) is the header's most frequent one.
+
+    A first line `sep=;`, as spreadsheets write it, names another. Names have no white space around them.
+    """
     csv.field_size_limit(_LONGEST_FIELD)
     try:
         with opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
             header = text.readline()
+            separator = _SEPARATOR.fullmatch(header)
+            delimiter = max(",;\t", key=header.count)
+            if separator:
+                delimiter = separator[1].replace("\\t", "\t")
+                header = text.readline()
             text.seek(0)
-            found = csv.reader(text, delimiter=max(",;\t", key=header.count), strict=True)
-            names = next(filter(None, found), [])
-            if not repeated and (twice := [name for name in names if name.strip() and names.count(name) > 1]):
+            if separator:
+                text.readline()
+            # `question, answer`: as people write lists; a quotation mark after the space quotes.
+            is_spaced = f"{delimiter} " in header
+            found = csv.reader(text, delimiter=delimiter, skipinitialspace=is_spaced, strict=True)
+            names = [name.strip() for name in next(filter(None, found), [])]
+            if not repeated and (twice := [name for name in names if name and names.count(name) > 1]):
                 raise InputError(f"{path}: the column {twice[0]!r} is there twice; rename one of them.")
             for number, cells in enumerate(filter(None, found), 1):
                 if len(cells) > len(names):
@@ -189,18 +228,37 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _jsonl(path: Path, *, halves: bool) -> Iterator[Row]:
-    """Read one object a line, or one array of objects, such as our own raw results."""
+    """Read one object a line, or one document with a table, such as our own raw results or pandas' JSON."""
     for number, line in enumerate(_lines(path), 1):
         if not line.strip():
             continue
         where = f"{path}, line {number}"
         text = _decoded(line, where)
-        if number == 1 and text.lstrip().startswith("["):
-            whole = _decoded(b"".join(_lines(path)), str(path))
-            listed = _json(whole, str(path), halves=halves)
+        if number == 1 and _begins_document(text, path):
+            document = _json(_decoded(b"".join(_lines(path)), str(path)), str(path), halves=halves)
+            listed = read_rows(document)
+            if listed is None:
+                listed = [document]
             yield from (_object(row, f"{path}, object {n}") for n, row in enumerate(listed, 1))
             return
         yield _object(_json(text, where, halves=halves), where)
+
+
+def _begins_document(text: str, path: Path) -> bool:
+    """Return whether a file's first line begins a document, rather than being a row."""
+    start = text.lstrip()
+    if start.startswith("["):
+        return True
+    if not start.startswith("{"):
+        return False
+    has_more = any(line.strip() for line in islice(_lines(path), 1, None))
+    try:
+        first = json.loads(text)
+    except (ValueError, RecursionError):
+        # An object over several lines; a line that is broken is told by its number.
+        is_json = path.name.lower().removesuffix(".gz").endswith(".json")
+        return has_more and (start.rstrip() == "{" or is_json)
+    return not has_more and read_rows(first) is not None
 
 
 def _json(text: str, where: str, *, halves: bool) -> Any:
@@ -209,6 +267,12 @@ def _json(text: str, where: str, *, halves: bool) -> Any:
         if halves or "\\ud" not in text.lower():
             return found
         return json.loads(storable(json.dumps(found, ensure_ascii=False)))
+    except json.JSONDecodeError as error:
+        # The decoder counts lines within the text: of one line, only the place is telling.
+        place = f"character {error.colno}" if error.lineno == 1 else f"line {error.lineno}, character {error.colno}"
+        raise InputError(
+            f"{where}: not JSON ({error.msg} at {place}). Expected one object a line, or an array of objects."
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{where}: not JSON ({error}). Expected one object a line, or an array of objects."

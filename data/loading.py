@@ -13,6 +13,7 @@ from basic_control.data.tools import TOOLS, read_tools, write_tool
 from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of
 
 RESPONSE = "response"
+_ABSENT = object()
 """The fact that holds a response given with the data."""
 
 
@@ -129,7 +130,10 @@ def responses_of(suite: Suite) -> str:
     unit = loader(suite.loader)
     if unit.generated:
         return ""
-    there = [isinstance(item.facts.get(RESPONSE), str) for item in unit.load(whole(suite), ())]
+    responses = [item.facts.get(RESPONSE, _ABSENT) for item in unit.load(whole(suite), ())]
+    # Where some rows have a response, none (null) is that of a failed call.
+    is_recorded = any(isinstance(response, str) for response in responses)
+    there = [is_recorded and (response is None or isinstance(response, str)) for response in responses]
     source = str(suite.source.get("data", suite.name))
     if 0 < sum(there) < len(there):
         raise InputError(

@@ -69,7 +69,7 @@ def rows(
         found = row(item, {*read, TOOLS} if tools else read, column)
         found["suite"] = suite
         if not item.prompt:
-            answered = isinstance(item.facts.get(RESPONSE), str) and not prompt  # then no call is needed
+            answered = RESPONSE in item.facts and not prompt  # then no call is needed
             found["prompt"] = "" if answered else fill(prompt, item.language, item.facts)
             found["family"] = found["family"] or source
         content = (item.item_id,) if item.item_id else (found["prompt"], item.answer, found["facts"])
@@ -141,7 +141,9 @@ def _responded(facts: Mapping[str, Any]) -> dict[str, Any]:
     response = facts[RESPONSE]
     calls = read_calls(facts[TOOL_CALLS]) if facts.get(TOOL_CALLS) else None
     text, stop_tokens = split(response, str(facts.get("question") or "")) if response else (response, "")
+    missing = {"error": "the data have no response (null)", "error_kind": "missing"}
     return {
+        **(missing if response is None and not calls else {}),
         "text": text,
         "stop_tokens": stop_tokens or None,
         "extra": canonical({TOOL_CALLS: write_calls(calls)}) if calls else None,

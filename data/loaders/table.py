@@ -2,6 +2,7 @@
 
 import ast
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +17,8 @@ from basic_control.data.options import Frozen
 from basic_control.data.records import Item, Loader
 from basic_control.data.sources import given_file, locate
 
+RESPONSE = "response"
+"""Column of recorded replies."""
 BOOLEANS = {"true": True, "false": False}
 
 
@@ -47,6 +50,17 @@ def _renamed(raw: Mapping[str, Any], columns: Mapping[str, str], where: str) -> 
     taken = set(columns.values())
     rest = {str(name): value for name, value in raw.items() if name not in taken and name not in columns}
     return {**{ours: raw[theirs] for ours, theirs in columns.items()}, **rest}
+
+
+def read_response(value: Any) -> Any:
+    """Return a recorded response as text: a number or a boolean as it is written; None if there is none."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value) if isinstance(value, int | float) else value
 
 
 def _text(value: Any) -> str:
@@ -124,9 +138,11 @@ def load(options: Mapping[str, Any], required: Sequence[str]) -> Iterator[Item]:
         found = _renamed(raw, options["columns"], f"{path}, row {number + 1}")
         if missing := [name for name in required if name not in found]:
             raise InputError(
-                f"{path}: column {missing[0]!r}, required by a metric of the suite, not found; the file has "
-                f"{', '.join(found)}. Map it under `columns`."
+                f"{path}, row {number + 1}: column {missing[0]!r}, required by a metric of the suite, not found; "
+                f"the file has {', '.join(found)}. Map it under `columns`."
             )
+        if RESPONSE in found:
+            found[RESPONSE] = read_response(found[RESPONSE])
         all_rows.append(found)
         language = str(found.get("language") or wanted or "en")
         if not wanted or language == wanted:
