@@ -108,7 +108,7 @@ def _read_files(
 def _read_pinned(name: str, runs: Path) -> Baseline | None:
     """Return the baseline of that name or path; None if it names a run or another file."""
     path = path_of(name)
-    is_other = (runs / name).exists() or (Path(name).exists() and not is_baseline(Path(name)))
+    is_other = (runs / name).is_dir() or (Path(name).exists() and not is_baseline(Path(name)))
     return None if is_other or not path.is_file() else read_baseline(name)
 
 
