@@ -52,8 +52,13 @@ def explained(models: Sequence[ModelResult], terms: Terms) -> tuple[Explainabili
 
     If no model did, return one for each pair of a model from the first suite and a model from the second.
     """
+    # The first headline is the suite's own score.
     cot, citation = (
-        {model.model: headline for model in models for headline in model.headlines if headline.suite == name}
+        {
+            model.model: next(headline for headline in model.headlines if headline.suite == name)
+            for model in models
+            if any(headline.suite == name for headline in model.headlines)
+        }
         for name in EXPLAINED
     )
     pairs = [(model, model) for model in cot if model in citation] or [*product(cot, citation)]

@@ -48,9 +48,11 @@ def gates(data: ReportData) -> list[ET.Element]:
     policy, models, baseline = data.plan.policy, data.verdict.models, data.results.baseline
     waiting = data.verdict.waiting
     passes = policy.undecided == "pass" and not waiting  # which leaves a run undecided, whatever the gate
-    warned: dict[tuple[str, str], list[str]] = {}
+    warned: dict[tuple[str, str, str], list[str]] = {}
     for warning in warnings(headlines_of(models), data.results.judged):
-        warned.setdefault((warning.model, warning.suite), []).append(f"{say('common.warning')}: {warning.text}")
+        warned.setdefault((warning.model, warning.suite, warning.metric), []).append(
+            f"{say('common.warning')}: {warning.text}"
+        )
     cases = []
     for row in model_rows(models, data.results.spending):
         for score in row.model.scores:
@@ -62,7 +64,7 @@ def gates(data: ReportData) -> list[ET.Element]:
                 listed = ET.SubElement(case, "properties")
                 for title, value in values.items():
                     ET.SubElement(listed, "property", name=clean(title), value=clean(value))
-            if texts := warned.get((score.model, score.suite)):
+            if texts := warned.get((score.model, score.suite, score.metric)):
                 ET.SubElement(case, "system-err").text = clean("\n".join(texts))
             cases.append(case)
     if baseline:

@@ -16,7 +16,7 @@ from basic_control.metrics.stats.reliability import ReliabilityBin
 from basic_control.tasks.report.language import say, say_reason
 from basic_control.tasks.report.tables import Column, Table, column_maker
 from basic_control.tasks.report.text import around, estimated, listed, percent, share, shortened, written
-from basic_control.tasks.report.words import labelled
+from basic_control.tasks.report.words import labelled, score_name
 
 _EACH = 2
 """Maximum number of judges that get a line each."""
@@ -135,10 +135,11 @@ def corrected_table(means: Sequence[CorrectedMean]) -> Table:
 
 
 class JudgeWarning(NamedTuple):
-    """A warning about a judge of a model's suite."""
+    """A warning about a judge of a model's headline."""
 
     model: str
     suite: str
+    metric: str
     text: str
 
 
@@ -158,7 +159,7 @@ def warnings(headlines: Iterable[Headline], judged: JudgeFindings) -> list[Judge
             for judge, models in judged.self_judged.get(headline.suite, {}).items()
             if headline.model in models
         ]
-        found += [JudgeWarning(headline.model, headline.suite, text) for text in texts]
+        found += [JudgeWarning(headline.model, headline.suite, headline.metric, text) for text in texts]
     return found
 
 
@@ -193,7 +194,7 @@ def panel(headlines: Sequence[Headline], judged: JudgeFindings) -> Iterator[str]
         yield say("screen.judge", judge=shortened(judge), told="; ".join([*parts, *_readable(rated, [judge])]))
     for headline in headlines:
         if headline.measured.as_judged is not None:
-            yield f"{headline.suite}, {shortened(headline.model)}: {labelled(headline)}"
+            yield f"{score_name(headline)}, {shortened(headline.model)}: {labelled(headline)}"
 
 
 def _left_out(reasons: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -139,15 +139,22 @@ def _outcome(folder: Path) -> dict[str, Any]:
     return {
         "exit_code": int(verdict.exit_code),
         "verdict": worst((model.verdict for model in verdict.models), verdict.changes),
-        "scores": {model.model: _score(model) for model in verdict.models},
+        "scores": {name: score for model in verdict.models for name, score in _scores(model)},
         "questions": _questions(results.run.get("items") or {}),
         "cost": cost,
     }
 
 
-def _score(model: "ModelResult") -> TargetScore:
-    score = model.overall.measured.score
-    return TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)
+def _scores(model: "ModelResult") -> Iterator[tuple[str, TargetScore]]:
+    """Yield a model's name and score; of a model without a score for all, each of its headlines."""
+    if model.weighing:
+        score = model.overall.measured.score
+        yield model.model, TargetScore(score.mean, score.interval.low, score.interval.high, model.verdict)
+        return
+    for headline in model.headlines:
+        score, outcome = headline.measured.score, headline.decided.outcome
+        name = f"{model.model} {headline.suite} {headline.metric}".rstrip()
+        yield name, TargetScore(score.mean, score.interval.low, score.interval.high, outcome)
 
 
 def _questions(items: Mapping[str, Mapping[str, Any]]) -> str:

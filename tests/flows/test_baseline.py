@@ -192,7 +192,7 @@ def test_recorded_replies_that_became_wrong_fail_the_build_and_what_is_loosened_
     gate = ["--baseline", baseline, "--fail-on", "regression"]
     fell = run(*configured("wrong", wrong, metrics=metrics), *gate)
     assert fell.returncode == 1, fell.stderr
-    assert "own app: −50.0 points" in fell.stdout
+    assert "own, exact_match app: −50.0 points" in fell.stdout
     assert "100 pairs: regressed" in fell.stdout
     loose = run(*configured("loose", rows, metrics={**metrics, "contains": {"mode": "any"}}), *gate)
     assert loose.returncode == 2

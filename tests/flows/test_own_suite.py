@@ -59,6 +59,7 @@ def written(folder: Path) -> Path:
         "items": {"data": str(folder / "tickets.jsonl"), "columns": {"question": "ticket", "answer": "expected"}},
         "prompt": "Answer the customer in one sentence.\n\n{{ question }}",
         "metrics": {"contains": {}, "brief": {}},
+        "score": ["contains", "brief"],
         "weight": 0.3,
     }
     raw: dict[str, Any] = {

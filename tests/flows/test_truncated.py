@@ -89,7 +89,7 @@ def test_only_a_judges_cut_replies_are_asked_again(run: Run, tmp_path: Path, *, 
     data = tmp_path / "rows.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     suite = {"name": "polite", "items": {"data": str(data)}, "prompt": "The capital of {{ question }}",
-             "metrics": {"rubric": {"criteria": "It is polite."}}}  # fmt: skip
+             "metrics": {"rubric": {"criteria": "It is polite."}}, "threshold": 0.5}  # fmt: skip
     path = tmp_path / "run.yaml"
     path.write_text(json.dumps({"suites": [suite], "gate": "point"}), encoding="utf-8")
     with serve_openai(judge) as server:

@@ -11,7 +11,13 @@ from tests.servers.running import serve_openai
 from tests.servers.script import Answer, Fault
 
 N = 120
-OWN = {"name": "own", "prompt": "{{ question }}", "metrics": {"exact_match": {}}, "score": ["exact_match"]}
+OWN = {
+    "name": "own",
+    "prompt": "{{ question }}",
+    "metrics": {"exact_match": {}},
+    "score": ["exact_match"],
+    "threshold": 0.5,
+}
 
 
 def refuse_odd(body: dict[str, Any]) -> Answer | Fault:

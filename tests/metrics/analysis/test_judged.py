@@ -11,11 +11,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from basic_control.data.deciding import columns
 from basic_control.data.exits import GateOutcome
 from basic_control.data.options import options_of
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import (
+    JudgeStatus,
     corrected_means,
     exam_table,
     judge_statuses,
@@ -384,6 +386,39 @@ def test_labels_beside_a_computed_metric_keep_the_interval_of_both() -> None:
     assert found.interval.low is not None
     assert found.interval.low < 0.75
     assert found.outcome == "undecided"
+
+
+def test_a_judge_that_does_not_count_withholds_its_metric_and_no_other() -> None:
+    """Right by exact match, not rated by a judge that was left out: the one passes, the other is not measured."""
+    metrics = {"response_groundedness": {}, "exact_match": {}}
+    declared = {"name": "own", "items": {"data": "x"}, "metrics": metrics, "threshold": 0.8}
+    suite = Suite.model_validate(declared)
+    status = JudgeStatus("own", "response_groundedness", "groundedness", "j", "en", counts=False, why="a coin")
+    values = {"exact_match": (1.0, "scored"), "response_groundedness": (None, "judge_failed")}
+    shared = {"model": "m", "repeat": 0, "reason": "", "details": "{}"}
+    names = [f"i{n}" for n in range(20)]
+    scores = pl.DataFrame(
+        [
+            {"item_id": item, "metric": metric, "value": value, "status": state, **shared}
+            for item in names
+            for metric, (value, state) in values.items()
+        ],
+        schema_overrides={"value": pl.Float64},
+    )
+    items = pl.DataFrame(
+        {"item_id": names, "suite": "own", "family": "", "level": "", "language": "en", "template": ""}
+    )
+    withheld = {
+        ("own", score.headline, "m"): reason
+        for score in columns(suite)
+        if (reason := withheld_by_judges(score, "m", [status], {}, "nothing"))
+    }
+    assert [metric for _, metric, _ in withheld] == ["response_groundedness"]
+    facts = Circumstances(withheld=withheld, judge_statuses=[status])
+    (model,) = verdict_on(scores, items, [suite], facts=facts).models
+    outcomes = {one.metric: (one.missing.is_measured, one.decided.outcome) for one in model.headlines}
+    assert outcomes == {"response_groundedness": (False, "undecided"), "exact_match": (True, "pass")}
+    assert (model.headlines[1].missing.judges_left_out, model.verdict) == ({}, "undecided")
 
 
 def test_a_reply_that_no_judge_read_brings_none_back_that_does_not_count() -> None:

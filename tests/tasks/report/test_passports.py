@@ -43,7 +43,7 @@ RATED = "21 of 140 ratings could not be had"
 
 
 def warned(run: ReportData) -> list[str]:
-    return [text for model, suite, text in told_of(run) if (model, suite) == (MODELS[0], "rag")]
+    return [text for model, suite, _, text in told_of(run) if (model, suite) == (MODELS[0], "rag")]
 
 
 def told_of(run: ReportData) -> list[JudgeWarning]:
