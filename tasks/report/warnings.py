@@ -13,6 +13,7 @@ import polars as pl
 
 from basic_control.data.commands import typed
 from basic_control.data.filters import KIND
+from basic_control.data.reading.refusals import is_refusal
 from basic_control.data.records import HIDDEN_KEYS, ONLY_CALLS
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.analysis.baseline import BaselineComparison
@@ -177,6 +178,9 @@ def _of_replies(replies: pl.DataFrame) -> Iterator[Note]:
             beginnings = dict.fromkeys(text.split()[0] for text in leaked)
             tokens = ", ".join([*beginnings][:_TOKENS])
             yield Note(say("page.note_stop_tokens", **counts, k=len(leaked), tokens=tokens), "info")
+        declined = sum(map(is_refusal, rows["text"].drop_nulls().to_list()))
+        if declined:
+            yield Note(say("page.note_refusals", **counts, k=declined), "info")
         has_key = pl.col("extra").fill_null("").str.contains(f'"{HIDDEN_KEYS}"', literal=True)
         hidden = rows.filter(has_key).height
         if hidden:
