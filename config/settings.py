@@ -145,6 +145,7 @@ class Rerun(Frozen):
     model: str = Field("", description="only this model")
     failed: bool = Field(default=False, description="ask judges again whose replies could not be read")
     truncated: bool = Field(default=False, description="ask again only what was truncated, with another limit")
+    replies: str = Field("", description="the run whose replies are judged; no model is asked")
 
 
 class Settings(Frozen):

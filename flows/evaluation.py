@@ -12,6 +12,7 @@ from basic_control.data.batches import Cell
 from basic_control.data.characters import inert
 from basic_control.data.documents import NEWLY_APART
 from basic_control.data.exits import Exit
+from basic_control.flows.earlier import settings_of
 from basic_control.flows.preflight import check_rerun
 from basic_control.flows.runs import RunResult, describe, identify_all, newly_apart, open_run, provenance
 from basic_control.flows.suite import run_suites
@@ -19,6 +20,7 @@ from basic_control.tasks.aggregate import aggregate
 from basic_control.tasks.compare.baseline import check as check_baseline
 from basic_control.tasks.decide import monitored_suites
 from basic_control.tasks.gate import gate
+from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import deployed, has_pages
 from basic_control.tasks.plan import Plan
 from basic_control.tasks.report.language import speaking
@@ -34,7 +36,10 @@ def evaluate(plan: Plan, again: Rerun) -> RunResult:
     """Run a plan as `full_eval` does."""
     clock = time.monotonic()
     open_cache(plan.store)  # fail on an unusable cache before anything is asked
-    identities = identify_all(plan)
+    held = None
+    if again.replies:
+        held = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
+    identities = identify_all(plan, held)
     known = provenance(plan, identities)
     check_baseline(plan.baseline, known, [*plan.members])
     check_rerun(plan, again)

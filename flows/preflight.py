@@ -41,7 +41,9 @@ def check(settings: Settings, again: Rerun | None = None) -> Plan:
     check_judges(plan)
     check_rows(plan)
     check_pages(plan)
-    models, judges = ([*map(find_obstacle, asked)] for asked in (plan.models, plan.judges))
+    # The replies of an earlier run need no model.
+    asked_models = () if again and again.replies else plan.models
+    models, judges = ([*map(find_obstacle, asked)] for asked in (asked_models, plan.judges))
     if unready := (models if models and all(models) else [*filter(None, judges)]):
         raise InputError("\n".join(unready))
     return plan

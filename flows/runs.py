@@ -21,6 +21,7 @@ from basic_control.metrics.analysis.results import Results
 from basic_control.metrics.analysis.verdict import RunVerdict
 from basic_control.tasks import sandbox
 from basic_control.tasks.compare.provenance import judge_prompts
+from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.judges.cascades import join_identities
 from basic_control.tasks.models.budget import RunBudget
 from basic_control.tasks.models.progress import deployed
@@ -93,8 +94,10 @@ def layers_of(plan: Plan) -> dict[str, str]:
         return {"wasm": f"off ({error})"}
 
 
-def identify_all(plan: Plan) -> Identities:
+def identify_all(plan: Plan, held: HeldReplies | None = None) -> Identities:
     """Identify every model and judge that will be asked, before anything is asked or paid for.
+
+    With the replies of an earlier run no model is asked.
 
     A model that cannot be asked does not stop the others: it is listed as missing, and its verdict is an error.
 
@@ -107,7 +110,9 @@ def identify_all(plan: Plan) -> Identities:
     mark = {"fresh": plan.fresh} if plan.fresh else {}
     models: dict[str, dict[str, str]] = {}
     missing: dict[str, str] = {}
-    for one in plan.models:
+    if held:
+        models |= {name: dict(identity) for name, identity in held.identities.items()}
+    for one in () if held else plan.models:
         try:
             models[one.name] = identify(one) | mark
         except InputError as error:
@@ -227,6 +232,8 @@ def open_run(plan: Plan, again: Rerun, clock: float | None = None) -> OpenedRun:
     if plan.budget:
         ledger.budget = RunBudget(plan.budget, plan.currency)
     ledger.earlier = cache(partial(manifests.scored_before, Path(plan.store.runs)))
+    if again.replies:
+        ledger.held = HeldReplies(plan.store, settings_of(plan.store.runs, again.replies)[1])
     if again.truncated:  # the requests whose replies were not cut; all replies of that run are cached
         before = settings_of(plan.store.runs, again.of)[1]
         restore(plan.store, before)

@@ -30,6 +30,7 @@ from basic_control.config.settings import StoreSettings
 from basic_control.data.batches import Batch, Cell, Execution, QueryResult, Ref
 from basic_control.data.draw import canonical
 from basic_control.data.units import RULES, UnitIdentity, digest_of
+from basic_control.tasks.held import HeldReplies
 from basic_control.tasks.models.progress import has_pages
 from basic_control.tasks.runtime import machine
 from basic_control.tasks.runtime.logs import event
@@ -124,7 +125,8 @@ class Ledger:
     `failed`: judges' unreadable replies are requested again, as failed calls always are. `attempt` identifies
     this start of the run: what failed in an earlier one is asked again. `budget` is what it may spend
     (`tasks.models.budget`; None: whatever it takes). `earlier()` are the units of earlier runs' executions, by
-    subject. `memory` is the peak memory of the run's processes at stage ends, in bytes.
+    subject. `held` are an earlier run's replies, judged in place of new ones. `memory` is the peak memory of the
+    run's processes at stage ends, in bytes.
     """
 
     executions: list[Execution] = field(default_factory=list)
@@ -137,6 +139,7 @@ class Ledger:
     attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
     earlier: Callable[[], Mapping[str, Mapping[str, str]]] = dict
     budget: Any = None
+    held: HeldReplies | None = None
     memory: int = 0
     weighed: float = -math.inf
 

@@ -30,6 +30,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
     MORE: {
         "label": "label",
+        "rejudge": "rejudge",
         "baseline": "baseline",
         "exchange": "exchange",
         "fetch": "setup",

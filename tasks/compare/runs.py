@@ -86,6 +86,23 @@ def compare_runs(
     if not named:
         raise InputError("found no run; expected several, or one with several models.")
     whole = sides(named, runs=runs, root=root, form=form)
+    return compare_sides(whole, root=root, metrics=metrics, every=every, language=language, rescore=rescore)
+
+
+def compare_sides(
+    whole: Sequence[Side],
+    *,
+    root: str = "",
+    metrics: Sequence[str] = (),
+    every: bool = False,
+    language: str = "",
+    rescore: bool = True,
+) -> RunComparison:
+    """Pair the items of sides, as `compare_runs` does.
+
+    Raises:
+        InputError: a table is not there, or the sides have nothing in common.
+    """
     whole, rescored = _in_last_terms(whole, root) if rescore else (whole, {})
     aligned = align({side.name: side.items for side in whole})
     tables = {side.name: _renamed(side.scores, aligned.ids[side.name]) for side in whole}
@@ -121,7 +138,7 @@ def compare_runs(
         changed.append(_with_texts(frame, pair, replies))
     every_label = [model.label for model in _models(tables)]
     return RunComparison(
-        runs=whole,
+        runs=[*whole],
         shared=shared,
         pairs=pairs,
         groups=grouped,

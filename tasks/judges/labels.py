@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
@@ -353,6 +354,24 @@ def files_of(folder: Path, suite: str, metric: str, criterion: str) -> Iterator[
 def _damaged(path: Path, error: Exception) -> InputError:
     reason = type(error).__name__
     return InputError(f"{path}: cannot be read ({reason}). Run `label` again with the filled sheets.")
+
+
+def label_rows(found: pl.DataFrame, folder: Path, criteria: Criteria) -> pl.DataFrame:
+    """Return people's labels of a run's judged replies, as `judged` returns them: a row each, with their mean.
+
+    Raises:
+        InputError: a file of labels is damaged.
+    """
+    rows: list[tuple[Any, ...]] = []
+    for group in found.select(GROUP).unique(maintain_order=True).rows():
+        suite, _, metric = group
+        criterion = criteria.get((suite, metric), "")
+        stored = files_of(folder, suite, metric, criterion)
+        labels = {entry["reply"]: fmean(entry["labels"]) for entry in stored}
+        own = _of(found, group)
+        keys = zip(own.select(KEY).rows(), _reply_names(own, criterion), strict=True)
+        rows += [(*key, labels[name]) for key, name in keys if name in labels]
+    return pl.DataFrame(rows, {**{name: found.schema[name] for name in KEY}, "label": pl.Float64()}, orient="row")
 
 
 def kept_labels(

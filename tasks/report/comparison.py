@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from operator import itemgetter
@@ -276,20 +276,24 @@ def marked(before: str, after: str) -> tuple[Markup, Markup]:
     return Markup("").join(done[0]), Markup("").join(done[1])
 
 
-def html(found: RunComparison) -> str:
-    """Return the whole comparison as one page: no script, no network; all text from models is escaped."""
+def html(found: RunComparison, lines: Sequence[str] = (), tables: Sequence[Table] = ()) -> str:
+    """Return the whole comparison as one page: no script, no network; all text from models is escaped.
+
+    `lines` take the place of its answers; `tables` follow them.
+    """
     with speaking(found.language):
-        return _page(found)
+        return _page(found, lines, tables)
 
 
-def _page(found: RunComparison) -> str:
+def _page(found: RunComparison, lines: Sequence[str], tables: Sequence[Table]) -> str:
     longest = cut(found)
     return still(
         "comparison.html.j2",
         found=found,
         title=title(found),
         section="compare",
-        answers=list(answers(found)),
+        answers=list(lines or answers(found)),
+        tables=tables,
         table=(made := table(found)),
         pairs=[(row, verdict(pair), found.listed(pair)) for row, pair in zip(made.rows, found.pairs, strict=True)],
         configurations=configurations(found),

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from tests.conftest import Run
-from tests.flows.test_deciding_judges import scores_of
 from tests.helpers.runs import latest
+from tests.helpers.scored import scores_of
 from tests.servers.deciding import DecidingServer
 from tests.servers.running import serve, serve_openai
 

@@ -58,7 +58,19 @@ def test_the_help_has_two_groups_in_an_order_that_begins_where_users_do(
     names = [re.findall(r"^│ ([a-z]+) ", part, re.MULTILINE) for part in (first, more)]
     assert names == [
         ["init", "run", "compare", "gate", "view", "demo", "exam"],
-        ["label", "baseline", "exchange", "fetch", "runs", "store", "schedule", "schema", "completion", "doctor"],
+        [
+            "label",
+            "rejudge",
+            "baseline",
+            "exchange",
+            "fetch",
+            "runs",
+            "store",
+            "schedule",
+            "schema",
+            "completion",
+            "doctor",
+        ],
     ]
     assert "run (eval) " in first
 

@@ -1,0 +1,111 @@
+"""Two judges of the same replies: how far they agree, how often labels say they err, and which verdicts hold."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from basic_control.metrics.analysis.headlines import ModelResult
+from basic_control.metrics.stats.calibration import kappa, kappa_limits
+from basic_control.metrics.stats.intervals import Interval, Share
+
+KEY = ("item_id", "model", "repeat")
+MOST_VALUES = 11
+"""Values of a metric above which judges' scores are no labels, and no table of them is made."""
+_PLACES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesCompared:
+    """Two judges' scores of the same replies by one metric of a suite.
+
+    `table` has a row for each of the old judge's `values` and a column for each of the new one's; empty where there
+    are too many values. `old_wrong` and `new_wrong` are the shares of labelled replies of which a judge's score is
+    not the label.
+    """
+
+    suite: str
+    metric: str
+    n: int
+    equal: Share
+    values: tuple[float, ...]
+    table: tuple[tuple[int, ...], ...]
+    kappa: float | None
+    kappa_interval: Interval
+    old_wrong: Share
+    new_wrong: Share
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """The outcome of one model's headline by the old and by the new judge."""
+
+    model: str
+    suite: str
+    metric: str
+    old: str
+    new: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the verdict is the same."""
+        return self.old == self.new
+
+
+def compare_judges(
+    old: pl.DataFrame, new: pl.DataFrame, labels: pl.DataFrame, judged: Collection[tuple[str, str]]
+) -> list[JudgesCompared]:
+    """Compare two runs' scores of the same replies by judged metrics, pairs of a suite and a metric.
+
+    The scores have a column `suite`, as have the labels, whose `label` is from 0 to 1.
+    """
+    found = []
+    for suite, metric in judged:
+        frames = [frame.filter(suite=suite, metric=metric).drop_nulls("value") for frame in (old, new)]
+        first, second = (frame.select(*KEY, pl.col("value").round(_PLACES)) for frame in frames)
+        both = first.join(second, on=KEY, suffix="_new")
+        own = labels.filter(suite=suite, metric=metric).select(*KEY, pl.col("label").round(_PLACES))
+        labelled = both.join(own, on=KEY)
+        values = sorted({*both["value"], *both["value_new"]})
+        table = _count(both, values) if len(values) <= MOST_VALUES else ()
+        found.append(
+            JudgesCompared(
+                suite=suite,
+                metric=metric,
+                n=both.height,
+                equal=Share.of(both.filter(pl.col("value") == pl.col("value_new")).height, both.height),
+                values=tuple(values),
+                table=table,
+                kappa=kappa(table) if table else None,
+                kappa_interval=kappa_limits(table) if table else Interval(),
+                old_wrong=_wrong(labelled, "value"),
+                new_wrong=_wrong(labelled, "value_new"),
+            )
+        )
+    return found
+
+
+def _count(both: pl.DataFrame, values: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+    counts: Mapping[tuple[float, float], int] = {
+        (old, new): n for old, new, n in both.group_by("value", "value_new").len().iter_rows()
+    }
+    return tuple(tuple(counts.get((old, new), 0) for new in values) for old in values)
+
+
+def _wrong(labelled: pl.DataFrame, column: str) -> Share:
+    return Share.of(labelled.filter(pl.col(column) != pl.col("label")).height, labelled.height)
+
+
+def compare_verdicts(old: Sequence[ModelResult], new: Sequence[ModelResult]) -> list[VerdictChange]:
+    """Return the outcome of each headline that both runs have."""
+    before = {
+        (model.model, headline.suite, headline.metric): headline.decided.outcome
+        for model in old
+        for headline in model.headlines
+    }
+    return [
+        VerdictChange(*key, before[key], headline.decided.outcome)
+        for model in new
+        for headline in model.headlines
+        if (key := (model.model, headline.suite, headline.metric)) in before
+    ]

@@ -1,0 +1,72 @@
+"""The replies of an earlier run, judged in place of new ones: its items, requests, responses and evidence."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from basic_control.config.settings import StoreSettings
+from basic_control.data.batches import Batch, Cell, QueryResult, Ref
+from basic_control.data.tables import EVIDENCE, ITEMS, REQUESTS, RESPONSES
+from basic_control.tasks.runtime.storage import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class HeldReplies:
+    """A run's replies, by its manifest, and what identified its models."""
+
+    store: StoreSettings
+    manifest: Mapping[str, Any]
+
+    @property
+    def identities(self) -> Mapping[str, Mapping[str, str]]:
+        """What identified the run's models."""
+        return dict(self.manifest.get("identities", {}))
+
+    def items(self, suite: str) -> list[Ref]:
+        """Return a suite's items, a table each batch."""
+        store = open_store(self.store)
+        tables = [store.read(ref).filter(suite=suite) for ref in self._refs("items")]
+        return [store.write(ITEMS, table) for table in tables if table.height]
+
+    def batches(
+        self, suite: str, items: Mapping[int | None, Ref], names: Collection[str]
+    ) -> Iterator[tuple[Batch, QueryResult]]:
+        """Yield each target's replies to each batch of items; nobody is asked."""
+        store = open_store(self.store)
+        requests = store.read_all(self._refs("requests"), REQUESTS)
+        responses = store.read_all(self._refs("responses"), RESPONSES).unique("request_id", maintain_order=True)
+        evidence = store.read_all(self._refs("evidence"), EVIDENCE)
+        for name in names:
+            for number, ref in items.items():
+                batch = store.read(ref)
+                own = _of(requests, batch, name)
+                if own.is_empty():
+                    continue
+                answered = responses.join(own, on="request_id", how="semi", maintain_order="left")
+                answered = answered.with_columns(cached=pl.lit(value=True))
+                found = _of(evidence, batch, name)
+                cell = Cell(suite, name, number)
+                asked = QueryResult(
+                    requests=store.write(REQUESTS, own),
+                    responses=store.write(RESPONSES, answered),
+                    total=0,
+                    cached=0,
+                    answered=0,
+                    given=answered.height,
+                    failed=0,
+                    tokens_in=0,
+                    tokens_out=0,
+                    span_s=0.0,
+                )
+                proof = store.write(EVIDENCE, found) if found.height else None
+                yield Batch(cell, ref, asked.requests, asked.responses, proof), asked
+
+    def _refs(self, table: str) -> list[Ref]:
+        return [Ref.read(ref) for ref in self.manifest.get("tables", {}).get(table, ())]
+
+
+def _of(frame: pl.DataFrame, items: pl.DataFrame, model: str) -> pl.DataFrame:
+    """Return the rows of a model about some items."""
+    return frame.filter(model=model).join(items, on="item_id", how="semi", maintain_order="left")

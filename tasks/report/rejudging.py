@@ -1,0 +1,88 @@
+"""Two judges of the same replies, for people: their agreement, their errors, and the verdicts."""
+
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+from basic_control.metrics.analysis.rejudging import JudgesCompared
+from basic_control.metrics.stats.intervals import Share
+from basic_control.tasks.compare.judges import RejudgedComparison
+from basic_control.tasks.report import comparison
+from basic_control.tasks.report.language import say, say_reason
+from basic_control.tasks.report.tables import Column, Table, column_maker
+from basic_control.tasks.report.text import p_value, share, written
+from basic_control.tasks.report.titles import metric_title
+
+
+def verdict_lines(found: RejudgedComparison) -> Iterator[str]:
+    """Yield for each verdict whether it holds."""
+    old, new = found.names
+    for change in found.verdicts:
+        name = "holds" if change.holds else "changes"
+        told = {"suite": change.suite, "model": change.model, "old": old, "new": new}
+        outcomes = {"before": say_reason(change.old), "after": say_reason(change.new)}
+        yield say(f"rejudge.{name}", **told, **outcomes)
+
+
+def score_lines(found: RejudgedComparison) -> Iterator[str]:
+    """Yield for each compared score how it differs by the judge."""
+    old, new = found.names
+    for pair in found.pairs.pairs:
+        if pair.scope != "overall":
+            model = pair.model_a.removesuffix(f" @ {new}")
+            told = {"what": comparison.headline(pair), "model": model, "old": old, "new": new}
+            numbers = {"by": comparison.interval(pair), "p": p_value(pair.test.p_adjusted), "n": pair.n}
+            yield say("rejudge.score", **told, **numbers)
+
+
+def tables(found: RejudgedComparison) -> Iterator[Table]:
+    """Yield the judges' agreement and errors, and a table of both judges' scores for each metric."""
+    old, new = found.names
+    column = column_maker("rejudge")
+
+    def kappa(judges: JudgesCompared) -> str:
+        if judges.kappa is None:
+            return "–"
+        low, high = judges.kappa_interval.low or 0.0, judges.kappa_interval.high or 0.0
+        return written(f"{judges.kappa:.2f} [{low:.2f}, {high:.2f}]")
+
+    def wrong(rate: Share) -> str:
+        return share(rate) if rate.n else "–"
+
+    yield Table.of(
+        found.judges,
+        column("suite", attrgetter("suite")),
+        column("metric", lambda judges: metric_title(judges.metric)),
+        column("replies", lambda judges: str(judges.n), numeric=True),
+        column("equal", lambda judges: share(judges.equal)),
+        column("kappa", kappa),
+        Column(say("rejudge.wrong", judge=old), lambda judges: wrong(judges.old_wrong)),
+        Column(say("rejudge.wrong", judge=new), lambda judges: wrong(judges.new_wrong)),
+        title=say("rejudge.agreement"),
+        caption=say("rejudge.agreement_note"),
+        name="rejudged",
+    )
+    for judges in found.judges:
+        if judges.table:
+            yield _crossed(judges, old, new)
+
+
+def _crossed(judges: JudgesCompared, old: str, new: str) -> Table:
+    def cell(position: int) -> Any:
+        return lambda row: str(row[1][position])
+
+    return Table.of(
+        [*zip(judges.values, judges.table, strict=True)],
+        Column(old, lambda row: written(f"{row[0]:g}")),
+        *(
+            Column(f"{new}: {written(f'{value:g}')}", cell(position), numeric=True)
+            for position, value in enumerate(judges.values)
+        ),
+        title=say("rejudge.table", suite=judges.suite, metric=metric_title(judges.metric)),
+        name=f"rejudged_{judges.suite}_{judges.metric}",
+    )
+
+
+def page(found: RejudgedComparison) -> str:
+    """Return the comparison's page, with what concerns the judges first."""
+    return comparison.html(found.pairs, lines=[*verdict_lines(found), *score_lines(found)], tables=[*tables(found)])

@@ -1,0 +1,134 @@
+"""Another judge of a run's replies: what it is asked, and how it is compared, as computed by hand."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+from tests.conftest import Run
+from tests.helpers.runs import latest
+from tests.servers.running import serve_openai
+
+N = 40
+
+
+def number_in(text: str) -> int:
+    found = re.search(r"Reply (\d+)\.", text)
+    assert found, text
+    return int(found[1])
+
+
+def lenient(body: dict[str, Any]) -> str:
+    """Hold all but every tenth reply for grounded."""
+    return rating(2 if number_in(body["messages"][1]["content"]) % 10 else 0)
+
+
+def strict(body: dict[str, Any]) -> str:
+    """Hold every second reply for grounded."""
+    return rating(2 if number_in(body["messages"][1]["content"]) % 2 else 0)
+
+
+def rating(value: int) -> str:
+    return json.dumps({"reason": "as it is", "rating": value})
+
+
+def answer(body: dict[str, Any]) -> str:
+    """Reply to question n."""
+    found = re.search(r"Question (\d+)", body["messages"][-1]["content"])
+    assert found
+    return f"Reply {found[1]}."
+
+
+def configure(folder: Path, model: str, old: str, new: str) -> Path:
+    rows = [{"question": f"Question {n}?", "retrieved_contexts": [f"Text {n}."]} for n in range(N)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+    def entry(name: str, url: str) -> Mapping[str, Any]:
+        return {"name": name, "provider": "openai", "base_url": url, "deadline_s": 20}
+
+    suite = {
+        "name": "support",
+        "items": {"data": str(folder / "rows.jsonl")},
+        "prompt": "{{ question }}",
+        "threshold": 0.8,
+        "judges": ["old"],
+        "metrics": {"response_groundedness": {}, "regex": {"pattern": "Reply"}},
+        "score": ["response_groundedness"],
+    }
+    told = {"models": [entry("bot", model)], "judges": [entry("old", old), entry("new", new)], "suites": [suite]}
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(told), encoding="utf-8")
+    return path
+
+
+def test_only_the_new_judge_is_asked_and_both_are_compared_as_by_hand(run: Run, tmp_path: Path) -> None:
+    with serve_openai(answer) as model, serve_openai(lenient) as old, serve_openai(strict) as new:
+        file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
+        first = run(str(file))
+        assert first.returncode == 0, first.stdout + first.stderr
+        name = latest(tmp_path).name
+        counts = len(model.requests), len(old.requests), len(model.lookups), len(old.lookups)
+        # The cache is gone: what the run left is enough.
+        for path in (tmp_path / "store").glob("*.db*"):
+            path.unlink()
+        done = run(name, "--judge", "new", command="rejudge")
+        after = len(model.requests), len(old.requests), len(model.lookups), len(old.lookups)
+    assert "Traceback" not in done.stderr, done.stderr
+    assert after == counts, "nobody but the new judge is asked, nor looked up"
+    assert len(new.requests) == N
+    assert done.returncode == 1, done.stdout + done.stderr
+    text = " ".join(done.stdout.split())
+    assert "support, bot: pass by old, fail by new: the verdict changes" in text
+    # old: 36 of 40 grounded; new: 20, each of them among old's: equal on 20 + 4.
+    assert "24/40 = 60%" in text
+    # Chance agreement: 0.9 * 0.5 + 0.1 * 0.5 = 0.5; (0.6 - 0.5) / 0.5.
+    assert "0.20 [" in text
+    assert "by new −40" in text
+    page = (latest(tmp_path) / "rejudged.html").read_text(encoding="utf-8")
+    assert "How far the judges agree" in page
+    assert "the verdict changes" in page
+
+
+def test_labels_say_how_often_each_judge_is_wrong_and_a_verdict_may_hold(run: Run, tmp_path: Path) -> None:
+    with serve_openai(answer) as model, serve_openai(lenient) as old, serve_openai(lenient) as new:
+        file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
+        run(str(file))
+        folder = latest(tmp_path)
+        run(folder.name, "--n", "12", command="label")
+        sheet = pl.read_csv(folder / "labels.csv", infer_schema=False)
+        numbers = [number_in(text) for text in sheet["response"]]
+        labels = pl.Series(["yes" if n % 5 else "no" for n in numbers])
+        sheet.with_columns(label=labels).write_csv(tmp_path / "filled.csv")
+        kept = run(folder.name, "--labels", str(tmp_path / "filled.csv"), command="label")
+        assert kept.returncode == 0, kept.stderr
+        done = run(folder.name, "--judge", "new", "--suite", "support", command="rejudge")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = " ".join(done.stdout.split())
+    assert "the verdict holds" in text
+    wrong = sum(bool(n % 10) != bool(n % 5) for n in numbers)
+    assert text.count(f"{wrong}/12") == 2, "both judges say the same"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--judge", "nobody"), "found no judge of that name (old, new)"),
+        (("--judge", "new", "--suite", "other"), "judges score no suite of that name, expected one of support"),
+    ],
+)
+def test_what_cannot_be_judged_again_is_refused_by_name(
+    run: Run, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    with serve_openai(answer) as model, serve_openai(lenient) as old:
+        run(str(configure(tmp_path, model.base_url, old.base_url, old.base_url)))
+        done = run(latest(tmp_path).name, *words, command="rejudge")
+    assert done.returncode == 2
+    assert message in done.stderr
+    missing = run("20200101_000000", "--judge", "new", command="rejudge")
+    assert missing.returncode == 2
+    assert "Traceback" not in missing.stderr
