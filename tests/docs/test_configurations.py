@@ -38,7 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def stand_in(raw: dict[str, Any], key: str) -> list[dict[str, str]]:
     """Return the same models, answered by a function."""
     given = raw.get(key) or [{"name": "m"}]
-    return [{"name": one["name"], "provider": "python", "function": "app.py:answer"} for one in given]
+    # A cascade asks others of the list.
+    single = [one for one in given if "cascade" not in one]
+    return [{"name": one["name"], "provider": "python", "function": "app.py:answer"} for one in single]
 
 
 @pytest.mark.parametrize("one", CONFIGURATIONS, ids=str)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 import yaml
 
-from tests.conftest import Run
+from tests.conftest import TOP, Run
 from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 
@@ -94,19 +95,36 @@ def test_only_the_new_judge_is_asked_and_both_are_compared_as_by_hand(run: Run, 
     assert "the verdict changes" in page
 
 
-def test_labels_say_how_often_each_judge_is_wrong_and_a_verdict_may_hold(run: Run, tmp_path: Path) -> None:
+def tutorial() -> list[list[str]]:
+    """Return the commands of the tutorial, word by word."""
+    text = (TOP / "docs" / "judges.md").read_text(encoding="utf-8").partition("## Your judge retires")[2]
+    block = text.partition("```sh\n")[2].partition("```")[0]
+    return [shlex.split(line)[1:] for line in block.splitlines()]
+
+
+def test_the_tutorials_commands_say_who_is_wrong_by_labels(run: Run, tmp_path: Path) -> None:
     with serve_openai(answer) as model, serve_openai(lenient) as old, serve_openai(lenient) as new:
         file = configure(tmp_path, model.base_url, old.base_url, new.base_url)
+        judges = yaml.safe_load(file.read_text(encoding="utf-8"))
+        file.write_text(yaml.safe_dump({**judges, "judges": judges["judges"][:1]}), encoding="utf-8")
+        (tmp_path / "judges.yaml").write_text(yaml.safe_dump(judges), encoding="utf-8")
         run(str(file))
         folder = latest(tmp_path)
-        run(folder.name, "--n", "12", command="label")
+        values = {"RUN": folder.name, "NEW": "new", "labels.csv": str(tmp_path / "filled.csv")}
+        values |= {"judges.yaml": str(tmp_path / "judges.yaml"), "40": "12"}
+        first, draw, join, again = ([values.get(word, word) for word in words] for words in tutorial())
+        before = run(*first[1:], command=first[0])
+        assert before.returncode == 0, before.stdout + before.stderr
+        assert run(*draw[1:], command=draw[0]).returncode == 0
         sheet = pl.read_csv(folder / "labels.csv", infer_schema=False)
         numbers = [number_in(text) for text in sheet["response"]]
         labels = pl.Series(["yes" if n % 5 else "no" for n in numbers])
         sheet.with_columns(label=labels).write_csv(tmp_path / "filled.csv")
-        kept = run(folder.name, "--labels", str(tmp_path / "filled.csv"), command="label")
+        kept = run(*join[1:], command=join[0])
         assert kept.returncode == 0, kept.stderr
-        done = run(folder.name, "--judge", "new", "--suite", "support", command="rejudge")
+        asked = len(new.requests)
+        done = run(*again[1:], command=again[0])
+    assert asked == len(new.requests) == N, "the second one asks nothing anew"
     assert done.returncode == 0, done.stdout + done.stderr
     text = " ".join(done.stdout.split())
     assert "the verdict holds" in text
