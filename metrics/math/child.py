@@ -22,7 +22,7 @@ _PATIENCE_S = 60.0
 _PACKAGE = "math_verify"
 
 
-class Comparison(NamedTuple):
+class ExpressionMatch(NamedTuple):
     """Which of the expected expressions are read, and whether the reply equals one of them."""
 
     read: tuple[bool, ...]
@@ -37,7 +37,7 @@ class Child:
         self._process: subprocess.Popen[str] | None = None
         self._owner = 0
 
-    def compare(self, expected: Sequence[str], reply: str | None) -> Comparison:
+    def compare(self, expected: Sequence[str], reply: str | None) -> ExpressionMatch:
         """Compare a reply with expected expressions, all in LaTeX; None: only read them.
 
         Raises:
@@ -50,7 +50,7 @@ class Child:
         if not answer:
             raise TimeoutError
         members = json.loads(answer)
-        return Comparison(tuple(members["read"]), bool(members["equal"]))
+        return ExpressionMatch(tuple(members["read"]), bool(members["equal"]))
 
     def _exchange(self, request: str) -> str:
         """Return the child's answer to a request; '' if it has ended instead."""

@@ -10,7 +10,7 @@ WORDS = "data/reading/words.yaml"
 # Words that a second table of the kind would hold.
 PLACES = {
     "cue": (WORDS, ("정답", "vastaus")),
-    "denial": (WORDS, ("вряд ли", "едва ли", "并非")),
+    "denial": (WORDS, ("вряд ли", "едва ли")),
     "idiom of denial": (WORDS, ("none other than", "нет сомнений")),
     "withdrawal": (WORDS, ("scratch that", "my mistake", "я ошиб")),
     "supposition": (WORDS, ("допустим", "angenommen", "假如")),

@@ -40,7 +40,7 @@ def _results() -> tuple[Results, RunVerdict]:
     )  # fmt: skip
     summary = summarise(scores, items)
     comparisons = compare(scores, items)
-    ratings = pl.DataFrame({"unit": [1, 1], "judge": ["a", "b"], "value": [1.0, None]})
+    ratings = pl.DataFrame({"unit": [1, 1], "judge": ["a", "b"], "value": [1.0, None], "is_unsure": [False, False]})
     final = finalise(summary, models=["m", "n", "ghost"], suites=declared("basic_control"), gate="interval")
     found = Results(
         run={"id": "test"},
@@ -86,7 +86,7 @@ def test_the_page_on_results_names_the_keys_that_people_read_and_the_schema_desc
     keys = {key for part in (known, *(known["$defs"][name] for name in READ)) for key in part["properties"]}
     assert {key for key in keys if f"`{key}`" not in page} == set()
     assert [
-        name for name, part in known["$defs"].items() if part["properties"] and not part.get("description")
+        name for name, part in known["$defs"].items() if part.get("properties") and not part.get("description")
     ] == []
     assert f"`schema_version` is {RESULTS_VERSION}." in page
 

@@ -136,7 +136,7 @@ def test_what_was_not_answered_says_why_and_is_submitted_again(tmp_path: Path, s
         answers, tally = bring(model_at(url), tmp_path)
         assert tally.answered == 7
         lost = "missing" if status == "completed" else status
-        assert errors(answers) == {3: "invalid", 5: "expired", 7: lost}
+        assert errors(answers) == {3: "filtered", 5: "expired", 7: lost}
         seventh = answers[f"{7:064d}"].end
         assert isinstance(seventh, FailedCall)
         assert "batch: off" in seventh.message
