@@ -5,7 +5,6 @@ Source: Brier 1950; Naeini, Cooper & Hauskrecht 2015 (expected calibration error
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,8 @@ BINS = 10
 _DRAWS = 2000
 
 
-class ReliabilityBin(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
     """Answers of similar confidence: how many, their mean confidence, and the share that is right."""
 
     n: int

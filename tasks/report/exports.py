@@ -9,6 +9,7 @@ import polars as pl
 from basic_control.data.loading import judged_by
 from basic_control.data.records import VALUED
 from basic_control.tasks.report.language import speaking
+from basic_control.tasks.report.probabilities import probability_table
 from basic_control.tasks.report.verdict_table import verdict_table
 from basic_control.tasks.store.tables import parquet, write_atomically, write_json
 
@@ -49,7 +50,8 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
     """Write `tables/`: items, replies, judged, verdicts, scores, summary as Parquet; three tables as CSV.
 
     A row of `replies` is a model's reply with its item's columns, of `judged` a judge's; `scores.csv` also has the
-    items' columns. Model names, reasons and details are guarded in CSV against being read as formulas.
+    items' columns. Where judges decide, `probabilities` has a row for each of their answers. Model names, reasons
+    and details are guarded in CSV against being read as formulas.
     """
     there = folder / "tables"
     names = ("items", "replies", "judged", "verdicts", "scores", "summary")
@@ -64,6 +66,10 @@ def write(data: "ReportData", folder: Path) -> list[Path]:
         "scores": scores.select(*told, *data.scores.columns),
         "verdict": pl.DataFrame(table.rows, {one.name: pl.String for one in table.columns}, orient="row"),
     }
+    probabilities = probability_table(data.scores)
+    if probabilities.height:
+        frames["probabilities"] = probabilities
+        written.append(write_parquet(probabilities, there / "probabilities.parquet"))
     return written + [write_csv(frame, there / f"{name}.csv") for name, frame in frames.items()]
 
 

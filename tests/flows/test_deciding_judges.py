@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
@@ -88,6 +89,13 @@ def test_the_probabilities_stand_beside_the_verdicts_and_a_refusal_is_a_failed_j
     shares = judged["probabilities"]["rate"]["rating"]
     assert max(shares, key=shares.__getitem__) == str(int(row["value"] * 2))
     assert shares[str(int(row["value"] * 2))] == pytest.approx(0.7)
+    (path,) = latest(tmp_path).rglob("probabilities.parquet")
+    table = pl.read_parquet(path)
+    own = table.filter(pl.col("item_id") == row["item_id"], pl.col("metric") == "response_groundedness")
+    assert [own[f"probability.{label}"].item() for label in ("0", "1", "2")] == [*shares.values()]
+    assert own["expected"].item() == pytest.approx(shares["1"] + 2 * shares["2"])
+    assert table.height == 3 * (N - 1), "three answers a reply, and none where it declined"
+    assert path.with_suffix(".csv").is_file()
 
 
 def test_a_metric_that_splits_texts_refuses_a_deciding_judge_before_anything_is_asked(

@@ -20,7 +20,7 @@ def test_the_figures_are_those_computed_by_hand() -> None:
     # (0.1² + 0.6²) / 2; each answer is a bin of its own: (|0.9 - 1| + |0.6 - 0|) / 2.
     assert found.brier == pytest.approx(0.185)
     assert found.error == pytest.approx(0.35)
-    assert [tuple(one) for one in found.bins] == [(1, 0.6, 0.0), (1, 0.9, 1.0)]
+    assert [(one.n, one.confidence, one.right) for one in found.bins] == [(1, 0.6, 0.0), (1, 0.9, 1.0)]
 
 
 def test_of_three_labels_the_squares_of_all_are_added() -> None:
