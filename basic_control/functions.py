@@ -135,8 +135,23 @@ class FunctionServer:
         with self._starting_loop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                _begin(self._loop.run_forever)
+                _begin(_run_loop, self._loop)
             return self._loop
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop until it is stopped; end what its coroutines left behind, such as a client's connections."""
+    loop.run_forever()
+    loop.run_until_complete(_end_tasks())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+
+
+async def _end_tasks() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _await(value: Any) -> Any:

@@ -10,6 +10,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import basic_control as bc
 from basic_control import api
 from basic_control.functions import FunctionServer, ServedFunction
+from tests.servers.running import serve_openai
 
 ROWS = [
     {"question": "France", "answer": "Paris", "id": 1},
@@ -268,13 +270,14 @@ def test_what_a_function_raises_or_returns_is_said(served: list[FunctionServer])
     assert ask(server.address, "f", {"prompt": "count"}) == {"returned": "int"}
 
 
+@pytest.mark.slow
 def test_a_call_that_fails_is_its_rows_alone(tmp_path: Path) -> None:
     def answer(prompt: str) -> str:
         if "Kenya" in prompt:
             raise ValueError("no such country")
         return know_three(prompt)
 
-    run = bc.evaluate(ROWS, answer, prompt=PROMPT, metrics="exact_match", **places(tmp_path))
+    run = bc.evaluate(ROWS, answer, prompt=PROMPT, metrics="exact_match", threshold=0.9, **places(tmp_path))
     (failed,) = run.samples.filter(pl.col("error").is_not_null()).to_dicts()
     assert failed["error"].startswith("answer raised ValueError: no such country (test_python.py, line ")
     assert run.exit_code == 2, "three of four rows are fewer than the least share that must be scored"
@@ -493,3 +496,71 @@ def test_a_plug_in_that_starts_a_run_is_refused_by_the_run_that_loads_it(tmp_pat
     done = python(tmp_path, "", "mine.py")
     assert done.returncode == 1
     assert "under `if __name__ == '__main__':`" in done.stderr.splitlines()[-1]
+
+
+class Application:
+    """What may be called in several ways."""
+
+    async def __call__(self, prompt: str) -> str:
+        await asyncio.sleep(0)
+        return know_three(prompt)
+
+    def answer(self, prompt: str, item: dict[str, Any], **others: Any) -> dict[str, Any]:
+        assert {"system", "messages", "parameters"} <= others.keys()
+        return {"text": CAPITALS[item["question"]] if item["question"] in prompt else "", "contexts": ["an atlas"]}
+
+
+@pytest.mark.slow
+def test_whatever_can_be_called_is_a_target_and_a_judge(tmp_path: Path) -> None:
+    def rate(prompt: str) -> str:
+        return json.dumps({"reason": "short", "rating": 5 if "Rome" not in prompt else 1})
+
+    application, known = Application(), dict(CAPITALS)
+    targets = [
+        application,
+        application.answer,
+        partial(lambda extra, prompt: know_three(prompt) + extra, ""),
+        str.strip,
+    ]
+    metrics = {"exact_match": {}, "rubric": {"criteria": "It is no other city."}}
+    run = bc.evaluate(
+        ROWS, targets, prompt=PROMPT, metrics=metrics, judges=rate, concurrency=4, suite={"score": ["rubric"]},
+        threshold=0.9, **places(tmp_path),
+    )  # fmt: skip
+    means = dict(run.samples.group_by("model").agg(pl.col("exact_match").mean()).iter_rows())
+    assert means == {"Application": 0.75, "answer": 1.0, "lambda": 0.75, "strip": 0.0}
+    assert run.samples.filter(model="answer", question="Kenya")["rubric"].to_list() == [1.0]
+    assert run.samples.filter(model="Application", question="Kenya")["rubric"].to_list() == [0.0]
+    assert known == CAPITALS
+
+
+@pytest.mark.slow
+def test_a_run_is_started_beside_a_running_loop_and_inside_another_run(tmp_path: Path) -> None:
+    def evaluate(target: Any, name: str) -> bool:
+        rows = [{"question": "France", "answer": "yes"}]
+        return bc.evaluate(rows, target, metrics="exact_match", threshold=1, name=name, **places(tmp_path)).passed
+
+    async def confirm(prompt: str) -> str:
+        await asyncio.sleep(0)
+        return "yes" if prompt == "France" else "no"
+
+    async def main() -> list[bool]:
+        return [evaluate(confirm, "blocking"), await asyncio.to_thread(evaluate, confirm, "beside")]
+
+    assert asyncio.run(main()) == [True, True]
+    assert evaluate(lambda _: "yes" if evaluate(confirm, "inner") else "no", "outer")
+
+
+@pytest.mark.slow
+def test_a_server_is_a_target_by_its_entry(tmp_path: Path) -> None:
+    with serve_openai("Paris") as server:
+        target = {"name": "m", "provider": "openai", "base_url": server.base_url, "api_key_env": "MY_KEY"}
+        with pytest.raises(bc.InputError, match="MY_KEY"):
+            bc.evaluate(ROWS, target, prompt=PROMPT, metrics="exact_match", **places(tmp_path))
+        os.environ["MY_KEY"] = "sk-0123456789"
+        try:
+            run = bc.evaluate(ROWS, target, prompt=PROMPT, metrics="exact_match", limit=2, **places(tmp_path))
+        finally:
+            del os.environ["MY_KEY"]
+    assert run.samples["response"].to_list() == ["Paris", "Paris"]
+    assert len(server.requests) == 2
