@@ -164,6 +164,9 @@ class Suite(Frozen):
     k: int | None = Field(None, ge=1, description="of pass_at_k and pass_all_k; default: repeats")
     models: tuple[str, ...] = Field((), description="names of models; default: all")
     judges: tuple[str, ...] = Field((), description="names of judges; default: all")
+    slices: tuple[str, ...] = Field(
+        (), description="columns by whose values the score is shown too, the worst first; decides nothing"
+    )
     aggregate: Aggregate = Field("mean", description="of several judges' scores")
     system: str | None = Field(None, description="the system prompt; default: the model's own")
     tools: str | tuple[dict[str, Any], ...] = Field(

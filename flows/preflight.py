@@ -14,6 +14,7 @@ from basic_control.data.loading import RESPONSE, judged_by, offered, tools_of, w
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
+from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import templates
 from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
 from basic_control.tasks.models.rate_limits import endpoint_of
@@ -105,6 +106,7 @@ def check_rows(plan: Plan) -> None:
             _check_systems(suite, systems, item.facts, f", row {item.index + 1}")
             _fill(suite, item, asked if new else written)
             _check_tools(suite, item, asked)
+            _check_slices(suite, item)
             if new:
                 languages.add(item.language)
                 _judged_in(suite, item)
@@ -135,6 +137,16 @@ def _fill(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:
         except InputError as error:
             named = f"suite {suite.name}{f' [{short}]' if short else ''}"
             raise InputError(f"{named}, row {item.index + 1}: {error}") from error
+
+
+def _check_slices(suite: Suite, item: Item) -> None:
+    """Refuse a column to slice by that the rows do not have."""
+    for column in suite.slices:
+        if column not in item.facts and column not in SLICED:
+            raise InputError(
+                f"suite {suite.name}, row {item.index + 1}: column {column!r}, named in `slices`, not found; the "
+                f"row has {', '.join(item.facts)}."
+            )
 
 
 def _check_tools(suite: Suite, item: Item, asked: Mapping[str, str]) -> None:

@@ -57,6 +57,7 @@ _PATHS = {
     "comparisons": "compared.pairs",
     "races": "compared.races",
     "groups": "compared.groups",
+    "slices": "compared.slices",
     "repeats": "repeats",
     "judges": "judged.agreement",
     "explainability": "explainability",

@@ -21,6 +21,7 @@ from basic_control.metrics.analysis.other_tools import StatedScore, stated_score
 from basic_control.metrics.analysis.pairs import Comparison, Grouping, compare, groups
 from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.scores import Circumstances, model_result, totals_of
+from basic_control.metrics.analysis.slices import Slice, slice_suites
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import SummaryRow, Total, cells
@@ -31,11 +32,15 @@ from basic_control.metrics.stats.agreement import JudgeAgreement, Repeats, judge
 
 @dataclass(frozen=True, slots=True)
 class ModelComparisons:
-    """How a run's models compare: every two of them, groups that cannot be told apart, and followed differences."""
+    """How a run's models compare: every two of them, groups that cannot be told apart, and followed differences.
+
+    `slices` compare each model with itself: its score by the values of a column.
+    """
 
     pairs: Sequence[Comparison] = ()
     groups: Sequence[Grouping] = ()
     races: Sequence[ConfidenceSequence] = ()
+    slices: Sequence[Slice] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +178,10 @@ def build(
         doubled=once.doubled,
         few_templates=few_templates(items),
         compared=ModelComparisons(
-            pairs, groups(pairs), [sequence for one in facts for sequence in one.stopping if sequence.against]
+            pairs,
+            groups(pairs),
+            [sequence for one in facts for sequence in one.stopping if sequence.against],
+            slice_suites(suites, scores, items),
         ),
         judged=JudgeFindings(
             agreement={str(metric): judge_agreement(own) for (metric,), own in ratings},

@@ -17,6 +17,7 @@ from basic_control.data.exits import GateOutcome
 from basic_control.data.suites import Suite, prompted
 from basic_control.metrics.analysis.headlines import Headline, ModelResult
 from basic_control.metrics.analysis.results import Results
+from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.summary import Total
 from basic_control.metrics.analysis.verdict import RunVerdict
@@ -28,7 +29,17 @@ from basic_control.tasks.report.language import say
 from basic_control.tasks.report.passports import panel
 from basic_control.tasks.report.regressions import headline as against
 from basic_control.tasks.report.tables import Column, Table
-from basic_control.tasks.report.text import NAME, duration, listed, plain, shortened, total_percent, whole_percent
+from basic_control.tasks.report.text import (
+    NAME,
+    duration,
+    estimated,
+    listed,
+    percent,
+    plain,
+    shortened,
+    total_percent,
+    whole_percent,
+)
 from basic_control.tasks.report.titles import family_title
 from basic_control.tasks.report.verdict_table import model_rows, model_values
 from basic_control.tasks.report.warnings import notes
@@ -223,6 +234,7 @@ def screen(
             *twins.lines(results.twins.results),
             *panel(headlines_of(verdict.models), results.judged),
             *cascade_lines(results.judged.cascades),
+            *_slices(results.compared.slices, names),
             *expected_lines(plan),
             *apart_lines(plan, results.run),
         ],
@@ -290,6 +302,26 @@ def _stopped(headlines: Iterable[Headline], names: Sequence[str]) -> Iterator[st
             stopped.setdefault(headline.suite, []).append(f"{shortened(headline.model, among=names)} {counts}")
     for suite, counts_of_models in stopped.items():  # a model's headlines are asked together
         yield say("screen.stopping", suite=suite, each=listed([*dict.fromkeys(counts_of_models)]))
+
+
+def _slices(slices: Sequence[Slice], names: Sequence[str]) -> Iterator[str]:
+    """Yield the worst slice of each suite and model, if it is worse than the other rows."""
+    worst: dict[tuple[str, str, str], Slice] = {}
+    for row in slices:
+        worst.setdefault((row.suite, row.model, row.metric), row)
+    for row in worst.values():
+        if row.elsewhere is None or row.score.mean is None or row.score.mean >= row.elsewhere:
+            continue
+        yield say(
+            "screen.slice",
+            suite=row.suite,
+            model=shortened(row.model, among=names),
+            column=row.column,
+            text=plain(row.text or "–"),
+            score=estimated(row.score),
+            others=percent(row.elsewhere),
+            note=say("screen.slice_significant") if row.significant else "",
+        )
 
 
 def _beside(headlines: Sequence[Headline], names: Sequence[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ import polars as pl
 from basic_control.config.settings import Model
 from basic_control.data.truncation import LIMITS
 from basic_control.metrics.analysis.other_tools import StatedDifference, StatedScore
+from basic_control.metrics.analysis.slices import Slice
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.stats.agreement import Repeats
 from basic_control.tasks.models.protocol import UNASKED
@@ -41,6 +42,7 @@ def sections(data: ReportData) -> list[Table]:
         _stopping([*filter(None, followed), *results.compared.races]),
         *_stated(results.stated, dict(data.items.select("item_id", "prompt").iter_rows())),
         _repeats(results.repeats, data.titles),
+        _slices(results.compared.slices, data.titles),
     ]
     return [table for table in listed if table is not None and table.rows]
 
@@ -58,6 +60,23 @@ def _repeats(repeats: Sequence[Repeats], titles: SuiteTitles) -> Table:
         own("agreement", lambda row: estimated(row.agreement), numeric=True),
         title=say("page.repeats"),
         name="repeats",
+    )
+
+
+def _slices(slices: Sequence[Slice], titles: SuiteTitles) -> Table:
+    column, of_page = column_maker("common"), column_maker("page")
+    return Table.of(
+        slices,
+        column("model", attrgetter("model")),
+        column("category", lambda row: titles.score(row.suite, row.metric)),
+        of_page("slice_value", lambda row: plain(f"{row.column} = {row.text or '–'}")),
+        Column("n", lambda row: str(row.n), numeric=True),
+        column("score", lambda row: estimated(row.score), numeric=True),
+        of_page("others", lambda row: percent(row.elsewhere), numeric=True),
+        Column("p", lambda row: "–" if row.p is None else f"{row.p:.3f}", numeric=True),
+        of_page("differs", lambda row: "✓" if row.significant else ""),
+        title=say("page.slices"),
+        name="slices",
     )
 
 
