@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from basic_control.data.commands import SCRIPT
 from basic_control.data.errors import InputError
 from basic_control.data.exits import EXPLAINED, Exit
+from basic_control.flows.cli.streams import settle_streams
 from basic_control.interrupts import interrupt_again
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ PURPOSE = "Evaluate language models with verdicts that are right, reproducible, 
 
 def main(argv: Sequence[str] | None = None, *, name: str = SCRIPT) -> int:
     """Run `name COMMAND …` and return the exit code."""
+    settle_streams()
     words = _line(argv)
     if words[:1] == [ASKED_BY_SHELLS]:
         assemble(name)(words)
@@ -185,6 +187,7 @@ def _version() -> str:
 
 def _end(make: "Callable[[], App]", words: Sequence[str]) -> int:
     """Run a command line and return its exit code; print one message for any error."""
+    settle_streams()
     from basic_control.flows.cli.console import complain, say
 
     try:

@@ -24,14 +24,8 @@ WIDTH = 160
 def _console() -> "Console":
     from rich.console import Console
 
-    class Heard(Console):
-        """A console whose reader, such as `head`, may close the pipe: the exit code does not change."""
-
-        def on_broken_pipe(self) -> None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
     # A file or a pipe has no width; do not break tables for it.
-    return Heard(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
+    return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else WIDTH)
 
 
 class _Visible:
