@@ -30,7 +30,7 @@ from basic_control.data.commands import CHECKOUT, TOP, typed
 from basic_control.data.errors import InputError
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import say
-from basic_control.flows.environment import PRIVACY, SERVER, results_of
+from basic_control.flows.environment import PRIVACY, SERVER, import_prefect, results_of
 from basic_control.flows.preflight import check_rows
 from basic_control.flows.routes import proxy_options, route_clients
 from basic_control.tasks.models.proxies import environment_for_prefect
@@ -237,6 +237,7 @@ def deploy(port: int, file: str, cron: str) -> int:
         check_rows(resolve(read(HERE / file)))
     reach(given)
     os.environ.update(given)
+    import_prefect()
     route_clients()
     register()
     os.chdir(PLACE)

@@ -4,13 +4,21 @@ Variables that are already set are kept. Deployed runs do not use this module: t
 own settings (`prefect.yaml`, docs/deployment.md).
 """
 
+import io
 import os
 import re
+import traceback
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from basic_control.data.errors import InputError
+
 if TYPE_CHECKING:
+    from httpx import Response
+
     from basic_control.config.settings import StoreSettings
 
 SERVER = {
@@ -31,6 +39,9 @@ QUIET = {
     "PREFECT_LOGGING_INTERNAL_LEVEL": "CRITICAL",
     "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL",
 }
+
+
+ADVICE = "Correct PREFECT_API_URL, or unset that: a run needs no server."
 
 
 def results_of(store: "StoreSettings") -> Path:
@@ -70,6 +81,42 @@ def prepare(results: Path) -> None:
         os.environ.setdefault(name, value)
 
 
+def import_prefect() -> str:
+    """Import Prefect, quietly; return what is strange in its settings, '' if nothing is.
+
+    Raises:
+        InputError: its settings, in the environment or its home, are invalid.
+    """
+    texts = io.StringIO()
+    with warnings.catch_warnings(), redirect_stderr(texts), redirect_stdout(texts):
+        warnings.simplefilter("ignore")
+        try:
+            from prefect.settings import get_current_settings
+
+            get_current_settings()
+            import prefect.context  # noqa: F401 - which reads the profiles
+        except (ValueError, OSError) as error:
+            raise InputError(f"Prefect's settings are invalid: {_describe_settings(error)}") from None
+    profile = os.environ.get("PREFECT_PROFILE", "")
+    if profile and f"profile {profile!r}" in texts.getvalue():
+        return f"PREFECT_PROFILE: Prefect has no profile {profile!r}, and its default applies. Correct or unset it."
+    return ""
+
+
+def _describe_settings(error: Exception) -> str:
+    """Return which variables have a wrong value, or what else is wrong with Prefect's settings."""
+    advice = "Correct or unset it."
+    details = getattr(error, "errors", None)
+    for detail in details() if details else ():
+        text = detail.get("input")
+        names = [name for name, value in os.environ.items() if name.startswith("PREFECT_") and value == text]
+        if names:
+            return f"{' or '.join(names)}: found {text!r}: {detail['msg']}. {advice}"
+    home = os.environ.get("PREFECT_HOME") or "~/.prefect"
+    reason = " ".join(str(error).split())[:200]
+    return f"{reason}. Correct {home}/profiles.toml, or name another folder in PREFECT_HOME."
+
+
 def unreached(error: BaseException) -> str:
     """Return a message if the error means that Prefect's server was unreachable or refused us; else "".
 
@@ -84,23 +131,38 @@ def unreached(error: BaseException) -> str:
         chain.append(seen)
         seen = seen.__cause__ or seen.__context__
     for answer in (one.response for one in chain if isinstance(one, httpx.HTTPStatusError)):
-        code = answer.status_code
-        if code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.api`), which says what to do
-            return str(answer.json()["detail"])
-        if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return (
-                f"The Prefect server {url} is overloaded or broken: it answered HTTP {code}, also to retries. Run "
-                "fewer at once, keep its data in Postgres, or unset PREFECT_API_URL: a run needs no server."
-            )
-        if code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            return (
-                f"The Prefect server {url} refuses the run (HTTP {code}). Check PREFECT_API_KEY or "
-                "PREFECT_API_AUTH_STRING."
-            )
+        return _describe_answer(url, answer)
     lost = [one for one in chain if isinstance(one, httpx.TransportError) or "Failed to reach API" in str(one)]
+    if not lost and os.environ.get("PREFECT_API_URL") and any(_is_of_client(one) for one in chain):
+        return f"{url}: expected a Prefect server, found one that does not answer as such. {ADVICE}"
     if not lost:
         return ""
     return (
         f"The Prefect server {url} cannot be reached ({type(lost[0]).__name__}: {lost[0]}). Start it, correct "
         "PREFECT_API_URL, or unset that: a run needs no server."
     )
+
+
+def _describe_answer(url: str, answer: "Response") -> str:
+    """Return what a status of the Prefect server at an address means."""
+    code = answer.status_code
+    if code == HTTPStatus.NOT_IMPLEMENTED:  # our own answer (`flows.api`), which says what to do
+        return str(answer.json()["detail"])
+    if code == HTTPStatus.TOO_MANY_REQUESTS or code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return (
+            f"The Prefect server {url} is overloaded or broken: it answered HTTP {code}, also to retries. Run "
+            "fewer at once, keep its data in Postgres, or unset PREFECT_API_URL: a run needs no server."
+        )
+    if code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+        return (
+            f"The Prefect server {url} refuses the run (HTTP {code}). Check PREFECT_API_KEY or "
+            "PREFECT_API_AUTH_STRING."
+        )
+    return f"{url}: expected a Prefect server, found one that answers HTTP {code}. {ADVICE}"
+
+
+def _is_of_client(error: BaseException) -> bool:
+    """Return whether an error arose while Prefect's client read an answer."""
+    steps = traceback.extract_tb(error.__traceback__)
+    # Beside it, the last step may be in the packages that parse.
+    return any("prefect/client/" in step.filename.replace(os.sep, "/") for step in steps[-8:])

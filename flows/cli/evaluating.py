@@ -77,7 +77,7 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
         InputError: as `evaluate`.
         KeyboardInterrupt: as `evaluate`.
     """
-    from basic_control.flows.environment import prepare, results_of
+    from basic_control.flows.environment import import_prefect, prepare, results_of
     from basic_control.flows.preflight import check, too_few_connections, unread_responses
 
     leave_at_once()
@@ -90,6 +90,9 @@ def _started(settings: "Settings", again: "Rerun", go_on: Callable[[], str]) -> 
             shown = None if structured() else stack.enter_context(progress(plan.report.language))
             # Importing Prefect creates hundreds of thousands of permanent objects: collecting them is useless.
             gc.disable()
+            notice = import_prefect()
+            if notice:
+                say(notice, level=logging.WARNING)
             from basic_control.flows import ephemeral, evaluation  # noqa: F401 - what a run needs, all of it
             from basic_control.tasks.query import watch
 

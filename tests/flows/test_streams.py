@@ -72,12 +72,18 @@ def test_a_reader_that_leaves_changes_no_exit_code(words: tuple[str, ...], strea
     environment = {**os.environ, "PYTHONPATH": str(TOP)}
     reading, writing = os.pipe()
     os.close(reading)
-    other = "stderr" if stream == "stdout" else "stdout"
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writing}
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, check=False, text=True, **{stream: writing, other: subprocess.PIPE}
+        command,
+        cwd=tmp_path,
+        env=environment,
+        check=False,
+        text=True,
+        stdout=streams["stdout"],
+        stderr=streams["stderr"],
     )
     os.close(writing)
-    text = getattr(done, other)
+    text = done.stderr if stream == "stdout" else done.stdout
     assert done.returncode == (2 if "nothing.yaml" in words else 0), text
     assert "BrokenPipe" not in text
     assert "Traceback" not in text
