@@ -30,5 +30,16 @@ def interrupt_again() -> None:
 
 def leave_while_starting() -> None:
     """Make Ctrl-C end the process if it is our script, or `python -m` while it looks for one of our modules."""
-    if sys.argv and (sys.argv[0] == "-m" or os.path.basename(sys.argv[0]) == SCRIPT):  # noqa: PTH119 - no import yet
+    if not sys.argv:
+        return
+    is_script = os.path.basename(sys.argv[0]) == SCRIPT  # noqa: PTH119 - no import yet
+    # Python has "-m" there until it has found the module, which may be another's that imports us.
+    is_module = sys.argv[0] == "-m" and _names_ours(sys.orig_argv)
+    if is_script or is_module:
         leave_at_once()
+
+
+def _names_ours(words: list[str]) -> bool:
+    """Return whether the words of a command line run one of our modules."""
+    module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
+    return module.partition(".")[0] in {"basic_control", "flows"}

@@ -564,3 +564,13 @@ def test_a_server_is_a_target_by_its_entry(tmp_path: Path) -> None:
             del os.environ["MY_KEY"]
     assert run.samples["response"].to_list() == ["Paris", "Paris"]
     assert len(server.requests) == 2
+
+
+def test_importing_changes_no_signal_of_a_package_that_is_run_as_a_module(tmp_path: Path) -> None:
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("import basic_control as bc\n", encoding="utf-8")
+    (package / "__main__.py").write_text(
+        "import signal\nprint(signal.getsignal(signal.SIGINT) is signal.default_int_handler)\n", encoding="utf-8"
+    )
+    assert python(tmp_path, "", "-m", "mine").stdout == "True\n"
