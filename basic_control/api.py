@@ -224,7 +224,7 @@ def evaluate(
 
     `target` is a function of the prompt, "provider/name", an entry of `models`, or several; without one each row
     has its `response`. `prompt` is a template over a row's columns (default: its `question`). `metrics` are names,
-    names with options, or metrics made by `@bc.metric` in a file. A score below `threshold` fails. `name` is the
+    names with options, or metrics made by `@bc.metric` in a file. A metric below `threshold` fails. `name` is the
     suite's, `suite` its other keys. `version`, `concurrency` and `keys`: as of `run`.
 
     Raises:

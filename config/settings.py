@@ -28,7 +28,7 @@ from basic_control.data.deciding import components, has_one_headline, headlines,
 from basic_control.data.loading import reply_schema
 from basic_control.data.options import OFF, Frozen, Share
 from basic_control.data.plugins import loader, metric
-from basic_control.data.suites import MAX_DROP, Stop, Suite
+from basic_control.data.suites import ALL, MAX_DROP, Stop, Suite
 
 __all__ = ["Judge", "Model", "Settings", "Suite"]
 
@@ -405,7 +405,8 @@ class Settings(Frozen):
                 )
             if suite.k and suite.k > n:
                 raise ValueError(f"{suite.name}.k is {suite.k}, expected at most the number of repeats, {n}")
-            units = [metric(name) for score in headlines(suite) for name in components(score)]
+            joined = [score for score in headlines(suite) if score.score != ALL]  # which is yes or no
+            units = [metric(name) for score in joined for name in components(score)]
             if graded := [one.name for one in units if not one.yes_no and not one.all_or_none]:
                 raise ValueError(
                     f"{gated}, which needs answers that are right or wrong, and {', '.join(graded)} grades them; "

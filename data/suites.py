@@ -237,7 +237,7 @@ class Suite(Frozen):
         names = [name if name and short.count(name) == 1 else f"prompt {n}" for n, name in enumerate(short, 1)]
         return dict(zip(names, value, strict=True))
 
-    @field_validator("score", mode="before")
+    @field_validator("score", mode="before", json_schema_input_type=str | dict[str, float] | tuple[str, ...] | None)
     @classmethod
     def _score(cls, value: object) -> object:
         """Accept one metric's name; an empty list is the form of earlier versions for no score."""

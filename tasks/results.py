@@ -9,6 +9,8 @@ import polars as pl
 
 from basic_control.config.settings import Judge
 from basic_control.data.batches import Ref, Tables
+from basic_control.data.deciding import columns
+from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
 from basic_control.metrics.analysis.cascades import CascadeFinding, CascadeUse, find_cascades
 from basic_control.metrics.analysis.explainability import EXPLAINED, Terms, explained
@@ -120,6 +122,12 @@ def terms_of(plan: Plan) -> Terms | None:
         weight_cot=part.weight_cot,
         weight_citation=part.weight_citation,
         threshold=part.threshold,
-        threshold_cot=THRESHOLD if reasoned.suite.threshold is None else reasoned.suite.threshold,
-        threshold_citation=THRESHOLD if cited.suite.threshold is None else cited.suite.threshold,
+        threshold_cot=_threshold_of(reasoned.suite),
+        threshold_citation=_threshold_of(cited.suite),
     )
+
+
+def _threshold_of(suite: Suite) -> float:
+    """Return the threshold of a suite's own score."""
+    threshold = columns(suite)[0].threshold
+    return THRESHOLD if threshold is None else threshold

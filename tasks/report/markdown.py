@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from basic_control.data.documents import METHODOLOGY
 from basic_control.data.plugins import metric
 from basic_control.data.records import Metric
 from basic_control.data.suites import Suite
@@ -201,6 +202,8 @@ def _lines(data: ReportData) -> Iterator[str]:
     costs = [plain(line) for line in cost_lines(spending)]
     if costs:
         yield from (*markdown([usage(data)]), *costs, "")
+    if version := data.manifest.get(METHODOLOGY):
+        yield from (f"**{say('page.methodology')}:** {version}", "")
     if sandbox := data.manifest.get("sandbox"):
         layers = "; ".join(f"{plain(name)} {code(say_reason(how))}" for name, how in sandbox.items())
         yield from (f"**{say('common.sandbox')}:** {layers}", "")
