@@ -163,7 +163,11 @@ def _call(make: "Callable[[], App]", words: Sequence[str]) -> int | None:
     try:
         command, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        raise InputError(f"{str(error).removesuffix('.')}. See {app.name[0]} --help.") from error
+        from basic_control.flows.cli.hints import correct_suggestion
+
+        message = correct_suggestion(str(error))
+        end = "" if message.endswith(("?", "…")) else "."
+        raise InputError(f"{message.removesuffix('.')}{end} See {app.name[0]} --help.") from error
     if getattr(command, "__name__", "") == "help_print" and HELP.isdisjoint(words):
         raise InputError(
             f"{' '.join(words) or app.name[0]}: expected a command after it. See {app.name[0]} --help."

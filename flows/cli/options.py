@@ -15,6 +15,7 @@ from cyclopts.validators import Number
 from basic_control.data.errors import InputError
 from basic_control.data.truncation import NAMES
 from basic_control.flows.cli.console import say
+from basic_control.flows.cli.hints import check_name, explain_word
 from basic_control.tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ class RunOptions:
     wait: bool = False
     junit: File = ""
     markdown: File = ""
-    json: File = ""
+    json: Annotated[File, Parameter(name=("--json", "-o"))] = ""
     name: Name = ""
     note: Annotated[str, Parameter(metavar="TEXT")] = ""
     baseline: Name = ""
@@ -299,6 +300,7 @@ def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
     for spec in names:
         provider, _, name = spec.partition("/")
         if provider not in providers:
+            check_name(f"--{kind.removesuffix('s')}", spec, providers)
             made.append({"name": spec, "provider": OLLAMA})
         elif name:
             made.append({"name": name, "provider": provider})
@@ -372,10 +374,13 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
     """Return the suite that words name, '' for all, and the options with the configuration that they name.
 
     Raises:
-        InputError: they name two suites, or two configurations, also by `--config`.
+        InputError: they name two suites, or two configurations, also by `--config`; or a file of another kind.
     """
     files = [word for word in words if word.endswith((".yaml", ".yml"))]
     suites = [word for word in words if word not in files]
+    for word in suites:
+        if explained := explain_word(word):
+            raise InputError(explained)
     if options.config:
         files.append(options.config)
     for names, kind in ((files, "configurations"), (suites, "suites")):

@@ -135,7 +135,8 @@ def estimate(plan: Plan) -> CostEstimate:
         answered: list[tuple[SampleRow, bool]] = []
         if whose := one.responses_of:
             answered = [
-                (_sample(item, whose, 0, _facts(item)[RESPONSE]), True) for item in items.iter_rows(named=True)
+                (_sample(item, whose, 0, _facts(item)[RESPONSE] or ""), True)
+                for item in items.iter_rows(named=True)
             ]
         for target in one.asked:
             portion, own = ask_model(one, target, items, memory)

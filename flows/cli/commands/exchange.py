@@ -17,7 +17,7 @@ def read(
     log: Path,
     /,
     *,
-    to: Annotated[Path, Parameter(metavar="FOLDER")],
+    to: Annotated[Path, Parameter(name=("--to", "-o"), metavar="FOLDER")],
     metric: str = "",
     stated: str = "",
     task: str = "",
@@ -52,7 +52,7 @@ def write(
     run: Annotated[str, RUN],
     /,
     *,
-    to: Annotated[Path, Parameter(metavar="FOLDER")],
+    to: Annotated[Path, Parameter(name=("--to", "-o"), metavar="FOLDER")],
     form: Annotated[str, Parameter(help=", ".join(f"{one} ({what})" for one, what in forms().items()))] = DEFAULT,
     at: Where = USUAL,
 ) -> None:

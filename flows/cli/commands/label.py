@@ -22,7 +22,7 @@ def label(
     n: Annotated[int, Parameter(metavar="N", validator=Number(gte=1))] = 50,
     by: Literal["random", "uncertainty"] = "random",
     metric: str = "",
-    out: File = "",
+    out: Annotated[File, Parameter(name=("--out", "-o"))] = "",
     labels: Annotated[tuple[str, ...], Parameter(metavar="FILE", json_list=False)] = (),
     at: Where = USUAL,
 ) -> None:

@@ -1,0 +1,106 @@
+"""Hints for what people type: models without their provider, options that are keys, files of other kinds."""
+
+import re
+from collections.abc import Collection
+from difflib import get_close_matches
+from pathlib import Path
+
+from basic_control.data.errors import InputError
+
+_ROWS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_CLOSE = 0.8
+"""How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
+# Names of models that only their maker serves: gpt-4o and o3-mini, but not gpt-oss; claude-sonnet-4.
+_HOSTED = {
+    "openai": re.compile(r"(?:chat)?gpt-?(?!oss)[\d.].*|chatgpt-.*|o[134](?:-.*)?|text-davinci.*", re.IGNORECASE),
+    "anthropic": re.compile(r"claude-.*", re.IGNORECASE),
+}
+_KEYS = [
+    "allow_different",
+    "baseline",
+    "batch_size",
+    "budget",
+    "explainability",
+    "fail_on",
+    "fresh",
+    "gate",
+    "judges",
+    "judges_must_have",
+    "max_drop",
+    "models",
+    "plugins",
+    "prices",
+    "repeats",
+    "report",
+    "runner",
+    "runner_address",
+    "runner_workers",
+    "sandbox",
+    "store",
+    "suites",
+    "telemetry",
+    "threshold",
+    "undecided",
+]
+"""The keys of a configuration: importing it to read them would take a third of a second."""
+# As cyclopts words it: Unknown option: --treshold. Did you mean --fresh?
+_UNKNOWN = re.compile(r'(Unknown option: "?(--[\w-]+)[^"]*?"?)\.(?: Did you mean (\S+)\?)?')
+
+
+def check_name(option: str, name: str, providers: Collection[str]) -> None:
+    """Refuse the name of a model that is no provider's, if it looks like another's than Ollama's.
+
+    Raises:
+        InputError: it does; the message names the provider that is meant.
+    """
+    start, separator, rest = name.partition("/")
+    if not separator:
+        start, separator, rest = name.partition(":")
+    meant = ""
+    if separator and rest:
+        # Owners of models at Hugging Face are no misspelt providers.
+        near = [start] if start in providers else get_close_matches(start, providers, n=1, cutoff=_CLOSE)
+        meant = f"{near[0]}/{rest}" if near else ""
+    for provider, pattern in _HOSTED.items():
+        if pattern.fullmatch(name) and provider in providers:
+            meant = f"{provider}/{name}"
+    if meant:
+        raise InputError(
+            f"{option} {name}: a name without a provider is an Ollama model. Did you mean {option} {meant}? For "
+            f"Ollama's, write {option} ollama/{name}."
+        )
+
+
+def explain_word(word: str) -> str:
+    """Return what a word is that names a file, but no configuration, and what to do; '' if it names none."""
+    name = word.lower().removesuffix(".gz")
+    if name.endswith(_ROWS):
+        return (
+            f"{word}: these are rows, not a configuration; expected a YAML file that names them as data. Write "
+            f"one with basic-control init, and set its data to {word}."
+        )
+    if name.endswith(".py"):
+        entry = f"models: [{{name: mine, provider: python, function: {word}:NAME}}]"
+        return (
+            f"{word}: this is Python, not a configuration; expected a YAML file. To evaluate a function: {entry}."
+        )
+    if "." in Path(word).name and Path(word).is_file():
+        return (
+            f"{word}: expected a configuration, a YAML file that ends in .yaml; its data may name a file of rows."
+        )
+    return ""
+
+
+def correct_suggestion(message: str) -> str:
+    """Return the message about an unknown option with a suggestion that is near, or the key that it sets."""
+    match = _UNKNOWN.match(message)
+    if match is None:
+        return message
+    start, option, suggested = match.groups()
+    key = option.removeprefix("--").replace("-", "_")
+    if key in _KEYS:
+        return f"{start}. It is a key of the configuration: --set {key}=…"
+    if suggested and get_close_matches(option, [suggested], cutoff=_CLOSE):
+        return f"{start}. Did you mean {suggested}?"
+    near = get_close_matches(key, _KEYS, n=1, cutoff=_CLOSE)
+    return f"{start}. Did you mean --set {near[0]}=…?" if near else f"{start}."
