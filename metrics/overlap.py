@@ -1,10 +1,8 @@
 """Judging by overlap: decides judged steps by the words, numbers and names that two texts share, without a model.
 
 A claim is supported if one to three neighbouring sentences of the source, and the source as a whole, hold most of
-its content. Equal questions have equal answers: a word's weight comes from the table beside this module, never from
-other rows. The constants were tuned on halves of the labelled sets RefChecker, WiCE and BEGIN.
-
-Source: ours.
+its content. A word's weight comes from the table beside this module, never from other rows: equal questions have
+equal answers. The constants were tuned on halves of RefChecker, WiCE and BEGIN. Source: ours.
 """
 
 import re
@@ -14,29 +12,28 @@ from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from basic_control.data.beside import read_beside
+from basic_control.data.number_words import han, words
+from basic_control.data.numerals import numbers
 from basic_control.data.reading.texts import unify
 from basic_control.data.sentences import split_sentences
 from basic_control.metrics.contains import holds
 from basic_control.metrics.judging import UNSURE
 
-# Raised where a question may be decided otherwise.
-VERSION = 1
-
-_LINE, _DOUBT = 0.63, 0.08
-"""The coverage of a claim from which on it is supported, and how near to that it is unsure."""
-_PARALLEL = 0.6
-"""Coverage by a passage from which on another number or name in it contradicts the claim."""
+# Coverage from which on a claim is supported; how near to that it is unsure; coverage by a passage from which on
+# another number or name in it contradicts the claim.
+_LINE, _DOUBT, _PARALLEL = 0.63, 0.08, 0.6
 _NO_NUMBER, _NO_NAME = 0.25, 0.1
 """What a number, or a name, that the source lacks takes off the coverage."""
 _COMMON, _HALF = 0.5, 0.5
 """The weight of a common word; the share of sentences, or of a gold answer, that is right in part."""
-_WINDOW, _LETTERS, _FEWEST = 3, 6, 3
+_WINDOW, _LETTERS, _FEWEST, _THOUSAND = 3, 6, 3, 1000
 """The most sentences of a passage, and letters of a stem; the fewest letters that an ending leaves."""
 
-# A number (1,900.5), a run of Chinese characters, or a word (John's).
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+(?:'[^\W\d_]+)?")
+# A run of Chinese characters, or a word (John's).
+_TOKEN = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+(?:'[^\W\d_]+)?")
 _WORD, _CLOSING = re.compile(r"\w"), "\"'”’»)*_ "
 _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
+_DIGITS = re.compile(r"\d+")
 
 _TABLE: Mapping[str, Any] = read_beside(__file__)
 _ENDINGS = _TABLE["endings"].split()
@@ -80,11 +77,11 @@ _WEIGHTS = {**dict.fromkeys(map(_cut, _TABLE["common"].split()), _COMMON), **_EM
 
 @cache
 def _stem(word: str) -> str:
-    """Return a lower-cased word's stem; the names of a month have one in all languages."""
+    """Return a lower-cased word's stem; of a month, its number."""
     word = word.removesuffix("'s")
     if word in _EMPTY:
         return word
-    return _TABLE["months"].get(_cut(word), _cut(word))
+    return str(_TABLE["months"].get(_cut(word), _cut(word)))
 
 
 @cache
@@ -95,22 +92,30 @@ def _weigh(stem: str) -> float:
     return _WEIGHTS.get(stem, 1.0)
 
 
+def _read_numbers(text: str) -> set[str]:
+    """Return the numbers of a text; in words those from two on; of a date such as 17.07.2024 its parts."""
+    values = {number.value for number in numbers(text)}
+    values.update(word.value for word in (*words(text), *han(text)) if 1 < word.value < _THOUSAND)
+    parts = _DIGITS.findall(text) if None in values else ()
+    return {*map(str, values - {None}), *map(str, map(int, parts))}
+
+
 def read_content(text: str) -> Content:
-    """Return what a text says; Chinese is read as pairs of characters."""
-    stems, numbers, names = set[str](), set[str](), set[str]()
+    """Return what a text says; Chinese is read as pairs of characters, and a month by its number."""
+    amounts, stems, names = _read_numbers(text), set[str](), set[str]()
     for match in _TOKEN.finditer(text):
         word = match[0]
-        if word[0].isdigit():
-            numbers.add(word.replace(",", "").rstrip(".").lstrip("0") or "0")
-        elif _IDEOGRAPH.match(word):
+        if _IDEOGRAPH.match(word):
             stems.update(word[start : start + 2] for start in range(max(1, len(word) - 1)))
-        else:
-            stem = _stem(word.lower())
-            # The first word has a capital, whatever it is.
-            if word[0].isupper() and match.start() > 0 and _weigh(stem):
-                names.add(stem)
-            stems.add(stem)
-    return Content(frozenset(stems | numbers), frozenset(numbers), frozenset(names), bool(_DENIAL.search(text)))
+            continue
+        stem = _stem(word.lower())
+        stems.add(stem)
+        if stem.isdigit():
+            amounts.add(stem)
+        # The first word has a capital, whatever it is.
+        elif word[0].isupper() and match.start() > 0 and _weigh(stem):
+            names.add(stem)
+    return Content(frozenset(stems | amounts), frozenset(amounts), frozenset(names), bool(_DENIAL.search(text)))
 
 
 def _list_sentences(text: str, *, is_running: bool = False) -> list[str]:
@@ -184,10 +189,6 @@ def _list_statements(text: str) -> list[str]:
 Values = Mapping[str, Any]
 
 
-def _split(values: Values) -> dict[str, Any]:
-    return {"claims": _list_statements(values["text"])}
-
-
 def _entail(values: Values) -> dict[str, Any]:
     verdicts = []
     for claim in values["claims"]:
@@ -234,14 +235,12 @@ def _rate(values: Values) -> dict[str, Any]:
     reason = f"{n_supported} of {len(decisions)} sentences supported"
     if any(decision.reason.startswith(UNSURE) for decision in decisions):
         reason = f"{UNSURE}{reason}"
-    if not n_supported:
-        return {"reason": reason, "rating": 0}
-    share = n_supported / len(decisions)
+    share = n_supported / max(1, len(decisions))
     return {"reason": reason, "rating": int(share >= _HALF) + int(share >= 1)}
 
 
 DECISIONS: Mapping[str, Callable[[Values], dict[str, Any]]] = {
-    "split": _split,
+    "split": lambda values: {"claims": _list_statements(values["text"])},
     "entails": _entail,
     "support": _support,
     "correctness": _correct,

@@ -19,8 +19,8 @@ class RulesClient:
     """The client of the built-in judge, which is identified but never asked."""
 
     async def identity(self) -> Mapping[str, str]:
-        """Return the version of the rules, and a digest of their source and table."""
-        return {"provider": "rules", "model": f"rules {overlap.VERSION}", "digest": digest_rules()}
+        """Return the digest of the rules' source and table."""
+        return {"provider": "rules", "model": "rules", "digest": digest_rules()}
 
     async def ask(self, call: Call) -> Reply:
         """Refuse: only judged steps are decided, and without a call."""

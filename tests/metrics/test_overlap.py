@@ -57,6 +57,23 @@ def test_russian_inflections_and_pairs_of_chinese_characters_are_compared(
     assert decide_claim(claim, source).label == label
 
 
+@pytest.mark.parametrize(
+    ("claim", "source"),
+    [
+        ("The team has 11 players.", "The team has eleven players."),
+        ("The city has 1 200 people.", "The city has 1,200 people."),
+        ("The price rose by 3.5%.", "The price rose by 3,5 %."),
+        ("It costs $3 million.", "It costs $3,000,000."),
+        ("Founded 2024-07-17.", "It was founded on 17 July 2024."),
+        ("Founded on 17.07.2024.", "It was founded on July 17, 2024."),
+        ("Население города 1 200 000 человек.", "Население города — 1200000 человек."),
+    ],
+)
+def test_a_number_or_a_date_is_the_same_in_every_form(claim: str, source: str) -> None:
+    assert decide_claim(claim, source).label == "SUPPORTED"
+    assert decide_claim(source, claim).label == "SUPPORTED"
+
+
 def test_near_its_line_a_decision_says_that_it_is_unsure() -> None:
     covered = "Anna painted seven large landscapes."
     assert not decide_claim(covered, covered).reason.startswith(UNSURE)
@@ -145,7 +162,7 @@ def test_the_provider_names_the_steps_that_have_a_rule() -> None:
 
 @pytest.mark.parametrize(
     ("name", "sensitivity", "specificity"),
-    [("refchecker", 0.67, 0.90), ("wice", 0.65, 0.81), ("begin", 0.95, 0.72)],
+    [("refchecker", 0.66, 0.90), ("wice", 0.65, 0.81), ("begin", 0.95, 0.72)],
 )
 def test_it_agrees_with_people_as_the_documents_say(
     name: str, sensitivity: float, specificity: float, shared: Path
