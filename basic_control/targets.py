@@ -41,7 +41,7 @@ class Targets:
         from basic_control.data.errors import InputError
 
         raise InputError(
-            f"target: found a {type(target).__name__}, expected a function, a text such as openai/gpt-4o-mini, "
+            f"target: found a {type(target).__name__}, expected a function, a text such as openai/gpt-6-luna, "
             "or an entry of `models`."
         )
 

@@ -114,7 +114,7 @@ class RunOptions:
     model: Annotated[
         Served,
         Parameter(
-            help="evaluate this in place of the configuration's models: openai/gpt-4o-mini, ollama/llama3.1:8b "
+            help="evaluate this in place of the configuration's models: openai/gpt-6-luna, ollama/llama3.1:8b "
             "or embedded; a name without a provider is an Ollama model; may be repeated"
         ),
     ] = ()
@@ -281,7 +281,7 @@ OLLAMA = "ollama"
 
 
 def named(kind: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the entries of `models` or `judges` for names like `openai/gpt-4o-mini`, `phi3` or `embedded`.
+    """Return the entries of `models` or `judges` for names like `openai/gpt-6-luna`, `phi3` or `embedded`.
 
     The part before the first slash counts if it is a provider; otherwise the whole is an Ollama model. A provider's
     name alone stands for its shipped entry, if it has one. Entries with equal names keep the whole given name.

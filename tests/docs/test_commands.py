@@ -150,7 +150,7 @@ def evaluated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for one in blocks_of("docs/tutorial.md"):
         if one.language == "yaml":
             raw = yaml.safe_load(one.text)
-            raw |= {"models": [{**MODEL, "name": "m"}], "judges": [{**MODEL, "name": "gpt-4o"}]}
+            raw |= {"models": [{**MODEL, "name": "m"}], "judges": [{**MODEL, "name": "gpt-6.1-terra"}]}
             whole |= {"models": raw["models"], "judges": raw["judges"]}
             for key in ("plugins", "suites"):
                 whole[key] += raw.get(key, [])
