@@ -3,11 +3,12 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from basic_control.metrics.exam import pair_probabilities
 from basic_control.metrics.judging import Probabilities, Session, outcome
-from basic_control.metrics.preference import SAID
+from basic_control.metrics.preference import SAID, TIE
 from basic_control.metrics.stats.cascade import CascadeRule, is_alone
 
 ORDERS = {"ab", "ba"}
@@ -41,6 +42,28 @@ def confidence_in(probabilities: Probabilities, value: float | None) -> float | 
         (shares,) = pair_probabilities({"exam": "preference"}, asked)
         return shares[SAID[value]]
     return min(max(shares.values()) for shares in asked.values())
+
+
+def mean_value_in(probabilities: Probabilities) -> float | None:
+    """Return the mean score of a reply by a deciding judge's probabilities, from 0 to 1; None if it has no scale.
+
+    A rating's scale is that of its levels.
+    """
+    if len(probabilities) != 1:
+        return None
+    (asked,) = probabilities.values()
+    if {*asked} == ORDERS:
+        (shares,) = pair_probabilities({"exam": "preference"}, asked)
+        return shares["better"] + TIE * shares["tie"]
+    means: list[float] = []
+    for shares in asked.values():
+        # As in: -1, 0, 1
+        if not all(label.lstrip("-").isdecimal() for label in shares):
+            return None
+        levels = {int(label): share for label, share in shares.items()}
+        low, high = min(levels), max(levels)
+        means.append(sum((level - low) * share for level, share in levels.items()) / (high - low))
+    return fmean(means)
 
 
 def confidence_of(session: Session) -> float | None:

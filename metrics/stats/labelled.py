@@ -69,19 +69,22 @@ def prediction_powered(
     probabilities: Sequence[float] | None = None,
     units: Sequence[int] | Codes | None = None,
     weight: float | None = None,
+    predictor: Sequence[float] | Floats | None = None,
 ) -> Powered:
     """Estimate the mean label of all samples.
 
     `judged` are the judge's scores of all N samples, `labelled` the positions of the ones with labels (not empty,
     each once), `labels` their labels, in [0, 1]; `probabilities` their sampling probabilities, in (0, 1] (equal by
     default). `units` numbers each sample's unit, from 0: samples of one question are not independent (by default
-    each is its own). `weight` fixes λ.
+    each is its own). `weight` fixes λ. `predictor` takes the place of the scores where it tells more, such as the
+    probabilities behind them.
     """
     scores, human, at = np.asarray(judged, float), np.asarray(labels, float), np.asarray(labelled, np.int64)
     chances = np.ones(len(at)) if probabilities is None else np.asarray(probabilities, float)
     codes = np.arange(len(scores)) if units is None else np.asarray(units, np.int64)
     sizes = summed(codes, np.ones(len(scores)))
-    sums, total = _unit_moments(scores, human, at, chances, codes), len(sizes)
+    told = scores if predictor is None else np.asarray(predictor, float)
+    sums, total = _unit_moments(told, human, at, chances, codes), len(sizes)
     alone, chosen = np.zeros(1), np.array([weight or 0.0])
     if weight is None:
         chosen = best_lambda(sums, total)

@@ -26,6 +26,7 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import Labels
 from basic_control.metrics.analysis.scores import MIN_COVERAGE
 from basic_control.metrics.analysis.values import placed, unit_codes
+from basic_control.metrics.cascade import mean_value_in
 from basic_control.metrics.judging import aggregate
 from basic_control.metrics.stats.agreement import Agreement, agreement
 from basic_control.metrics.stats.intervals import Floats
@@ -296,10 +297,18 @@ def _estimate(group: Group, scores: pl.DataFrame, labels: GroupLabels) -> Labell
         rows["label"].list.mean().to_list(),
         probabilities=(rows["probability"] * answered).clip(upper_bound=1.0).to_list(),
         units=unit_codes(scores.select("item_id", "cluster").rows())[0],
+        predictor=[_predict(*row) for row in scores.select("details", "value").iter_rows()],
     )
     ratings = rows.select(unit=pl.col("at").cast(pl.String), value="label").explode("value")
     several = ratings.height > rows.height
     return Labelled(*group, powered, agreement(ratings) if several else None)
+
+
+def _predict(details: str, value: float) -> float:
+    """Return what a reply's only judge predicts of its label: by its probabilities, if any, else its score."""
+    results = [*json.loads(details).get("judges", {}).values()]
+    mean = mean_value_in(results[0].get("probabilities", {})) if len(results) == 1 else None
+    return min(max(value if mean is None else mean, 0.0), 1.0)
 
 
 def keep(
