@@ -1,12 +1,11 @@
 """What decides a suite: its headlines, each a score with a threshold, and what is measured beside them.
 
-A suite is returned once for each of its scores, as that score sees it: with this `score` and this `threshold`
-alone.
+A suite is returned once for each of its scores, as that score sees it: with this `score` and `threshold` alone.
 
 Source: SPEC 8.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from basic_control.data.errors import InputError
 from basic_control.data.plugins import metric
@@ -24,29 +23,35 @@ def columns(suite: Suite) -> tuple[Suite, ...]:
     A declared score comes first, then the metrics with a threshold, then those without one (only where no score is
     declared), then `all`.
     """
-    own = {name: suite.threshold_of(name) for name in suite.used}
-    deciding = [_alone(suite, name, threshold) for name, threshold in own.items() if threshold is not None]
+    deciding: dict[str, Suite] = {}
+    measured: list[Suite] = []
+    for name in suite.used:
+        threshold = suite.threshold_of(name)
+        score = suite.model_copy(update={"score": (name,), "threshold": threshold})
+        if threshold is not None:
+            deciding[name] = score
+        elif suite.score is None:
+            measured.append(score)
+    scores = []
     if suite.score is not None:
-        stated = own.get(suite.headline)  # a single metric's own threshold goes before the suite's
-        first = suite if stated is None else suite.model_copy(update={"threshold": stated})
-        scores = [first, *(one for one in deciding if one.headline != suite.headline)]
-    else:
-        scores = [*deciding, *(_alone(suite, name, None) for name, threshold in own.items() if threshold is None)]
-    if suite.score != ALL and parts_of_all(suite):
-        joined = {name: suite.metrics[name] for name in parts_of_all(suite)}
-        scores.append(suite.model_copy(update={"score": ALL, "threshold": None, "metrics": joined}))
+        # A single metric's own threshold goes before the suite's.
+        scores.append(deciding.pop(suite.headline, suite))
+    scores += [*deciding.values(), *measured]
+    parts = parts_of_all(suite)
+    if parts and suite.score != ALL:
+        metrics = {name: suite.metrics[name] for name in parts}
+        scores.append(suite.model_copy(update={"score": ALL, "threshold": None, "metrics": metrics}))
     return tuple(scores)
-
-
-def _alone(suite: Suite, name: str, threshold: float | None) -> Suite:
-    return suite.model_copy(update={"score": (name,), "threshold": threshold})
 
 
 def headlines(suite: Suite) -> tuple[Suite, ...]:
     """Return a suite by each score that decides it; if none has a threshold, by each that is measured."""
     scores = columns(suite)
     deciding = tuple(score for score in scores if score.threshold is not None)
-    return deciding or tuple(score for score in scores if score.headline != ALL or suite.score == ALL)
+    if deciding:
+        return deciding
+    # A share of rows that nobody declared only stands beside the others.
+    return tuple(score for score in scores if score.headline != ALL or suite.score == ALL)
 
 
 def has_one_headline(suite: Suite) -> bool:
@@ -58,12 +63,17 @@ def weight_of(suite: Suite) -> float:
     """Return a suite's weight in the overall score: 0 if several scores decide it."""
     if not has_one_headline(suite):
         return 0.0
-    return WEIGHT if suite.weight is None else suite.weight
+    if suite.weight is None:
+        return WEIGHT
+    return suite.weight
 
 
-def valued_metrics(suite: Suite) -> tuple[str, ...]:
+def list_metrics(suite: Suite) -> tuple[str, ...]:
     """Return the metrics whose values make the scores that are shown of a suite, `all` among them."""
-    return tuple(dict.fromkeys(name for score in columns(suite) for name in score.valued_by))
+    names: dict[str, None] = {}
+    for score in columns(suite):
+        names |= dict.fromkeys(score.valued_by)
+    return tuple(names)
 
 
 def parts_of_all(suite: Suite) -> Mapping[str, float]:
@@ -72,36 +82,46 @@ def parts_of_all(suite: Suite) -> Mapping[str, float]:
     All metrics if the score is `all`, else those that are yes/no; none if there are fewer than two of these. A
     metric of a plug-in that is not installed here is left out.
     """
-    units = [unit for name in suite.used if (unit := _unit(name))]
-    if suite.score != ALL:
-        yes_no = {unit.name: _RIGHT for unit in units if unit.yes_no}
-        return yes_no if len(yes_no) >= _LEAST_JOINED else {}
-    return dict(_parts(suite, units))
-
-
-def _parts(suite: Suite, units: list[Metric]) -> Iterator[tuple[str, float]]:
-    for unit in units:
+    yes_no: dict[str, float] = {}
+    parts: dict[str, float] = {}
+    for unit in find_units(suite):
         least = suite.use(unit.name).threshold
+        if unit.yes_no:
+            yes_no[unit.name] = _RIGHT
         if unit.yes_no or unit.all_or_none:
-            yield unit.name, _RIGHT
+            parts[unit.name] = _RIGHT
         elif least is not None:
-            yield unit.name, least
+            parts[unit.name] = least
+    if suite.score == ALL:
+        return parts
+    if len(yes_no) < _LEAST_JOINED:
+        return {}
+    return yes_no
 
 
 def without_threshold(suite: Suite) -> list[str]:
     """Return the metrics that grade and have no threshold of their own, so that nothing says when a row holds."""
-    units = [unit for name in suite.used if (unit := _unit(name))]
-    graded = [unit.name for unit in units if not unit.yes_no and not unit.all_or_none]
-    return [name for name in graded if suite.use(name).threshold is None]
+    names = []
+    for unit in find_units(suite):
+        is_graded = not (unit.yes_no or unit.all_or_none)
+        if is_graded and suite.use(unit.name).threshold is None:
+            names.append(unit.name)
+    return names
 
 
 def components(score: Suite) -> tuple[str, ...]:
     """Return the metrics on which a score hangs."""
-    return tuple(parts_of_all(score)) if score.score == ALL else score.scored_by
+    if score.score == ALL:
+        return tuple(parts_of_all(score))
+    return score.scored_by
 
 
-def _unit(name: str) -> Metric | None:
-    try:
-        return metric(name)
-    except InputError:
-        return None
+def find_units(suite: Suite) -> list[Metric]:
+    """Return the metrics of a suite, without those of plug-ins that are not installed here."""
+    units = []
+    for name in suite.used:
+        try:
+            units.append(metric(name))
+        except InputError:
+            continue
+    return units

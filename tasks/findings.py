@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from basic_control.data.batches import Tables
-from basic_control.data.deciding import columns, components, valued_metrics
+from basic_control.data.deciding import columns, components, list_metrics
 from basic_control.data.plugins import metric
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS, SCORES
@@ -65,7 +65,7 @@ def find_suite(plan: Plan, suite: SuitePlan, tables: Tables, identities: Identit
     )
     own = with_counts(suite)
     models = [model for model, suites in plan.members.items() if suite.name in suites]
-    scores = once.scores.filter(pl.col("metric").is_in([*valued_metrics(own), *headline_parts(own)]))
+    scores = once.scores.filter(pl.col("metric").is_in([*list_metrics(own), *headline_parts(own)]))
     telling = replace(once, scores=scores)
     summary = summarise(scores, once.items)
     return SuiteFindings(suite_headlines(own, models, telling, summary, facts), facts)

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
 from basic_control.config.declared import suites_in
-from basic_control.data.deciding import has_one_headline, headlines, valued_metrics, weight_of
+from basic_control.data.deciding import has_one_headline, headlines, list_metrics, weight_of
 from basic_control.data.documents import METHODOLOGY
 from basic_control.data.errors import InputError
 from basic_control.data.loading import judged_by
@@ -53,7 +53,7 @@ def provenance_of(manifest: Mapping[str, Any]) -> Provenance:
     return Provenance(
         suites={
             suite.name: SuiteRules(
-                tuple(dict.fromkeys((*valued_metrics(suite), *suite.scored_by))),
+                tuple(dict.fromkeys((*list_metrics(suite), *suite.scored_by))),
                 dict(_rules(suite, manifest)),
                 dict(_defaults(suite)),
                 {} if METHODOLOGY not in manifest else {one.headline: one.shares for one in headlines(suite)},

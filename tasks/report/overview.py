@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from basic_control.data.deciding import columns, valued_metrics
+from basic_control.data.deciding import columns, list_metrics
 from basic_control.data.plugins import metric
 from basic_control.data.records import TYPICAL
 from basic_control.data.suites import Suite
@@ -124,7 +124,7 @@ def heat_columns(summary: pl.DataFrame, items: pl.DataFrame, titles: SuiteTitles
     found = []
     present = set(summary.select("suite", "metric").unique().iter_rows())
     for suite in titles.suites:
-        limits = dict.fromkeys(valued_metrics(suite), threshold_of(suite))
+        limits = dict.fromkeys(list_metrics(suite), threshold_of(suite))
         limits |= {
             one.headline: one.threshold for one in columns(suite) if one.threshold is not None and one.headline
         }
@@ -235,7 +235,7 @@ def comparisons(compared: ModelComparisons, titles: SuiteTitles) -> dict[str, An
     order = [*(suite.name for suite in titles.suites), ""]  # the overall score comes last
 
     def counts(row: Comparison | Grouping) -> bool:
-        return row.scope in {"suite", "overall"} or row.metric in valued_metrics(titles.declared(row.suite))
+        return row.scope in {"suite", "overall"} or row.metric in list_metrics(titles.declared(row.suite))
 
     pairs = sorted(filter(counts, compared.pairs), key=lambda pair: order.index(pair.suite))
     groups = sorted(filter(counts, compared.groups), key=lambda group: order.index(group.suite))

@@ -12,10 +12,13 @@ from tests.helpers.runs import latest
 from tests.servers.running import serve_openai
 from tests.servers.script import Answer, Fault
 
-ROWS = [
-    {"question": f"Ticket {n}", "answer": "Billing", "response": "Billing" if n < 15 else "Sales"}
-    for n in range(20)
-]
+
+def tickets(teams: Sequence[str]) -> list[dict[str, str]]:
+    """Return tickets for Billing that went to these teams."""
+    return [{"question": f"Ticket {n}", "answer": "Billing", "response": team} for n, team in enumerate(teams)]
+
+
+ROWS = tickets(["Billing"] * 15 + ["Sales"] * 5)
 """Of 20 tickets, 15 go to the right team."""
 RUBRIC = {"criteria": "It names one team and nothing else.", "scale": [0, 1]}
 ANYTHING = {"regex": {"pattern": "."}}
@@ -33,7 +36,9 @@ def rate_right_ones(body: dict[str, Any]) -> Answer | Fault:
     return Fault("status", 400) if "Sales" in str(body["messages"]) else rate(body)
 
 
-def configured(folder: Path, *suites: dict[str, Any], rows: Sequence[dict[str, str]] = ROWS, **keys: Any) -> str:
+def write_configuration(
+    folder: Path, *suites: dict[str, Any], rows: Sequence[dict[str, str]] = ROWS, **keys: Any
+) -> str:
     """Write a configuration of suites of these tickets; return its path."""
     data = folder / "tickets.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -58,8 +63,11 @@ def entry(folder: Path) -> dict[str, Any]:
 
 def outcomes(model: dict[str, Any]) -> dict[str, tuple[float | None, str]]:
     """Return the score and outcome of each headline."""
-    scores = {one["metric"]: (one["score"], one["outcome"]) for one in model["suites"]}
-    return {name: (score and round(score, 4), outcome) for name, (score, outcome) in scores.items()}
+    by_metric: dict[str, tuple[float | None, str]] = {}
+    for headline in model["suites"]:
+        score = headline["score"]
+        by_metric[headline["metric"]] = (score and round(score, 4), headline["outcome"])
+    return by_metric
 
 
 @pytest.mark.parametrize(
@@ -79,7 +87,7 @@ def test_a_metric_that_fails_is_not_averaged_away(
     suite = {"name": "alpha", "metrics": {"exact_match": {}, "rubric": rubric}, "threshold": 0.8, "score": score}
     with serve_openai(judge) as server:
         judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
-        ended = run("--config", configured(tmp_path, suite, judges=[judged]))
+        ended = run("--config", write_configuration(tmp_path, suite, judges=[judged]))
     model = entry(tmp_path)
     assert outcomes(model) == expected
     code = max({"pass": 0, "fail": 1, "error": 2}[outcome] for _, outcome in expected.values())
@@ -111,9 +119,11 @@ def test_a_threshold_is_for_what_it_stands_at(limit: str, joined: str, run: Run,
         by_limit = {"own": ("pass", "none"), "suite": ("fail", "pass"), "none": ("none", "none")}
         expected |= {"exact_match": (0.75, by_limit[limit][0]), "regex": (1.0, by_limit[limit][1])}
     else:
-        outcome = ("pass" if value >= 0.8 else "fail") if limit == "suite" else "none"
-        expected |= {name: (value, outcome)} | ({"exact_match": (0.75, "pass")} if limit == "own" else {})
-    ended = run("--config", configured(tmp_path, suite))
+        by_value = {False: "fail", True: "pass"}
+        expected[name] = (value, by_value[value >= 0.8] if limit == "suite" else "none")
+    if score is not None and limit == "own":
+        expected["exact_match"] = (0.75, "pass")
+    ended = run("--config", write_configuration(tmp_path, suite))
     assert outcomes(entry(tmp_path)) == expected
     fails = any(outcome == "fail" for _, outcome in expected.values())
     assert ended.returncode == int(fails), ended.stderr
@@ -122,14 +132,18 @@ def test_a_threshold_is_for_what_it_stands_at(limit: str, joined: str, run: Run,
 
 def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path: Path) -> None:
     """75 % by exact match fails alpha, so the run fails, though the overall score of the other two passes."""
-    both = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
+    several = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
     single = {"metrics": ANYTHING, "threshold": 0.8}
-    path = configured(tmp_path, {"name": "beta", **single}, both, {"name": "gamma", **single})
+    path = write_configuration(tmp_path, {"name": "beta", **single}, several, {"name": "gamma", **single})
     ended = run("--config", path)
     model = entry(tmp_path)
     assert ended.returncode == 1, ended.stderr
     assert (model["score"], model["outcome"], model["verdict"]) == (1.0, "pass", "fail")
-    assert {one["suite"]: one["weight"] for one in model["suites"]} == {"alpha": 0.0, "beta": 0.5, "gamma": 0.5}
+    assert {headline["suite"]: headline["weight"] for headline in model["suites"]} == {
+        "alpha": 0.0,
+        "beta": 0.5,
+        "gamma": 0.5,
+    }
     first = ended.stdout.splitlines()[0]
     assert first.startswith("Fail: alpha, exact_match 75 (threshold 80)")
     assert "alpha: no part of the overall score" in first
@@ -141,41 +155,41 @@ def test_a_weight_of_a_suite_without_one_score_is_refused_with_two_lines_to_writ
     limits: dict[str, float], run: Run, tmp_path: Path
 ) -> None:
     suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "weight": 0.3, **limits}
-    refused = run("--config", configured(tmp_path, suite))
+    refused = run("--config", write_configuration(tmp_path, suite))
     assert refused.returncode == 2
     assert "score: [exact_match, regex]" in refused.stderr
     assert "weight: 0" in refused.stderr
     for line in ({"score": ["exact_match", "regex"]}, {"weight": 0}):
-        mended = run("--config", configured(tmp_path, {**suite, **line}))
+        mended = run("--config", write_configuration(tmp_path, {**suite, **line}))
         assert mended.returncode in {0, 1}, mended.stderr
 
 
 def test_without_a_gate_a_run_says_what_it_would_have_come_to(run: Run, tmp_path: Path) -> None:
     suite = {"name": "alpha", "metrics": {"exact_match": {}}, "threshold": 0.8}
-    failed = run("--config", configured(tmp_path, suite, gate="off"))
+    failed = run("--config", write_configuration(tmp_path, suite, gate="off"))
     assert failed.returncode == 0, failed.stderr
     assert failed.stdout.startswith("Fail: alpha 75 (threshold 80); report only; with a gate this would exit 1\n")
     report = next((latest(tmp_path) / "reports").glob("*.md")).read_text(encoding="utf-8")
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
     assert "**Version of the methodology:** 1" in report
     assert results["methodology_version"] == 1
-    passed = run("--config", configured(tmp_path, {**suite, "threshold": 0.7}, gate="off"))
+    passed = run("--config", write_configuration(tmp_path, {**suite, "threshold": 0.7}, gate="off"))
     assert (passed.returncode, "with a gate" in passed.stdout) == (0, False)
     failing = {"name": "beta", "metrics": {"rubric": RUBRIC}, "threshold": 0.8}
     with serve_openai(lambda _: Fault("status", 400)) as server:
         judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
-        broken = run("--config", configured(tmp_path, failing, judges=[judged], gate="off"))
+        broken = run("--config", write_configuration(tmp_path, failing, judges=[judged], gate="off"))
     assert broken.returncode == 2, "an error ends a run all the same"
 
 
 def test_a_score_of_all_needs_to_know_when_a_graded_metric_holds(run: Run, tmp_path: Path) -> None:
     suite = {"name": "alpha", "metrics": {"exact_match": {}, "similarity": {}}, "score": "all", "threshold": 0.8}
-    refused = run("--config", configured(tmp_path, suite))
+    refused = run("--config", write_configuration(tmp_path, suite))
     assert refused.returncode == 2
     assert "similarity" in refused.stderr
     assert "threshold" in refused.stderr
-    held = {**suite, "metrics": {"exact_match": {}, "similarity": {"threshold": 0.9}}}
-    ended = run("--config", configured(tmp_path, held))
+    mended = {**suite, "metrics": {"exact_match": {}, "similarity": {"threshold": 0.9}}}
+    ended = run("--config", write_configuration(tmp_path, mended))
     assert ended.returncode == 1, ended.stderr
     assert outcomes(entry(tmp_path))["all"] == (0.75, "fail")
 
@@ -187,27 +201,28 @@ def test_what_is_only_measured_may_be_incomplete_and_nothing_at_all_is_an_error(
         suite = {"name": "alpha", "metrics": {"exact_match": {}, "rubric": rubric}, "threshold": 0.8}
         with serve_openai(rate_right_ones) as server:
             judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
-            ended = run("--config", configured(tmp_path, suite, judges=[judged]))
+            ended = run("--config", write_configuration(tmp_path, suite, judges=[judged]))
         assert ended.returncode == code, ended.stdout
+    # Without any score, a suite has nothing that could be measured.
     measured = {"name": "alpha", "metrics": {"rubric": RUBRIC}}
     with serve_openai(lambda _: Fault("status", 400)) as server:
         judged = {"name": "j", "provider": "openai", "base_url": server.base_url, "exam": 0}
-        ended = run("--config", configured(tmp_path, measured, judges=[judged]))
+        ended = run("--config", write_configuration(tmp_path, measured, judges=[judged]))
     assert ended.returncode == 2, ended.stdout
 
 
 def test_that_metrics_no_longer_make_a_mean_is_said_once(run: Run, tmp_path: Path) -> None:
     suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
-    told = "alpha: each metric is now decided by itself; `score: [exact_match, regex]` is the mean as before"
-    path = configured(tmp_path, suite)
-    assert told in " ".join(run("--config", path).stdout.split())
+    sentence = "alpha: each metric is now decided by itself; `score: [exact_match, regex]` is the mean as before"
+    path = write_configuration(tmp_path, suite)
+    assert sentence in " ".join(run("--config", path).stdout.split())
     assert "is the mean as before" not in run("--config", path).stdout
-    single = configured(tmp_path, {**suite, "name": "beta", "score": ["exact_match"]})
+    single = write_configuration(tmp_path, {**suite, "name": "beta", "score": ["exact_match"]})
     assert "is the mean as before" not in run("--config", single).stdout
 
 
-ALL_RIGHT = [{**row, "response": "Billing"} for row in ROWS]
-HALF_RIGHT = [{**row, "response": "Billing" if n % 2 else "Sales"} for n, row in enumerate(ROWS)]
+ALL_RIGHT = tickets(["Billing"] * 20)
+HALF_RIGHT = tickets(["Sales", "Billing"] * 10)
 
 
 def as_of_before(path: Path) -> Path:
@@ -216,11 +231,10 @@ def as_of_before(path: Path) -> Path:
     for rules in pinned["facts"]["suites"].values():
         del rules["headlines"]
         rules["score"].remove("all")
-        rules["rules"] = {
-            name: value
-            for name, value in rules["rules"].items()
-            if name != "score" and not name.startswith("threshold of")
-        } | {"weight": 0.2}
+        # Earlier versions had one score, and a weight by default.
+        for name in ("score", "threshold of exact_match", "threshold of regex"):
+            del rules["rules"][name]
+        rules["rules"]["weight"] = 0.2
     pinned["scores"] = [scores for scores in pinned["scores"] if scores["metric"] != "all"]
     old = path.with_name("old.json")
     old.write_text(json.dumps(pinned, indent=1), encoding="utf-8")
@@ -230,25 +244,27 @@ def as_of_before(path: Path) -> Path:
 def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Path) -> None:
     """Exact match falls by half, the other metric does not move: regressed, also against a baseline of the mean."""
     suite = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.4}
-    first = run("--config", configured(tmp_path, suite, rows=ALL_RIGHT))
+    first = run("--config", write_configuration(tmp_path, suite, rows=ALL_RIGHT))
     assert first.returncode == 0, first.stderr
     baseline = tmp_path / "main.json"
     pinned = run("set", str(baseline), latest(tmp_path).name, command="baseline")
     assert pinned.returncode == 0, pinned.stderr
-    path = configured(tmp_path, suite, rows=HALF_RIGHT)
+    path = write_configuration(tmp_path, suite, rows=HALF_RIGHT)
+    # The same is found against a baseline of either form.
     for name in (baseline, as_of_before(baseline)):
         ended = run("--config", path, "--baseline", str(name), "--fail-on", "regression")
         assert ended.returncode == 1, ended.stderr
         results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))["baseline"]
-        compared = {one["pair"]["metric"]: one["decision"]["outcome"] for one in results["headlines"]}
+        compared = {change["pair"]["metric"]: change["decision"]["outcome"] for change in results["headlines"]}
         assert compared == {"exact_match": "regressed", "regex": "undecided"}, "20 equal pairs do not show 2 points"
         assert "(alpha, exact_match router −50.0)" in ended.stdout.splitlines()[0]
-        is_of_mean = any("the mean of exact_match, regex" in one["baseline"] for one in results["differences"])
+        is_of_mean = "the mean of exact_match, regex" in json.dumps(results["differences"])
         assert is_of_mean == (name != baseline)
         gated = run(latest(tmp_path).name, "--baseline", str(name), command="gate")
         assert gated.returncode == 1, gated.stderr
         assert "alpha, exact_match router: −50.0 points" in gated.stdout
-    joined = configured(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
+    # Another score is another rule, but for what had no other.
+    joined = write_configuration(tmp_path, {**suite, "score": ["exact_match", "regex"]}, rows=HALF_RIGHT)
     refused = run("--config", joined, "--baseline", str(baseline))
     assert (refused.returncode, "score of suite alpha" in refused.stderr) == (2, True)
     against_mean = run("--config", joined, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
@@ -258,20 +274,17 @@ def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Pat
 
 def test_a_headline_is_asked_until_each_is_decided_and_has_its_own_sequence(run: Run, tmp_path: Path) -> None:
     """One of 12 of 400 tickets goes to the wrong team: 91.7 % against 80 %, and 100 % against 50 %."""
-    rows = [
-        {"question": f"Ticket {n}", "answer": "Billing", "response": "Sales" if n % 12 == 0 else "Billing"}
-        for n in range(400)
-    ]
+    rows = tickets((["Sales"] + ["Billing"] * 11) * 33 + ["Billing"] * 4)
     metrics = {"exact_match": {}, "regex": {"pattern": ".", "threshold": 0.5}}
     suite = {"name": "alpha", "metrics": metrics, "threshold": 0.8, "stop": {"first": 20, "most": 400}}
-    ended = run("--config", configured(tmp_path, suite, rows=rows))
+    ended = run("--config", write_configuration(tmp_path, suite, rows=rows))
     assert ended.returncode == 0, ended.stderr
-    sequences = {one["metric"]: one["stopping"] for one in entry(tmp_path)["suites"]}
+    sequences = {headline["metric"]: headline["stopping"] for headline in entry(tmp_path)["suites"]}
     assert sequences["all"] is None
     assert {name: sequences[name]["metric"] for name in ("exact_match", "regex")} == {
         name: name for name in metrics
     }
     assert {sequences[name]["threshold"] for name in metrics} == {0.8, 0.5}
     assert all(sequences[name]["alpha"] == 0.025 for name in metrics), "half of 0.05 for each of two headlines"
-    asked = {sequences[name]["asked"] for name in metrics}
-    assert sequences["regex"]["decided"] < sequences["exact_match"]["decided"] == max(asked) < 400
+    n_asked = {sequences[name]["asked"] for name in metrics}
+    assert sequences["regex"]["decided"] < sequences["exact_match"]["decided"] == max(n_asked) < 400
