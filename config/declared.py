@@ -205,7 +205,7 @@ def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
 def _with_own_score(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a suite without those metrics of its file's score that the configuration has replaced."""
     name, metrics = values.get("name"), values.get("metrics")
-    score = known()[name].values.get("score") if name in known() else None
+    score = known()[name].values.get("score") if isinstance(name, str) and name in known() else None
     if (
         values.get("score") != score
         or not isinstance(score, list)

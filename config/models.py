@@ -26,6 +26,25 @@ BATCH_PRICE = 0.5
 """The price of a batched call as a share of the full price: what every server with batches charges."""
 
 
+# What Azure's portal shows as a deployment's target:
+# https://NAME.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-06-01
+_AZURE_TARGET = re.compile(
+    r"(?P<base>https?://[^/?]+)/openai/deployments/(?P<model>[^/?]+)(?:/[^?]*)?"
+    r"(?:\?(?:[^#]*&)?api-version=(?P<version>[\w.-]+)[^#]*)?"
+)
+
+
+def _split_azure_target(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an entry whose address is a deployment's, as the portal shows it, with its parts as keys."""
+    name = "base_url" if "base_url" in entry else "url"
+    match = _AZURE_TARGET.fullmatch(str(entry.get(name) or ""))
+    if entry.get("provider") != "azure" or match is None:
+        return entry
+    found = {"model": match["model"], "api_version": match["version"]}
+    parts = {key: value for key, value in found.items() if value and not entry.get(key)}
+    return {**entry, **parts, name: match["base"]}
+
+
 class Model(Frozen):
     """A model under test, or a judge: its address, request settings and limits."""
 
@@ -94,7 +113,7 @@ class Model(Frozen):
         """Move the provider's own keys into `options`, checked and with their defaults."""
         if not isinstance(given, Mapping):
             return given
-        given = _complete_cascade(given)
+        given = _split_azure_target(_complete_cascade(given))
         ours = set(cls.model_fields) - {"options"}
         own = {key: given[key] for key in given if key not in ours}
         if isinstance(own.get("options"), Mapping):

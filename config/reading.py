@@ -1,5 +1,6 @@
 """Read a configuration: YAML, `--set` overrides, and seed 001's form."""
 
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,7 @@ SAID = {
     "model_type": "expected `key: value` pairs",
 }
 """YAML terms for pydantic's messages in Python terms."""
+_BASE = 60
 
 
 def _lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, int]]:
@@ -232,8 +234,22 @@ def _explain(error: Mapping[str, Any], where: Callable[[Steps], str]) -> str:
     found = error.get("input")
     hidden = "input" not in error or isinstance(found, dict | list | tuple | BaseModel) or SECRET.search(dotted)
     said = "" if hidden else f", found {found!r}"[:500]
+    if not hidden and error["type"] == "string_type":
+        said += _advise_quoting(found)
     told = f"{here}: {dotted + ': ' if dotted else ''}{message.removesuffix('.') if not said else message}{said}"
     return told if told.endswith("?") else f"{told}."
+
+
+def _advise_quoting(value: object) -> str:
+    """Return how to write what YAML does not read as a text; '' for values that no quotation marks would mend."""
+    if isinstance(value, bool):
+        return f"; YAML reads yes, no, on and off as {value}: quote it: '{'yes' if value else 'no'}'"
+    if isinstance(value, dt.date):
+        return f"; YAML reads it as a date: quote it: '{value.isoformat()}'"
+    if isinstance(value, int) and value >= _BASE:
+        # Colons separate digits of base 60: 12:30 is 750.
+        return f"; quote it: '{value}', or '{value // _BASE}:{value % _BASE:02}' if that is what stands there"
+    return f"; quote it: '{value}'" if isinstance(value, int | float) else ""
 
 
 def _error_message(error: Mapping[str, Any], origins: Resolved, where: Callable[[Steps], str]) -> str:
