@@ -63,7 +63,10 @@ class HostGuard:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(_HEADERS)
+                sent = MutableHeaders(scope=message)
+                policy = sent.get("Content-Security-Policy", "")
+                sent.update(_HEADERS)
+                sent["Content-Security-Policy"] = policy + _HEADERS["Content-Security-Policy"]
             await send(message)
 
         headers = Headers(scope=scope)
@@ -138,7 +141,9 @@ class Pages:
         folder = folders(self.runs).get(request.path_params["run"])
         file = reports(self.runs, folder).get(request.path_params["file"]) if folder else None
         kind = "text/html; charset=utf-8"
-        return FileResponse(file, media_type=kind) if file else self._message(404, "no_report")
+        # Whoever sent the run wrote its page: it gets an origin of its own, and cannot read other runs.
+        sandbox = {"Content-Security-Policy": "sandbox allow-scripts allow-downloads; "}
+        return FileResponse(file, headers=sandbox, media_type=kind) if file else self._message(404, "no_report")
 
     def _language_of(self, found: Sequence[HistoryEntry]) -> str:
         """Return the language to use: that of a plug-in may be gone, or not be loaded here."""

@@ -3,8 +3,10 @@ const desk = document.getElementById("desk");
 if (desk) {
   const said = new Map();
   const place = `labels ${document.title}`;
-  const remember = () => { try { localStorage.setItem(place, JSON.stringify([...said])); } catch { /* a file may have no storage */ } };
-  try { for (const [reply, value] of JSON.parse(localStorage.getItem(place) ?? "[]")) said.set(reply, value); } catch { /* nothing is kept */ }
+  let is_kept = true;
+  // A file may have no storage, and a page under `view` has none.
+  const remember = () => { try { localStorage.setItem(place, JSON.stringify([...said])); } catch { is_kept = false; } };
+  try { for (const [reply, value] of JSON.parse(localStorage.getItem(place) ?? "[]")) said.set(reply, value); } catch { is_kept = false; }
   // Labels are of replies, not of rows: a run that is resumed draws others under its name.
   const of = (row) => JSON.stringify([row.suite, row.model, row.metric, row.item_id, row.repeat]);
 
@@ -57,7 +59,7 @@ if (desk) {
       number_box.value = own ?? "";
       desk.dataset.at = String(at);
     }
-    desk.replaceChildren(box);
+    desk.replaceChildren(...(is_kept ? [] : [show(make("p", { class: "unkept" }), words.label_unkept)]), box);
     draw();
     box.focus({ preventScroll: true });
     box.scrollIntoView();

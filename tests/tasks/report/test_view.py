@@ -1,7 +1,9 @@
 """`view`: runs served to a browser of this machine, over real HTTP, and to nobody else."""
 
+import csv
 import html as html_text
 import http.client
+import io
 import json
 import os
 import re
@@ -375,4 +377,84 @@ def test_a_browser_walks_from_the_index_to_a_comparison_a_report_and_a_sample(
     assert page.locator(".row[aria-selected=true]").get_attribute("aria-rowindex") == "41"
     assert page.evaluate("window.ran") is None
     assert wrong == []
+    page.close()
+
+
+READER = """
+<!DOCTYPE html><title>r</title><p id=out>waiting</p><button>go</button><script>
+const out = document.getElementById("out");
+const tell = (text) => { out.textContent += ` | ${text}`; };
+const read = async () => {
+  for (const [name, act] of Object.entries({
+    fetch: async () => (await fetch("/")).status,
+    frame: async () => { const f = document.createElement("iframe"); f.src = "/"; document.body.append(f);
+      await new Promise((done) => setTimeout(done, 300)); return f.contentDocument.body.innerText; },
+    window: async () => { const w = window.open("/"); await new Promise((done) => setTimeout(done, 300));
+      return w.document.body.innerText; },
+    store: async () => localStorage.length,
+    cookie: async () => document.cookie,
+  })) { try { tell(`${name} READ ${await act()}`); } catch (error) { tell(`${name} refused`); } }
+  tell("done");
+};
+document.querySelector("button").addEventListener("click", read);
+</script>"""
+
+
+def test_the_page_of_a_run_that_somebody_sent_reads_no_other_run(
+    chromium: "Browser", runs: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "runs"
+    shutil.copytree(runs, place)
+    (report,) = (place / "r01" / "reports").glob("report_*.html")
+    report.write_text(READER, "utf-8")
+    with viewing.bind(0) as listening:
+        port = listening.getsockname()[1]
+        server = viewing.server(place, port)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            _, headers, _ = ask(port, f"/runs/r01/{report.name}")
+            policy = headers["Content-Security-Policy"]
+            page = chromium.new_page()
+            page.goto(f"http://127.0.0.1:{port}/runs/r01/{report.name}")
+            page.click("button")
+            page.wait_for_function("() => document.getElementById('out').textContent.endsWith('done')")
+            text = page.inner_text("#out")
+            page.close()
+        finally:
+            server.should_exit = True
+            thread.join()
+    assert policy.startswith("sandbox allow-scripts allow-downloads; default-src 'none'")
+    assert "READ" not in text
+    assert text.count("refused") == 5
+
+
+def test_under_view_labels_are_given_and_saved_and_what_is_not_kept_is_said(
+    chromium: "Browser", port: int, page_file: Path
+) -> None:
+    page = chromium.new_page()
+    page.set_default_timeout(60_000)
+    page.goto(f"http://127.0.0.1:{port}/runs/r01/{page_file.name}")
+    page.click(".side a[href='#label']")
+    page.locator("#desk button").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#desk[data-at='0']")
+    assert "save them before you close" in page.inner_text("#desk .unkept")
+    for key in ("y", "n"):
+        page.keyboard.press(key)
+    with page.expect_download() as waiting:
+        page.keyboard.press("s")
+    text = Path(waiting.value.path()).read_text("utf-8-sig")
+    assert [row["label"] for row in csv.DictReader(io.StringIO(text))][:2] == ["1", "0"]
+    # Its addresses lead to the same sample again.
+    page.locator("#samples").scroll_into_view_if_needed()
+    page.wait_for_selector("#browser[data-ready]")
+    page.focus(".grid")
+    page.keyboard.press("End")
+    page.wait_for_function("() => location.hash.startsWith('#samples?')")
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    page.wait_for_selector("#browser[data-ready]")
+    page.wait_for_function("() => document.querySelector('.row[aria-selected=true]')")
     page.close()
