@@ -36,7 +36,7 @@ def take(page: "Page", report: Path) -> None:
     page.locator("#samples").scroll_into_view_if_needed()
     page.wait_for_selector("#browser[data-ready]")
     settle(page, "#f-category", CATEGORY)
-    page.locator("#browser .row").filter(has_text="qwen").filter(has_text="wrong").first.click()
+    page.locator("#browser .row").filter(has_text="hasty").filter(has_text="wrong").first.click()
     page.locator("#samples").screenshot(path=IMAGES / "report-samples.png")
 
 
