@@ -360,7 +360,9 @@ def read(path: Path_, *, runs: Path_ = RUNS) -> FinishedRun:
     from basic_control.tasks.compare.sides import is_run
 
     name = str(path)
-    return _read_run(name, Path(runs)) if is_run(name, Path(runs)) else _read_file(name, Path(runs))
+    if is_run(name, Path(runs)):
+        return _read_run(name, Path(runs))
+    return _read_file(name, Path(runs))
 
 
 def _read_run(name: str, runs: Path) -> FinishedRun:
@@ -384,4 +386,6 @@ def _read_file(name: str, runs: Path) -> ForeignFile:
 
 
 def _name_side(side: "Path_ | FinishedRun") -> str:
-    return str(side.folder if isinstance(side, FinishedRun) else side)
+    if isinstance(side, FinishedRun):
+        side = side.folder
+    return str(side)

@@ -123,7 +123,9 @@ def _score(
     value = function(*values, **{option: options[option] for option in _options_of(function)})
     if isinstance(value, Score):
         return value
-    return Score(None, "not_applicable") if value is None else Score(float(value))
+    if value is None:
+        return Score(None, "not_applicable")
+    return Score(float(value))
 
 
 def read_last_line(item: Item, reply: str) -> Verdict:

@@ -42,4 +42,4 @@ def leave_while_starting() -> None:
 def _names_ours(words: list[str]) -> bool:
     """Return whether the words of a command line run one of our modules."""
     module = words[words.index("-m") + 1] if "-m" in words[:-1] else ""
-    return module.partition(".")[0] in {"basic_control", "flows"}
+    return module.partition(".")[0] in {__package__, "flows"}

@@ -157,4 +157,6 @@ def examine_sandbox() -> Diagnosis:
 def examine_server() -> Diagnosis:
     """Return which Prefect server a run uses; without one it needs none."""
     address = os.environ.get("PREFECT_API_URL", "")
-    return Diagnosis("Prefect", f"server {strip_secrets(address)}" if address else "no server, and none is needed")
+    if address:
+        return Diagnosis("Prefect", f"server {strip_secrets(address)}")
+    return Diagnosis("Prefect", "no server, and none is needed")

@@ -1,6 +1,7 @@
 """Functions that answer: of a plug-in's provider, in this process; of the Python process that started the run."""
 
 import asyncio
+import hashlib
 import inspect
 import json
 import os
@@ -97,10 +98,12 @@ class CallerClient:
 
     async def identity(self) -> Mapping[str, str]:
         """Return the function's name and version; without a version it is new in each run."""
-        version = str(self._model.options["version"])
         identity = {"provider": "callable", "model": self._model.served}
+        version = str(self._model.options["version"])
+        if version:
+            return {**identity, "version": version}
         # A mark as of --fresh: requests differ from all cached ones, and the model is the same one.
-        return {**identity, **({"version": version} if version else {"fresh": self._token[:16]})}
+        return {**identity, "fresh": hashlib.sha256(self._token.encode()).hexdigest()[:16]}
 
     async def ask(self, call: Call) -> Reply:
         """Call the function once.
