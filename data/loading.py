@@ -12,6 +12,8 @@ from basic_control.data.suites import Suite
 from basic_control.data.tools import TOOLS, read_tools, write_tool
 from basic_control.data.units import UnitIdentity, digest, identity_of, verifier_of
 
+EXPECTED_CALLS = "calls"
+"""The fact that holds the calls of tools that are expected."""
 RESPONSE = "response"
 _ABSENT = object()
 """The fact that holds a response given with the data."""
@@ -46,8 +48,7 @@ def tools_of(suite: Suite, read: Collection[str]) -> str | tuple[Mapping[str, An
     """
     if suite.tools:
         return suite.tools
-    wants_calls = any(metric(name).reads_calls for name in suite.used)
-    return TOOLS if wants_calls and TOOLS not in read else ""
+    return TOOLS if EXPECTED_CALLS in needs_of(suite) and TOOLS not in read else ""
 
 
 def with_tools(item: Item, tools: str | Sequence[Mapping[str, Any]]) -> Item:

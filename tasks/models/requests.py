@@ -166,7 +166,7 @@ def for_items(
                     facts=facts if sees else None,
                     schema=schema if model.is_structured else None,
                     unit=unit,
-                    tools=read_tools(facts.get(TOOLS)) if around.has_tools else (),
+                    tools=read_tools(facts.get(TOOLS) or ()) if around.has_tools else (),
                 )
             )
     return REQUESTS.frame(rows)

@@ -191,3 +191,14 @@ def test_the_same_conversation_is_the_same_question_whatever_holds_it() -> None:
     assert identify(single).question_id == identify(Item("", "18", {"question": "And in May?"})).question_id
     told = with_tools(item, TOOLS)
     assert row(told, {"messages", "tools"})["question_id"] != question_id
+
+
+def test_rows_without_tools_are_asked_without_and_a_column_is_sent_only_where_calls_are_expected(
+    run: Run, tmp_path: Path
+) -> None:
+    rows = [{"question": "a", "calls": [], "tools": TOOLS}, {"question": "b", "calls": []}]
+    bodies = ask(run, tmp_path, rows, prompt="{{ question }}", metrics={"tool_calls": {}})
+    sent = {body["messages"][0]["content"]: body.get("tools") for body in bodies}
+    assert sent == {"a": TOOLS, "b": None}
+    bodies = ask(run, tmp_path, rows, prompt="{{ question }}?", metrics={"refusal": {"expected": "comply"}})
+    assert all("tools" not in body for body in bodies)

@@ -157,24 +157,35 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     return outcome.exit_code
 
 
-def init(folder: Folder = ".", /) -> int:
+def init(folder: Folder = ".", /, *, kind: str = "") -> int:
     """Write a commented evaluation of your own with ten rows, and say what it would ask.
 
     Args:
-        folder: where eval.yaml and questions.csv are written (default: this one)
+        folder: where eval.yaml and its rows are written (default: this one)
+        kind: another one than questions with answers: a folder of config/init, such as chat, tools or choice
     """
     from basic_control.flows.cli.estimate import show_estimate
 
     there = Path(folder)
-    files = [there / name for name in ("eval.yaml", "questions.csv")]
+    shipped = TOP / "config" / "init"
+    if kind:
+        kinds = sorted(path.name for path in shipped.iterdir() if path.is_dir())
+        if kind not in kinds:
+            raise InputError(f"--kind: found {kind!r}, expected one of {', '.join(kinds)}.")
+        shipped = shipped / kind
+    # A folder holds one evaluation: its configuration, then its rows.
+    sources = sorted(
+        (path for path in shipped.iterdir() if path.is_file()), key=lambda path: path.suffix != ".yaml"
+    )
+    files = [there / source.name for source in sources]
     if found := [file for file in files if file.exists()]:
         raise InputError(f"{found[0]}: already exists; name another folder: init FOLDER.")
     data = as_yaml(files[1].as_posix())  # paths are relative to the folder where a run starts
     try:
         there.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            text = (TOP / "config" / "init" / file.name).read_text(encoding="utf-8")
-            file.write_text(text.replace("data: questions.csv", f"data: {data}"), encoding="utf-8")
+        for source, file in zip(sources, files, strict=True):
+            text = source.read_text(encoding="utf-8")
+            file.write_text(text.replace(f"data: {files[1].name}", f"data: {data}"), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{there}: cannot be written ({error.strerror}); name another folder.") from error
     written(files)
