@@ -19,7 +19,14 @@ from basic_control.metrics.analysis.pairs import (
     score_of_suite,
 )
 from basic_control.metrics.analysis.questions import QuestionChanges, pair_questions
-from basic_control.metrics.analysis.rules import Provenance, RuleDifference, differences, missing, refuse
+from basic_control.metrics.analysis.rules import (
+    Provenance,
+    RuleDifference,
+    SuiteRules,
+    differences,
+    missing,
+    refuse,
+)
 from basic_control.metrics.analysis.values import KEY, observations, question_values, values_of
 from basic_control.metrics.stats.regression import Change, Regression, regressions
 
@@ -200,7 +207,7 @@ def _paired_suites(
         if suite not in run.provenance.suites:
             continue
         is_there = False
-        for shares in run.provenance.suites[suite].lines.values():
+        for shares in _common_lines(rules, run.provenance.suites[suite]):
             metrics = {name: share for name, share in shares.items() if name in rules.score}
             before = _scores_of(baseline, suite, metrics, against)
             after = _scores_of(run, suite, metrics, model)
@@ -210,6 +217,12 @@ def _paired_suites(
         if not is_there:
             lacking.append(suite)
     return suites, lacking
+
+
+def _common_lines(baseline: SuiteRules, run: SuiteRules) -> list[Mapping[str, float]]:
+    """Return the run's headlines of which a baseline holds a metric; of an earlier one without any, its metrics."""
+    lines = [shares for shares in run.lines.values() if {*shares} & {*baseline.score}]
+    return lines or [{name: 1.0} for name in baseline.score if name in run.score]
 
 
 def _scores_of(side: ComparedSide, suite: str, metrics: Collection[str], model: str) -> pl.DataFrame:

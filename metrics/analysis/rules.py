@@ -100,8 +100,10 @@ def differences(baseline: Provenance, run: Provenance, rescored: Collection[str]
             continue
         before_rules = baseline.suites[name]
         added = [metric for metric in rules.counted if metric not in before_rules.score]
-        if not before_rules.headlines and len(before_rules.score) > 1 and {*rules.headlines} - {""}:
-            was, now = f"the mean of {', '.join(before_rules.score)}", ", ".join(rules.headlines)
+        is_of_mean = len(before_rules.score) > 1 and not before_rules.headlines
+        if is_of_mean and rules.headlines and rules.lines != before_rules.lines:
+            was = f"the mean of {', '.join(before_rules.score)}"
+            now = ", ".join(name or "another mean" for name in rules.headlines)
             listed.append(RuleDifference("tested", f"what decides suite {name}", was, now))
         listed += [
             RuleDifference("new", f"metric {metric} of suite {name}", "none", "in its score") for metric in added

@@ -270,6 +270,10 @@ def test_a_suite_is_regressed_if_one_of_its_headlines_is(run: Run, tmp_path: Pat
     against_mean = run("--config", joined, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
     assert against_mean.returncode == 1, against_mean.stderr
     assert "(alpha router −25.0)" in against_mean.stdout.splitlines()[0]
+    by_row = write_configuration(tmp_path, {**suite, "score": "all"}, rows=HALF_RIGHT)
+    against_parts = run("--config", by_row, "--baseline", str(as_of_before(baseline)), "--fail-on", "regression")
+    assert against_parts.returncode == 1, against_parts.stderr
+    assert "(alpha, exact_match router −50.0)" in against_parts.stdout.splitlines()[0]
 
 
 def test_a_headline_is_asked_until_each_is_decided_and_has_its_own_sequence(run: Run, tmp_path: Path) -> None:
