@@ -15,7 +15,7 @@ from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Item
 from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.slices import SLICED
-from basic_control.metrics.judging import templates
+from basic_control.metrics.judging import language_of, templates
 from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
 from basic_control.tasks.models.rate_limits import endpoint_of
 from basic_control.tasks.models.readiness import SPARE, connections_allowed, find_obstacle
@@ -170,11 +170,28 @@ def _judged_in(suite: Suite, item: Item) -> None:
     for name in judged_by(suite):
         for prompt in filter(shipped, templates(metric(name), suite.options(name))):
             try:
-                template(prompt, item.language)
+                template(prompt, language_of(prompt, item.language))
             except InputError as error:
                 raise InputError(
                     f"suite {suite.name}, row {item.index + 1}: {name} asks judges: {error}"
                 ) from error
+
+
+def judged_in_english(plan: Plan) -> Iterator[str]:
+    """Yield warnings about suites whose judges are asked in English about rows of another language."""
+    for one in plan.suites:
+        suite, unit = one.suite, loader(one.suite.loader)
+        prompts = [
+            prompt
+            for name in judged_by(suite)
+            for prompt in filter(shipped, templates(metric(name), suite.options(name)))
+        ]
+        if unit.generated or not prompts:
+            continue
+        rows_in = dict.fromkeys(item.language for item in unit.load(offered(suite), one.required))
+        foreign = [name for name in rows_in if any(language_of(prompt, name) != name for prompt in prompts)]
+        if foreign:
+            yield f"suite {suite.name}: judges are asked in English about rows in {', '.join(foreign)}."
 
 
 def unread_responses(plan: Plan) -> Iterator[str]:

@@ -21,10 +21,11 @@ from basic_control.data.records import Found, Message, Metric, Question, Room, S
 from basic_control.data.typed import TypedQuestion
 from basic_control.metrics._reply_bounds import bound, find_cut, widen
 from basic_control.metrics.deciding import pose, read_probabilities
-from basic_control.prompts import fill, render
+from basic_control.prompts import fill, languages, render
 
 Aggregate = Literal["mean", "median", "min", "max", "majority"]
 
+ENGLISH = "en"
 NONE_COUNTS = "no judge counts: its exam does not show that it can measure this"
 WRITES = "this judge decides, and cannot write"
 """Why a deciding judge fails at a step that is no typed question."""
@@ -136,7 +137,16 @@ def fence_code(values: Mapping[str, Any]) -> str:
 
 @cache
 def _system(language: str) -> Message:
-    return Message("system", render("judging/system", language))
+    return Message("system", render("judging/system", language_of("judging/system", language)))
+
+
+def language_of(prompt: str, language: str) -> str:
+    """Return the language in which a judge is asked about rows: theirs if the prompt has it, else English.
+
+    A user's own prompt is the same in all of them.
+    """
+    spoken = languages(prompt)
+    return ENGLISH if spoken and language not in spoken and ENGLISH in spoken else language
 
 
 def templates(metric: Metric, options: Mapping[str, Any]) -> Iterator[str]:
@@ -157,7 +167,8 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
         InputError: no prompt in that language, or a prompt of the user's own that cannot be filled.
     """
     values = {**question.values, "mark": fence_code(question.values)}
-    user = Message("user", fill(question.prompt or _prompt(step, options), language, values, may_print_lists=True))
+    prompt = question.prompt or _prompt(step, options)
+    user = Message("user", fill(prompt, language_of(prompt, language), values, may_print_lists=True))
     schema = question.schema or step.schema_of(question)
     return JudgeRequest(step.name, question, (_system(language), user), schema, step.temperature)
 
@@ -165,7 +176,7 @@ def write(step: Step, question: Question, language: str, options: Mapping[str, A
 def write_repair(ask: JudgeRequest, reply: str, error: str, language: str) -> JudgeRequest:
     """Build the single repair request: the same prompt, the reply, and what is wrong with it."""
     shown = reply if len(reply) <= SHOWN else f"{reply[:SHOWN]} …"
-    again = render("judging/repair", language, error=error)
+    again = render("judging/repair", language_of("judging/repair", language), error=error)
     messages = (*ask.messages, Message("assistant", shown.strip() or "(empty)"), Message("user", again))
     return replace(ask, messages=messages, repair=True)
 

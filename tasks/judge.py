@@ -37,6 +37,7 @@ from basic_control.metrics.judging import (
     begin,
     constrained,
     fence_code,
+    language_of,
     leave_out,
     unreadable,
 )
@@ -126,7 +127,8 @@ def _pose_typed(
     message = json.dumps(typed.state, ensure_ascii=False, indent=1)
     if judge.options.get("api") == LOGPROBS:
         shown = {"instructions": typed.instructions, "state": typed.state, "labels": typed.labels}
-        message = render("judging/label", sample.language, **shown, mark=fence_code(shown))
+        language = language_of("judging/label", sample.language)
+        message = render("judging/label", language, **shown, mark=fence_code(shown))
         typed = replace(typed, instructions="", state={})
     return request(
         judge,

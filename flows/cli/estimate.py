@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from basic_control.data.exits import Exit
 from basic_control.flows.cli.console import complain, prose, say, show
 from basic_control.flows.environment import prepare, results_of
-from basic_control.flows.preflight import check_rerun, check_rows, too_many_items, unread_responses
+from basic_control.flows.preflight import (
+    check_rerun,
+    check_rows,
+    judged_in_english,
+    too_many_items,
+    unread_responses,
+)
 from basic_control.prompts.phrases import phrase
 from basic_control.tasks.plan import check_judges, resolve
 from basic_control.tasks.report.language import speaking
@@ -39,7 +45,7 @@ def show_estimate(settings: "Settings", again: "Rerun | None" = None) -> int:
         check_rerun(plan, again)
     check_judges(plan)
     check_rows(plan)
-    for said in unread_responses(plan):
+    for said in (*unread_responses(plan), *judged_in_english(plan)):
         say(said, level=logging.WARNING)
     prepare(results_of(plan.store))
     from basic_control.tasks.estimate.calls import estimate  # imports Prefect, which is configured by now

@@ -17,7 +17,7 @@ from basic_control.data.suites import Suite
 from basic_control.metrics.analysis.judged import JudgeStatus, judge_statuses
 from basic_control.metrics.analysis.passports import ExamResult, Passport, passports, read_passport
 from basic_control.metrics.exam import EXAMINED, UNIT, prompt_of, step_of
-from basic_control.metrics.judging import NO_CALL, WAITS, WRITES
+from basic_control.metrics.judging import NO_CALL, WAITS, WRITES, language_of
 from basic_control.prompts import digest, languages
 from basic_control.tasks.judges.cascades import CascadeFinder
 from basic_control.tasks.models.requests import parameters
@@ -58,7 +58,7 @@ def _identify(
         "step": f"{metric.name}.{step.name}",
         "version": metric.version,
         "language": language,
-        "prompts": [digest(name, language) for name in prompts],
+        "prompts": [digest(name, language_of(name, language)) for name in prompts],
     }
     if questions != FIRST_EDITION:
         parts["questions"] = questions

@@ -78,7 +78,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
     def asked(**changes: object) -> str:
         return f"suites={json.dumps([{**OWN, 'items': {'data': str(uneven)}, **changes}])}"
 
-    foreign = {"items": {"data": str(rows), "language": "fr"}, **{k: judged[k] for k in ("metrics", "score")}}
     chosen = {"metrics": {"choice": {"texts": ["A", "B"]}}, "score": ["choice"]}
     cases = {
         "key": [at(api_key_env="NO_SUCH_KEY"), *few],
@@ -97,7 +96,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         "one question": [there, asked(prompt="Say yes.")],
         "not Jinja": [there, asked(prompt="{{ question")],
         "option's column": [there, asked(**chosen)],
-        "judge's language": [there, there.replace("models", "judges"), asked(**foreign)],
         "judge": [there, "judges=[]", f"suites={json.dumps([judged])}"],
         "judge's key": [
             there,
@@ -156,7 +154,6 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, str]]
         ),
         ("not Jinja", "suite own, row 1: prompt, line 1: not valid Jinja2"),
         ("option's column", "column 'A', required by a metric of the suite, not found"),
-        ("judge's language", "suite own, row 1: rubric asks judges: no prompt 'rubric/rate' in language 'fr'"),
         ("judge", "suite own: found no judge"),
         ("judge's key", "NO_SUCH_KEY, which is not set"),
         ("weights file", "nowhere.jsonl"),

@@ -126,9 +126,9 @@ def test_requests_are_the_same_each_time_so_that_the_cache_knows_them() -> None:
         assert begin(unit, SAMPLE, language="zh").asks == begin(unit, dict(SAMPLE), language="zh").asks
 
 
-def test_a_language_without_prompts_is_refused() -> None:
-    with pytest.raises(InputError, match="no prompt 'groundedness/rate' in language 'fr'"):
-        begin(response_groundedness.UNIT, SAMPLE, language="fr")
+def test_a_language_without_prompts_is_asked_about_in_english() -> None:
+    asked = [begin(response_groundedness.UNIT, SAMPLE, language=language).asks for language in ("fr", "en")]
+    assert [ask.messages for ask in asked[0]] == [ask.messages for ask in asked[1]]
 
 
 @pytest.mark.parametrize(
