@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from basic_control.data.beside import read_beside
@@ -34,7 +35,6 @@ _TOKEN = re.compile(r"[\u3400-\u9fff]+|[^\W\d_\u3400-\u9fff]+(?:'[^\W\d_]+)?")
 _WORD, _CLOSING = re.compile(r"\w"), "\"'”’»)*_ "
 _IDEOGRAPH = re.compile(r"[\u3400-\u9fff]")
 _DIGITS = re.compile(r"\d+")
-
 _TABLE: Mapping[str, Any] = read_beside(__file__)
 _ENDINGS = _TABLE["endings"].split()
 _DENIAL = re.compile("|".join(_TABLE["denials"]), re.IGNORECASE)
@@ -105,7 +105,7 @@ def read_content(text: str) -> Content:
     amounts, stems, names = _read_numbers(text), set[str](), set[str]()
     for match in _TOKEN.finditer(text):
         word = match[0]
-        if _IDEOGRAPH.match(word):
+        if "\u3400" <= word[0] <= "\u9fff":
             stems.update(word[start : start + 2] for start in range(max(1, len(word) - 1)))
             continue
         stem = _stem(word.lower())
@@ -125,13 +125,14 @@ def _list_sentences(text: str, *, is_running: bool = False) -> list[str]:
 @lru_cache(256)
 def _read_source(text: str) -> tuple[Content, tuple[Content, ...]]:
     """Return a source as a whole, and its passages of one to three sentences; it is read once for all claims."""
-    text = unify(text)
-    sentences = [*map(read_content, _list_sentences(text, is_running=True))]
+    sentences = [*map(read_content, _list_sentences(unify(text), is_running=True))]
     passages, longest = [*sentences], sentences
     for length in range(1, _WINDOW):
         longest = [passage.join(sentence) for passage, sentence in zip(longest, sentences[length:], strict=False)]
         passages += longest
-    return read_content(text), tuple(passages)
+    parts = map(attrgetter("stems", "numbers", "names"), sentences)
+    whole = [frozenset[str]().union(*sets) for sets in zip(*parts, strict=True)] or [frozenset[str]()] * 3
+    return Content(*whole, is_denied=False), tuple(passages)
 
 
 def _measure(stems: frozenset[str], content: frozenset[str]) -> float:
