@@ -37,11 +37,11 @@ def confidence_in(probabilities: Probabilities, value: float | None) -> float | 
     """
     if value is None or len(probabilities) != 1:
         return None
-    (asked,) = probabilities.values()
-    if {*asked} == ORDERS:
-        (shares,) = pair_probabilities({"exam": "preference"}, asked)
+    (questions,) = probabilities.values()
+    if {*questions} == ORDERS:
+        (shares,) = pair_probabilities({"exam": "preference"}, questions)
         return shares[SAID[value]]
-    return min(max(shares.values()) for shares in asked.values())
+    return min(max(shares.values()) for shares in questions.values())
 
 
 def mean_value_in(probabilities: Probabilities) -> float | None:
@@ -51,12 +51,12 @@ def mean_value_in(probabilities: Probabilities) -> float | None:
     """
     if len(probabilities) != 1:
         return None
-    (asked,) = probabilities.values()
-    if {*asked} == ORDERS:
-        (shares,) = pair_probabilities({"exam": "preference"}, asked)
+    (questions,) = probabilities.values()
+    if {*questions} == ORDERS:
+        (shares,) = pair_probabilities({"exam": "preference"}, questions)
         return shares["better"] + TIE * shares["tie"]
     means: list[float] = []
-    for shares in asked.values():
+    for shares in questions.values():
         # As in: -1, 0, 1
         if not all(label.lstrip("-").isdecimal() for label in shares):
             return None
@@ -92,7 +92,7 @@ def join(small: Session, large: Session | None, names: Sequence[str], *, alone: 
     chosen = small
     if not alone and large is not None:
         chosen = large
-    said: dict[str, Any] = {
+    account: dict[str, Any] = {
         "by": names[0] if alone else names[1],
         "confidence": confidence_of(small),
         "small": None if small.asks else outcome(small).value,
@@ -100,4 +100,4 @@ def join(small: Session, large: Session | None, names: Sequence[str], *, alone: 
         "checked": alone and large is not None,
     }
     n_calls = small.n_calls + (large.n_calls if large else 0)
-    return replace(chosen, n_calls=n_calls, cascade=said)
+    return replace(chosen, n_calls=n_calls, cascade=account)

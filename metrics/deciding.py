@@ -55,8 +55,8 @@ def pose(typed: Typed, question: Question, part: str, *, prompt: str, language: 
         state, instructions = {"text": instructions.strip()}, render("judging/whole", language)
     described = {match["label"]: match["line"] for match in _DESCRIBED.finditer(instructions)}
     labels = {label: described.get(label) or typed.descriptions.get(label, "") for label in typed.labels}
-    kept = _DESCRIBED.sub(lambda match: "" if match["label"] in labels else match[0], instructions)
-    return TypedQuestion(typed.kind, _BLANKS.sub("\n\n", kept).strip(), state, labels)
+    instructions_alone = _DESCRIBED.sub(lambda match: "" if match["label"] in labels else match[0], instructions)
+    return TypedQuestion(typed.kind, _BLANKS.sub("\n\n", instructions_alone).strip(), state, labels)
 
 
 def _is_form(line: str, typed: Typed) -> bool:

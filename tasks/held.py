@@ -38,18 +38,19 @@ class HeldReplies:
         requests = store.read_all(self._refs("requests"), REQUESTS)
         responses = store.read_all(self._refs("responses"), RESPONSES).unique("request_id", maintain_order=True)
         evidence = store.read_all(self._refs("evidence"), EVIDENCE)
+        # Each target's replies stand in the run's tables under its name.
         for name in names:
             for number, ref in items.items():
                 batch = store.read(ref)
-                own = _of(requests, batch, name)
-                if own.is_empty():
+                requests_of_target = _of(requests, batch, name)
+                if requests_of_target.is_empty():
                     continue
-                answered = responses.join(own, on="request_id", how="semi", maintain_order="left")
+                answered = responses.join(requests_of_target, on="request_id", how="semi", maintain_order="left")
                 answered = answered.with_columns(cached=pl.lit(value=True))
-                found = _of(evidence, batch, name)
+                findings = _of(evidence, batch, name)
                 cell = Cell(suite, name, number)
-                asked = QueryResult(
-                    requests=store.write(REQUESTS, own),
+                result = QueryResult(
+                    requests=store.write(REQUESTS, requests_of_target),
                     responses=store.write(RESPONSES, answered),
                     total=0,
                     cached=0,
@@ -60,8 +61,8 @@ class HeldReplies:
                     tokens_out=0,
                     span_s=0.0,
                 )
-                proof = store.write(EVIDENCE, found) if found.height else None
-                yield Batch(cell, ref, asked.requests, asked.responses, proof), asked
+                proof = store.write(EVIDENCE, findings) if findings.height else None
+                yield Batch(cell, ref, result.requests, result.responses, proof), result
 
     def _refs(self, table: str) -> list[Ref]:
         return [Ref.read(ref) for ref in self.manifest.get("tables", {}).get(table, ())]

@@ -63,8 +63,8 @@ def find_cascades(
     """Return what each cascade did, from a run's scores and items tables."""
     findings = []
     for use in uses:
-        own = items.filter(suite=use.suite).select("item_id", "language").unique("item_id")
-        rows = scores.filter(metric=use.metric).join(own, on="item_id")
+        languages = items.filter(suite=use.suite).select("item_id", "language").unique("item_id")
+        rows = scores.filter(metric=use.metric).join(languages, on="item_id")
         for (language,), group in rows.sort("language").group_by("language", maintain_order=True):
             details = [json.loads(text).get("judges", {}).get(use.judge, {}) for text in group["details"]]
             decided = [judged["cascade"] for judged in details if judged.get("cascade")]

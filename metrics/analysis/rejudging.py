@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import polars as pl
 
@@ -59,40 +60,43 @@ def compare_judges(
 
     The scores have a column `suite`, as have the labels, whose `label` is from 0 to 1.
     """
-    found = []
+    comparisons = []
     for suite, metric in judged:
         frames = [frame.filter(suite=suite, metric=metric).drop_nulls("value") for frame in (old, new)]
         first, second = (frame.select(*KEY, pl.col("value").round(_PLACES)) for frame in frames)
-        both = first.join(second, on=KEY, suffix="_new")
-        own = labels.filter(suite=suite, metric=metric).select(*KEY, pl.col("label").round(_PLACES))
-        labelled = both.join(own, on=KEY)
-        values = sorted({*both["value"], *both["value_new"]})
-        table = _count(both, values) if len(values) <= MOST_VALUES else ()
-        found.append(
+        pairs = first.join(second, on=KEY, suffix="_new")
+        # Scores are compared to the digit that tables show.
+        labels_here = labels.filter(suite=suite, metric=metric).select(*KEY, pl.col("label").round(_PLACES))
+        labelled = pairs.join(labels_here, on=KEY)
+        values = sorted({*pairs["value"], *pairs["value_new"]})
+        table = _count(pairs, values) if len(values) <= MOST_VALUES else ()
+        comparisons.append(
             JudgesCompared(
                 suite=suite,
                 metric=metric,
-                n=both.height,
-                equal=Share.of(both.filter(pl.col("value") == pl.col("value_new")).height, both.height),
+                n=pairs.height,
+                equal=Share.of(pairs.filter(pl.col("value") == pl.col("value_new")).height, pairs.height),
                 values=tuple(values),
                 table=table,
                 kappa=kappa(table) if table else None,
                 kappa_interval=kappa_limits(table) if table else Interval(),
-                old_wrong=_wrong(labelled, "value"),
-                new_wrong=_wrong(labelled, "value_new"),
+                old_wrong=_count_wrong(labelled, "value"),
+                new_wrong=_count_wrong(labelled, "value_new"),
             )
         )
-    return found
+    return comparisons
 
 
-def _count(both: pl.DataFrame, values: Sequence[float]) -> tuple[tuple[int, ...], ...]:
+def _count(pairs: pl.DataFrame, values: Sequence[float]) -> tuple[tuple[int, ...], ...]:
     counts: Mapping[tuple[float, float], int] = {
-        (old, new): n for old, new, n in both.group_by("value", "value_new").len().iter_rows()
+        (old, new): n for old, new, n in pairs.group_by("value", "value_new").len().iter_rows()
     }
-    return tuple(tuple(counts.get((old, new), 0) for new in values) for old in values)
+    size = len(values)
+    cells = [counts.get(pair, 0) for pair in product(values, values)]
+    return tuple(tuple(cells[start : start + size]) for start in range(0, size * size, size))
 
 
-def _wrong(labelled: pl.DataFrame, column: str) -> Share:
+def _count_wrong(labelled: pl.DataFrame, column: str) -> Share:
     return Share.of(labelled.filter(pl.col(column) != pl.col("label")).height, labelled.height)
 
 

@@ -54,7 +54,7 @@ def lower_bound(k: int, n: int, level: float) -> float:
     return 1 - upper_bound(n - k, n, level)
 
 
-def least_items(error: float, level: float) -> int:
+def find_least_items(error: float, level: float) -> int:
     """Return the least number of items that bound the error although one of them is wrong."""
     n = 2
     while upper_bound(1, n, level) > error:
@@ -67,7 +67,7 @@ def find_rule(answers: Sequence[LabelledAnswer], *, error: float, level: float) 
 
     `error` is the share of wrong decisions that is tolerated among those, `level` the chance that there are more.
     """
-    start = least_items(error, level)
+    start = find_least_items(error, level)
     rule = CascadeRule(None, len(answers))
     for confidence, n, n_wrong in _count_groups(answers):
         if n < start:
@@ -83,6 +83,7 @@ def _count_groups(answers: Sequence[LabelledAnswer]) -> Iterator[tuple[float, in
     """Yield each confidence, highest first, with the items at or above it, and the wrong ones among them."""
     n = n_wrong = 0
     ordered = sorted(answers, key=lambda answer: -answer.confidence)
+    # Equal confidences cannot be told apart: they are decided together.
     for confidence, group in groupby(ordered, key=lambda answer: answer.confidence):
         for answer in group:
             n += 1
@@ -94,8 +95,8 @@ def fold_rules(answers: Sequence[LabelledAnswer], *, error: float, level: float)
     """Return the rule for each of five parts of the items (every fifth), from the others."""
     rules = []
     for fold in range(FOLDS):
-        others = [answer for number, answer in enumerate(answers) if number % FOLDS != fold]
-        rules.append(find_rule(others, error=error, level=level))
+        remaining = [answer for number, answer in enumerate(answers) if number % FOLDS != fold]
+        rules.append(find_rule(remaining, error=error, level=level))
     return rules
 
 

@@ -78,7 +78,7 @@ def _edges(n: int) -> list[tuple[int, int]]:
     return [(int(part[0]), int(part[-1]) + 1) for part in parts]
 
 
-def _sorted(confidence: Floats, right: Floats) -> tuple[Floats, Floats]:
+def _sort(confidence: Floats, right: Floats) -> tuple[Floats, Floats]:
     """Return samples of answers, a row each, by ascending confidence."""
     order = np.argsort(confidence, axis=1, kind="stable")
     return np.take_along_axis(confidence, order, axis=1), np.take_along_axis(right, order, axis=1)
@@ -86,13 +86,13 @@ def _sorted(confidence: Floats, right: Floats) -> tuple[Floats, Floats]:
 
 def _errors(confidence: Floats, right: Floats) -> Floats:
     """Return the calibration error of each sample, a row."""
-    gaps = np.subtract(*_sorted(confidence, right))
+    gaps = np.subtract(*_sort(confidence, right))
     sums = [np.abs(gaps[:, start:end].sum(axis=1)) for start, end in _edges(gaps.shape[1])]
     return np.sum(sums, axis=0) / gaps.shape[1]
 
 
 def _bins(confidence: Floats, right: Floats) -> list[ReliabilityBin]:
-    (ascending,), (is_right,) = _sorted(confidence[None], right[None])
+    (ascending,), (is_right,) = _sort(confidence[None], right[None])
     return [
         ReliabilityBin(end - start, float(ascending[start:end].mean()), float(is_right[start:end].mean()))
         for start, end in _edges(len(ascending))

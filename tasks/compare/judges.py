@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -55,17 +56,19 @@ def compare_rejudged(settings: Settings, before: str, after: str, judge: str) ->
 
 def _name_sides(run: Run, judge: str) -> tuple[str, str]:
     """Return what both sides are called: by their judges."""
-    in_cascades = {member for members in members_in(run.configuration).values() for member in members}
-    asked = [name for name in run.manifest.get("judge_identities", {}) if name not in in_cascades]
-    judges = ", ".join(asked) or run.name
+    identities = run.manifest.get("judge_identities", {})
+    # A cascade that was asked stands for its judges.
+    members = [members for name, members in members_in(run.configuration).items() if name in identities]
+    in_cascades = set(chain.from_iterable(members))
+    judges = ", ".join(name for name in identities if name not in in_cascades) or run.name
     return judges, judge if judge != judges else f"{judge} (anew)"
 
 
 def _side(run: Run, label: str, settings: Settings) -> Side:
     """Return a run as a side that is called by its judge, as far as its suites were judged again."""
     side = side_of(run, settings.store.root)
-    suites = pl.col("suite").is_in([suite.name for suite in settings.suites])
-    declared = tuple(suite for suite in side.suites if suite.name in {one.name for one in settings.suites})
+    suites = pl.col("suite").is_in(settings.named)
+    declared = tuple(suite for suite in side.suites if suite.name in settings.named)
     return replace(
         side, name=label, items=side.items.filter(suites), scores=side.scores.filter(suites), suites=declared
     )

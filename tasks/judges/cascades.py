@@ -64,45 +64,46 @@ class CascadeFinder:
 
     def decider(self, use: MetricPlan, cascade: Judge, language: str) -> Decider:
         """Return when a cascade's small judge decides alone: by labels if there are enough, else by its exam."""
-        answers, source = self.labelled(use, cascade), "labels"
+        answers, source = self.read_labelled(use, cascade), "labels"
         if len(answers) < FEWEST_LABELS:
-            answers, source = self._examined(use, cascade, language), "exam"
+            answers, source = self._read_examined(use, cascade, language), "exam"
         error, level = cascade.options["error"], cascade.options["level"]
         rule = find_rule(answers, error=error, level=level)
         wrong, n = count_errors(answers, error=error, level=level)
         return Decider(rule, source if answers else "", wrong, n)
 
-    def labelled(self, use: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
+    def read_labelled(self, use: MetricPlan, cascade: Judge) -> list[LabelledAnswer]:
         """Return the small judge's answers to the replies that people labelled, in a fixed order."""
         small, large = cascade.members
         keys = {name: identity_key(self.identities[name]) for name in cascade.members}
         criterion = criteria_of([self.suite.suite]).get((self.suite.name, use.name), "")
         folder = Path(self.suite.store.runs) / LABELS
+        # A reply that several labelled sheets hold counts once.
         answers: dict[str, LabelledAnswer] = {}
         for entry in files_of(folder, self.suite.name, use.name, criterion):
-            said = {
+            verdicts = {
                 name: judged for name, judged in entry.get("judged", {}).items() if judged["of"] == keys.get(name)
             }
-            if small in said and said[small].get("confidence") is not None:
+            if small in verdicts and verdicts[small].get("confidence") is not None:
                 label = fmean(entry["labels"])
                 answers[entry["reply"]] = LabelledAnswer(
-                    said[small]["confidence"],
-                    _differs(said[small]["value"], label),
-                    _differs(said[large]["value"], label) if large in said else None,
+                    verdicts[small]["confidence"],
+                    _differs(verdicts[small]["value"], label),
+                    _differs(verdicts[large]["value"], label) if large in verdicts else None,
                 )
         return [answers[reply] for reply in sorted(answers)]
 
-    def _examined(self, use: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
+    def _read_examined(self, use: MetricPlan, cascade: Judge, language: str) -> list[LabelledAnswer]:
         pair = self._passports(use, cascade, language)
         if pair is None:
             return []
         small, large = pair
-        known = large.answers if large else {}
+        answers_of_large = large.answers if large else {}
         answers = []
         for key in sorted(small.answers):
             truth, verdict = small.answers[key]
             if key in small.probabilities:
-                wrong = known[key][1] != truth if key in known else None
+                wrong = answers_of_large[key][1] != truth if key in answers_of_large else None
                 answers.append(LabelledAnswer(small.probabilities[key][verdict], verdict != truth, wrong))
         return answers
 
@@ -113,8 +114,8 @@ class CascadeFinder:
         if not all(measured.fits(options) for measured in unit.measured):
             return None
         (exam,) = exams_of(unit)
-        found = [self.find(self.suite.suite, use.name, name, exam, language) for name in cascade.members]
-        small, large = found
+        passports = [self.find(self.suite.suite, use.name, name, exam, language) for name in cascade.members]
+        small, large = passports
         return None if small is None or not small.probabilities else (small, large)
 
     def passport(self, use: MetricPlan, cascade: Judge, language: str) -> Passport | None:
@@ -128,12 +129,13 @@ class CascadeFinder:
             return None
         keys = [key for key in sorted(small.answers) if key in small.probabilities and key in large.answers]
         error, level = cascade.options["error"], cascade.options["level"]
-        labelled = self.labelled(use, cascade)
+        labelled = self.read_labelled(use, cascade)
         if len(labelled) >= FEWEST_LABELS:
             rules = [find_rule(labelled, error=error, level=level)]
         else:
-            answers = self._examined(use, cascade, language)
+            answers = self._read_examined(use, cascade, language)
             rules = fold_rules(answers, error=error, level=level)
+        # Own labels are other texts than the exam's: one rule holds for all of its questions.
         joined = {}
         for number, key in enumerate(keys):
             truth, verdict = small.answers[key]
@@ -146,27 +148,27 @@ def _differs(value: Any, label: float) -> bool:
     return value is None or abs(float(value) - label) > _ROUNDING
 
 
-def judged_of(
+def collect_judged(
     details: str, identities: Mapping[str, Mapping[str, str]], members: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any]:
     """Return what judges said of a labelled reply, by judge: value, confidence and a key of their identity.
 
     Of a cascade, what its judges said (`members`).
     """
-    said: dict[str, Any] = {}
+    verdicts: dict[str, Any] = {}
     for name, result in json.loads(details).get("judges", {}).items():
         if name in members and "cascade" in result:
             small, large = members[name]
-            told = result["cascade"]
-            said[small] = {"value": told["small"], "confidence": told["confidence"]}
-            if told["large"] is not None:
-                said[large] = {"value": told["large"]}
+            account = result["cascade"]
+            verdicts[small] = {"value": account["small"], "confidence": account["confidence"]}
+            if account["large"] is not None:
+                verdicts[large] = {"value": account["large"]}
         elif result.get("value") is not None:
             confidence = confidence_in(result.get("probabilities", {}), result["value"])
-            said[name] = {"value": result["value"], "confidence": confidence}
+            verdicts[name] = {"value": result["value"], "confidence": confidence}
     return {
         name: {**judged, "of": identity_key(identities[name])}
-        for name, judged in said.items()
+        for name, judged in verdicts.items()
         if name in identities
     }
 

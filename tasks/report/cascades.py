@@ -17,72 +17,79 @@ def cascade_table(data: ReportData) -> Table:
     """Return a row for each cascade of a metric, in each language."""
     column = column_maker("common", "cascade_")
 
-    def bound(found: CascadeFinding) -> str:
-        return "–" if found.rule.bound is None else f"{percent(found.rule.bound)} / {percent(found.error)}"
+    def write_bound(cascade: CascadeFinding) -> str:
+        return "–" if cascade.rule.bound is None else f"{percent(cascade.rule.bound)} / {percent(cascade.error)}"
 
-    def own_error(found: CascadeFinding) -> str:
-        return say("common.of", k=found.own_wrong, n=found.own_n) if found.own_n else "–"
+    def write_own_error(cascade: CascadeFinding) -> str:
+        return say("common.of", k=cascade.own_wrong, n=cascade.own_n) if cascade.own_n else "–"
 
-    def checked(found: CascadeFinding) -> str:
-        return say("common.of", k=found.n_contradicted, n=found.n_checked) if found.n_checked else "–"
+    def write_checked(cascade: CascadeFinding) -> str:
+        return say("common.of", k=cascade.n_contradicted, n=cascade.n_checked) if cascade.n_checked else "–"
 
     return Table.of(
         data.results.judged.cascades,
         column("judge", attrgetter("judge")),
-        column("metric", lambda found: f"{found.suite}: {found.metric} ({found.language})"),
-        column("alone", lambda found: say("common.of", k=found.n_alone, n=found.n_alone + found.n_escalated)),
-        column("escalated", lambda found: str(found.n_escalated), numeric=True),
-        column("calls_saved", lambda found: str(found.calls_saved), numeric=True),
-        column("price_saved", lambda found: money(_saved(found, data), data.plan.currency), numeric=True),
-        column("bound", bound, numeric=True),
+        column("metric", lambda cascade: f"{cascade.suite}: {cascade.metric} ({cascade.language})"),
+        column(
+            "alone", lambda cascade: say("common.of", k=cascade.n_alone, n=cascade.n_alone + cascade.n_escalated)
+        ),
+        column("escalated", lambda cascade: str(cascade.n_escalated), numeric=True),
+        column("calls_saved", lambda cascade: str(cascade.calls_saved), numeric=True),
+        column("price_saved", lambda cascade: money(_price_saved(cascade, data), data.plan.currency), numeric=True),
+        column("bound", write_bound, numeric=True),
         column("found_on", _source),
-        column("own_error", own_error, numeric=True),
-        column("contradicted", checked, numeric=True),
+        column("own_error", write_own_error, numeric=True),
+        column("contradicted", write_checked, numeric=True),
         title=say("common.cascades_head"),
         caption=say("common.cascades_note"),
         name="cascades",
     )
 
 
-def _source(found: CascadeFinding) -> str:
-    if not found.source:
+def _source(cascade: CascadeFinding) -> str:
+    if not cascade.source:
         return say("common.cascade_on_nothing")
-    return say(f"common.cascade_on_{found.source}", n=found.rule.n_labelled)
+    return say(f"common.cascade_on_{cascade.source}", n=cascade.rule.n_labelled)
 
 
-def _saved(found: CascadeFinding, data: ReportData) -> float | None:
+def _price_saved(cascade: CascadeFinding, data: ReportData) -> float | None:
     """Return what the calls to the large judge would have cost, at its mean price of a reply; None if unknown."""
     large: Judge | None = None
     for suite in data.plan.suites:
         for use in suite.judged:
             for judge in use.judges:
-                if judge.name == found.judge and judge.members:
+                if judge.name == cascade.judge and judge.members:
                     large = next(member for member in use.members if member.name == judge.members[1])
     if large is None:
         return None
     replies = data.judged.filter(model=large.name).unique("request_id")
     cost = tokens_and_cost("judge", replies, large).cost if replies.height else None
-    return None if cost is None else cost / replies.height * found.calls_saved
+    return None if cost is None else cost / replies.height * cascade.calls_saved
 
 
 def cascade_lines(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
     """Yield a sentence for each cascade on the first screen."""
-    for found in cascades:
-        n = found.n_alone + found.n_escalated
+    for cascade in cascades:
+        n = cascade.n_alone + cascade.n_escalated
         if not n:
             continue
-        if found.rule.bound is None:
-            yield say("screen.cascade_none", judge=found.judge, n=n)
+        if cascade.rule.bound is None:
+            yield say("screen.cascade_none", judge=cascade.judge, n=n)
             continue
-        share, bound = written(f"{100 * found.n_alone / n:.0f}%"), percent(found.rule.bound)
+        share, bound = written(f"{100 * cascade.n_alone / n:.0f}%"), percent(cascade.rule.bound)
         yield say(
-            "screen.cascade", judge=found.judge, share=share, bound=bound, on=_source(found), k=found.calls_saved
+            "screen.cascade",
+            judge=cascade.judge,
+            share=share,
+            bound=bound,
+            on=_source(cascade),
+            k=cascade.calls_saved,
         )
 
 
 def cascade_warnings(cascades: Sequence[CascadeFinding]) -> Iterator[str]:
     """Yield a sentence for each cascade whose large judge contradicts the bound."""
-    for found in cascades:
-        if found.contradicts:
-            counts = {"k": found.n_contradicted, "n": found.n_checked, "error": percent(found.error)}
-            yield say("common.cascade_warning", suite=found.suite, judge=found.judge, **counts)
+    for cascade in cascades:
+        if cascade.contradicts:
+            counts = {"k": cascade.n_contradicted, "n": cascade.n_checked, "error": percent(cascade.error)}
+            yield say("common.cascade_warning", suite=cascade.suite, judge=cascade.judge, **counts)

@@ -35,12 +35,12 @@ def _answers(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                     "step": step,
                     "question": question,
                     "label": max(shares, key=shares.__getitem__),
-                    "expected": _expected(shares),
+                    "expected": _find_mean_level(shares),
                     **{f"probability.{label}": share for label, share in shares.items()},
                 }
 
 
-def _expected(shares: Mapping[str, float]) -> float | None:
+def _find_mean_level(shares: Mapping[str, float]) -> float | None:
     """Return the mean level; None if the labels are no levels."""
     # As in: -1, 0, 1
     if not all(label.lstrip("-").isdecimal() for label in shares):

@@ -14,30 +14,30 @@ from basic_control.tasks.report.text import p_value, share, written
 from basic_control.tasks.report.titles import metric_title
 
 
-def verdict_lines(found: RejudgedComparison) -> Iterator[str]:
+def verdict_lines(rejudged: RejudgedComparison) -> Iterator[str]:
     """Yield for each verdict whether it holds."""
-    old, new = found.names
-    for change in found.verdicts:
+    old, new = rejudged.names
+    for change in rejudged.verdicts:
         name = "holds" if change.holds else "changes"
-        told = {"suite": change.suite, "model": change.model, "old": old, "new": new}
+        names = {"suite": change.suite, "model": change.model, "old": old, "new": new}
         outcomes = {"before": say_reason(change.old), "after": say_reason(change.new)}
-        yield say(f"rejudge.{name}", **told, **outcomes)
+        yield say(f"rejudge.{name}", **names, **outcomes)
 
 
-def score_lines(found: RejudgedComparison) -> Iterator[str]:
+def score_lines(rejudged: RejudgedComparison) -> Iterator[str]:
     """Yield for each compared score how it differs by the judge."""
-    old, new = found.names
-    for pair in found.pairs.pairs:
+    old, new = rejudged.names
+    for pair in rejudged.pairs.pairs:
         if pair.scope != "overall":
             model = pair.model_a.removesuffix(f" @ {new}")
-            told = {"what": comparison.headline(pair), "model": model, "old": old, "new": new}
+            names = {"what": comparison.headline(pair), "model": model, "old": old, "new": new}
             numbers = {"by": comparison.interval(pair), "p": p_value(pair.test.p_adjusted), "n": pair.n}
-            yield say("rejudge.score", **told, **numbers)
+            yield say("rejudge.score", **names, **numbers)
 
 
-def tables(found: RejudgedComparison) -> Iterator[Table]:
+def tables(rejudged: RejudgedComparison) -> Iterator[Table]:
     """Yield the judges' agreement and errors, and a table of both judges' scores for each metric."""
-    old, new = found.names
+    old, new = rejudged.names
     column = column_maker("rejudge")
 
     def kappa(judges: JudgesCompared) -> str:
@@ -46,28 +46,28 @@ def tables(found: RejudgedComparison) -> Iterator[Table]:
         low, high = judges.kappa_interval.low or 0.0, judges.kappa_interval.high or 0.0
         return written(f"{judges.kappa:.2f} [{low:.2f}, {high:.2f}]")
 
-    def wrong(rate: Share) -> str:
+    def write_wrong(rate: Share) -> str:
         return share(rate) if rate.n else "–"
 
     yield Table.of(
-        found.judges,
+        rejudged.judges,
         column("suite", attrgetter("suite")),
         column("metric", lambda judges: metric_title(judges.metric)),
         column("replies", lambda judges: str(judges.n), numeric=True),
         column("equal", lambda judges: share(judges.equal)),
         column("kappa", kappa),
-        Column(say("rejudge.wrong", judge=old), lambda judges: wrong(judges.old_wrong)),
-        Column(say("rejudge.wrong", judge=new), lambda judges: wrong(judges.new_wrong)),
+        Column(say("rejudge.wrong", judge=old), lambda judges: write_wrong(judges.old_wrong)),
+        Column(say("rejudge.wrong", judge=new), lambda judges: write_wrong(judges.new_wrong)),
         title=say("rejudge.agreement"),
         caption=say("rejudge.agreement_note"),
         name="rejudged",
     )
-    for judges in found.judges:
+    for judges in rejudged.judges:
         if judges.table:
-            yield _crossed(judges, old, new)
+            yield _cross(judges, old, new)
 
 
-def _crossed(judges: JudgesCompared, old: str, new: str) -> Table:
+def _cross(judges: JudgesCompared, old: str, new: str) -> Table:
     def cell(position: int) -> Any:
         return lambda row: str(row[1][position])
 
@@ -83,6 +83,8 @@ def _crossed(judges: JudgesCompared, old: str, new: str) -> Table:
     )
 
 
-def page(found: RejudgedComparison) -> str:
+def page(rejudged: RejudgedComparison) -> str:
     """Return the comparison's page, with what concerns the judges first."""
-    return comparison.html(found.pairs, lines=[*verdict_lines(found), *score_lines(found)], tables=[*tables(found)])
+    return comparison.html(
+        rejudged.pairs, lines=[*verdict_lines(rejudged), *score_lines(rejudged)], tables=[*tables(rejudged)]
+    )

@@ -43,7 +43,7 @@ def label(
     from functools import partial
 
     from basic_control.config.declared import suites_in
-    from basic_control.tasks.judges.cascades import judged_of, members_in
+    from basic_control.tasks.judges.cascades import collect_judged, members_in
     from basic_control.tasks.judges.labels import (
         LABELS,
         criteria_of,
@@ -74,7 +74,7 @@ def label(
                  f"{one.agreement.alpha:.2f} [{low:.2f}, {high:.2f}] on {one.agreement.n_units} replies labelled "
                  "twice.")  # fmt: skip
     identities, members = run.manifest.get("judge_identities", {}), members_in(run.configuration)
-    said = partial(judged_of, identities=identities, members=members)
+    said = partial(collect_judged, identities=identities, members=members)
     written(keep(found, rows, criteria_of(suites_in(run.configuration)), run.folder.parent / LABELS, said))
     if not is_estimable(found):
         show("Of some replies no judge was asked, since none counts. Run again: that asks them, and the labels "

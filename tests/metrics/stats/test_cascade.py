@@ -10,10 +10,10 @@ from basic_control.metrics.stats.cascade import (
     CascadeRule,
     LabelledAnswer,
     count_errors,
+    find_least_items,
     find_rule,
     fold_rules,
     is_alone,
-    least_items,
     lower_bound,
     upper_bound,
 )
@@ -31,7 +31,7 @@ def exceeds(k: int, n: int, error: Fraction, level: Fraction) -> bool:
 
 
 def test_golden() -> None:
-    assert least_items(0.1, 0.05) == 46
+    assert find_least_items(0.1, 0.05) == 46
     rule = find_rule(ranked(100, {50, 70, 71, 72, 90}), error=0.1, level=0.05)
     assert (rule.n_alone, rule.n_wrong, rule.n_labelled) == (70, 2, 100)
     assert rule.confidence == pytest.approx(1 - 70 / 1000)
@@ -47,7 +47,7 @@ def test_the_bound_is_exact(error: Fraction, level: Fraction) -> None:
     for n in range(1, 130, 7):
         for k in range(min(n, 5)):
             assert (upper_bound(k, n, float(level)) > float(error)) == exceeds(k, n, error, level), (k, n)
-    start = least_items(float(error), float(level))
+    start = find_least_items(float(error), float(level))
     assert not exceeds(1, start, error, level)
     assert exceeds(1, start - 1, error, level)
     assert lower_bound(3, 10, float(level)) == pytest.approx(1 - upper_bound(7, 10, float(level)))
