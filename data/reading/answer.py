@@ -35,6 +35,12 @@ _TURNING = re.compile(rf"\b{_TURNS}\b", re.IGNORECASE)
 _CONDITION_END = re.compile(rf"[,;，；]|\b{_TURNS}\b", re.IGNORECASE)
 _HEADING = re.compile(r"[\s*_]*[^\W\d_]{2}.*[:：]|.*[:：][\s*_]*$")
 """A marker line that is a heading, although it holds nothing but an answer: `Option D: Helium`."""
+_QUALIFIED = re.compile(
+    r"(?<![a-z])(?!(?:the|final|so|thus|therefore|hence|our|my|correct|right|best|end|overall|numerical|predicted|chosen)\b)"
+    r"[a-z]+[\s*_]+\Z",
+    re.IGNORECASE,
+)
+"""Before a word that is one for 'answer' only by itself: `new value = 5`, `add 10 to this value:`."""
 _WORD = re.compile(r"[^\W_]")
 _PAIR = 2
 _GAP = 8
@@ -176,7 +182,7 @@ def _infer(reply: Prepared, slot: Slot, begin: int, *, cut: bool) -> Reading:
         begin = sentence_end(text, withholdings[-1][1])
         # 'It cannot be determined, so I guess B'
         if not pattern("consequences", text[begin:], after="|=").search(text, begin):
-            return Reading()
+            return _read_last_line(text, slot, begin)
     # A reply that repeats itself to its end was cut, whatever its server says.
     if cut or _is_loop(text):
         return _read_first_line(text, slot)
@@ -190,6 +196,15 @@ def _is_loop(text: str) -> bool:
     """Return whether a text ends in what stands many times right before: 'Let us try again. We get 6. But that'."""
     tail = text[-_LOOP_TAIL:].rstrip()
     return tail.count(tail[-_LOOP:]) >= _LOOPS and len(tail) > _LOOP
+
+
+def _read_last_line(text: str, slot: Slot, begin: int) -> Reading:
+    """Return the answer that is a whole line at the end, below a sentence that says that there is none: `**B**`."""
+    start = max(begin, text.rstrip().rfind("\n") + 1)
+    values = slot.read_whole(text[start:])
+    if values is None or "\n" not in text[begin - 1 : start]:
+        return Reading()
+    return Reading(values, "last sentence", None, start, len(text.rstrip()))
 
 
 def _read_first_line(text: str, slot: Slot) -> Reading:
@@ -290,6 +305,8 @@ def _judge_cue(reply: Prepared, statement: Statement, slot: Slot) -> _Stand:
     first = sentence_begin(text, statement.start)
     clause = _find_clause(text, statement)
     if clause is None or not _leads(text, statement, first):
+        return _NOTHING
+    if statement.is_weak and not slot.is_chosen and _QUALIFIED.search(text, first, statement.start):
         return _NOTHING
     begin, end = clause
     if begin >= end:

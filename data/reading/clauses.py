@@ -24,6 +24,12 @@ _TURNING = re.compile(
     r"[.!?;](?=\s)|(?<![^\W_])(?:but|so|then|because|therefore|но|а|поэтому|значит)(?![^\W_])", re.IGNORECASE
 )
 _ASKED = re.compile(r"[?？][*_\"'”»)\]\s]*\Z")
+_COMPUTED = re.compile(
+    r"(?:[=≈]|\\approx|\b(?:equals|gives|which is|to get|we get|is equal to))"
+    r"\s*(?:us |a total of )?[\\$€£¥*_({-]{0,6}[0-9]",
+    re.IGNORECASE,
+)
+"""What comes to a number: `= 45`, `which equals 10`."""
 _YES = re.compile(
     r"[?？]?[*_\"'”»)\]]{0,3}\s{0,2}(?:yes|yep|indeed|correct|да|верно|именно|是的|对)(?![^\W_])", re.IGNORECASE
 )
@@ -225,13 +231,17 @@ def find_affirmed(reply: Prepared, begin: int, end: int, mentions: Sequence[Ment
 
 
 def is_idle(text: str, begin: int, end: int) -> bool:
-    """Return whether a sentence states nothing: it asks (and nobody says yes), plans, or remarks on the reply."""
+    """Return whether a sentence states nothing: it asks (and nobody says yes), plans, or remarks on the reply.
+
+    What it plans and computes, it states: `To find the sum, we add them: 20 + 25 = 45.`
+    """
     sentence = text[begin:end]
     if _ASKED.search(sentence):
         return _YES.match(text, end) is None
     plan = pattern("plans", sentence, _LINE_OPENING).match(sentence)
-    is_plan = plan is not None and not pattern("consequences", sentence).search(sentence, plan.end())
-    return is_plan or is_remark(text, begin, end)
+    if plan and not _COMPUTED.search(sentence, plan.end()):
+        return pattern("consequences", sentence).search(sentence, plan.end()) is None
+    return is_remark(text, begin, end)
 
 
 def is_remark(text: str, begin: int, end: int) -> bool:

@@ -84,10 +84,11 @@ _JOINED = re.compile(  # between two values of one standing: `3, 5`, `x = 1 or x
     rf"(?:(?:also|maybe|possibly|perhaps|возможно|[a-z]\s?=)\s*)?{_OPEN}){{1,3}}",
     re.IGNORECASE,
 )
-_UNKNOWN_AFTER = re.compile(  # makes a number part of an expression: `3 × width`, `2π`, `14 + u`, `5 - x`, `3i`
+_UNKNOWN_AFTER = re.compile(  # makes a number part of an expression: `3 × width`, `2π`, `14 + u`, `3i`, `$42!$`
     r"[ \t$]{0,2}(?:\\(?:times|cdot)\b|[×÷])[ \t$]{0,2}(?:\\text\{)?[^\W\d_]"
     r"|[ \t]?(?:π|√(?=[0-9(])|\\(?:pi|sqrt)\b)"
     r"|(?:[ ]\+[ ]|\+)[$]?(?:\\text\{)?[^\W\d_]|[ \t]?[-−–*/·][ \t]?[xyznXYZNхХ](?![\w'.])|i(?![\w'])"
+    r"|!(?=\s?(?:[$)]|\\[)\]]))"
     r"|[a-z](?=[\^_²]|\s?[-+=])|[ \t][-+−*/×÷=][ \t]*\Z"
 )
 _UNKNOWN_BEFORE = re.compile(r"(?<![^\W_])[b-hj-zB-HJ-Zхx][)$]?[ \t]?[-+−–*/×÷·^][ \t]?[($€£¥₽\\]{0,2}$")
@@ -102,8 +103,13 @@ _NO_RESULT = re.compile(  # before a number: a root, a function, two signs, a bo
 _EQUALS = re.compile(r"=|≈|\\approx|\bequals\b|\bравно\b|\bто есть\b|\bсоставляет\b|等于|就是", re.IGNORECASE)
 _RESULT = re.compile(r"(?:[=≈]|\\approx|>>)\s*(?:\\?[$€£¥₽]|[*_({\\]){0,4}\s*$")
 """Before the number after an equals sign."""
+_CONDITION = re.compile(  # before the 3 of `the value of x when $y = 3$ is 600`
+    r"(?<![^\W_])(?:when|if|where|for|with|given|at|при|если|когда|где)(?: that)?"
+    r"[\s$\\(*]{1,4}[a-zA-Z](?:_\{?\w\}?)?\s?=\s?[$\\(*-]{0,3}$",
+    re.IGNORECASE,
+)
 _EXPRESSION = re.compile(r"[^,;.\n]*")  # to the end of an entry of a list
-_BRACKETED = re.compile(r"[(（][^()（）\n]{0,300}[)）]")
+_BRACKETED = re.compile(r"(?<!\\)[(（][^()（）\n]{0,300}[)）]")
 _REWORDED = re.compile(r"[(（][ ]?(?:or|или|或者?|i\.e\.|that is|то есть|即|=)(?![^\W_一-鿿])", re.IGNORECASE)
 _OF = re.compile(r"[0-9][^\n.,;，]{0,40}\bof[ ]*(?:the |these |those )?[$€£*_]*$")
 """Before the M of `14 cars of 4 people`, not of `a total of 54`."""
@@ -489,7 +495,13 @@ def _is_label(text: str, number: Number) -> bool:
 
 
 def _is_result(text: str, number: Number, begin: int) -> bool:
-    return _RESULT.search(text, max(begin, number.start - 8), number.start) is not None
+    """Return whether a number stands after an equals sign, but in no condition: `when y = 3`."""
+    is_equal = _RESULT.search(text, max(begin, number.start - 8), number.start) is not None
+    return is_equal and not _is_condition(text, number, begin)
+
+
+def _is_condition(text: str, number: Number, begin: int) -> bool:
+    return _CONDITION.search(text, max(begin, number.start - _BOUND), number.start) is not None
 
 
 def _is_aside(text: str, number: Number, begin: int) -> bool:
@@ -497,7 +509,8 @@ def _is_aside(text: str, number: Number, begin: int) -> bool:
     if _is_result(text, number, begin):
         return False
     return (
-        pattern("asides_before").search(text, max(begin, number.start - 30), number.start) is not None
+        _is_condition(text, number, begin)
+        or pattern("asides_before").search(text, max(begin, number.start - 30), number.start) is not None
         or _OF.search(text, max(begin, number.start - 60), number.start) is not None
         or pattern("asides_after").match(text, number.end) is not None
     )

@@ -126,7 +126,9 @@ class Options:
     def read_entry(self, content: str) -> Values | None:
         """Return the options of an entry of a list of answers: `A` or `A) Mars`, but not `A: too small`."""
         mentions = self.mentions(Prepared.of(content), 0, len(content))
-        return unite(mentions).values if mentions and is_only(content, mentions, _NOTHING) else None
+        if not mentions or not is_only(content, mentions, _NOTHING):
+            return None
+        return unite(mentions).values
 
     def _read_label_with_text(self, content: str, mentions: Sequence[Mention]) -> Values | None:
         """Return the label of a text that is not its option's; None if it calls it wrong."""
@@ -174,8 +176,25 @@ class Options:
             if is_alone and answer[1:] in {spans[0], spans[-1]}:
                 return answer
         if answers and answers[-1][1:] == spans[-1]:
-            return unite(answers)
+            return unite(self._find_list(answers, spans))
         return self._infer_from_sentences(reply, begin, self._list_entries(reply, spans))
+
+    def _find_list(self, answers: Sequence[Mention], spans: Sequence[tuple[int, int]]) -> list[Mention]:
+        """Return the last line with those of its list: right above it, or all where it is the next option's entry.
+
+        An answer below headings that went through the options stands alone.
+        """
+        labels = [*self.texts]
+        last, before = answers[-1], answers[-2]
+        steps = [labels.index(str(label)) for line in (before, last) for label in line.values]
+        if len(steps) == _PAIR and steps[1] == steps[0] + 1:
+            return [*answers]
+        entries = [last]
+        for line, span in zip(reversed(answers[:-1]), reversed(spans[:-1]), strict=False):
+            if line[1:] != span:
+                break
+            entries.insert(0, line)
+        return entries
 
     def _infer_from_sentences(
         self, reply: Prepared, begin: int, entries: Sequence[tuple[int, int]]

@@ -17,6 +17,7 @@ _THING = re.compile(
     r"(?P<words>(?:[ ]+[^\W\d_][\w'-]*){1,5})|,? \b(?:in|в) (?P<unit>[^\W\d_]{1,20})\b",
     re.IGNORECASE,
 )
+_MATHEMATICS = re.compile(r"[^$\n]{0,60}\$(?!\d)")
 _THING_HAN = re.compile(r"(?:多少|几|幾)(?P<words>[一-鿿]{1,6})")
 _ASKING = re.compile(r"\b(?:how|what|сколько|как\w{1,3}|число)\b", re.IGNORECASE)
 _MEASURES = frozenset("个個只隻条條张張件名位本枚颗顆辆輛")
@@ -133,8 +134,10 @@ def _counts(following: str, word: str) -> bool:
 
 def is_money(text: str, number: Number) -> bool:
     """Return whether a currency sign or name is next to a number."""
-    signed = any(sign in CURRENCIES for sign in text[number.start : number.end])
-    return signed or (
+    signs = {sign for sign in text[number.start : number.end] if sign in CURRENCIES}
+    # `$18^6$` is mathematics, `$5 and $6` is money.
+    is_signed = bool(signs) and not (signs == {"$"} and _MATHEMATICS.match(text, number.end))
+    return is_signed or (
         re.compile(r"[ \u00a0*_\\]{0,4}").match(text, number.end) is not None
         and _paid().match(text, number.end) is not None
     )
