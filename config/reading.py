@@ -150,6 +150,17 @@ def _steps(dotted: str) -> Steps:
     return tuple(int(step) if INDEX.fullmatch(step) else step for step in dotted.split("."))
 
 
+def _split_path(dotted: str, raw: Mapping[str, Any]) -> Steps:
+    """Split a path at its dots, but for those in the name of a suite, such as `v3.1`."""
+    suites = raw.get("suites")
+    names = [suite.get("name") for suite in suites if isinstance(suite, dict)] if isinstance(suites, list) else []
+    dotted_names = [name for name in names if isinstance(name, str) and "." in name]
+    for name in dotted_names:
+        if dotted.startswith(f"{name}."):
+            return (name, *_steps(dotted.removeprefix(f"{name}.")))
+    return _steps(dotted)
+
+
 def _shown(assignment: str) -> str:
     """Return an assignment for a message, without secrets and shortened."""
     dotted, _, value = assignment.partition("=")
@@ -168,7 +179,7 @@ def _assign(raw: dict[str, Any], assignment: str) -> Steps:
         value = _load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # a ValueError: a nonexistent date
         raise InputError(f"--set {assignment}: the value is not valid YAML; quote it.") from error
-    steps = _steps(dotted.strip())
+    steps = _split_path(dotted.strip(), raw)
     here: Any = raw
     for depth, step in enumerate(steps):
         last = depth == len(steps) - 1

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +87,12 @@ def given_file(source: str, sample: Path) -> Path:
     return local_path(source) if source in SOURCES else Path(source)
 
 
+# The endings of a file of rows, such as .jsonl and .csv.gz.
+_ENDINGS = re.compile(r"(?:\.(?:jsonl|ndjson|json|csv|tsv|parquet|yaml|yml))?(?:\.gz)?$", re.IGNORECASE)
+
+
 def name_of(source: str) -> str:
     """Return a data set's name for the column `family`."""
-    return source if source == "sample" else Path(source).name.partition(".")[0]
+    name = Path(source).name
+    # A dot within a name, as in v3.1.jsonl, belongs to it.
+    return name if source == "sample" else _ENDINGS.sub("", name) or name

@@ -68,3 +68,11 @@ def test_other_addresses_stay() -> None:
     entry = {"name": "m", "provider": "azure", "url": "https://res.openai.azure.com", "api_version": "2024-06-01"}
     assert Model.model_validate(entry).base_url == "https://res.openai.azure.com"
     assert Model.model_validate({"name": "m", "provider": "openai", "url": TARGET}).base_url == TARGET
+
+
+@pytest.mark.parametrize("name", ["v3.1", "gpt-4.1.mini", "plain"])
+def test_an_assignment_keeps_the_dots_in_the_name_of_a_suite(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(SUITE.format(name=json.dumps(name), text="x"))
+    settings = read(path, [f"{name}.threshold=0.4"])
+    assert settings.suite(name).threshold == 0.4
