@@ -24,6 +24,7 @@ from basic_control.data.options import names, settle
 from basic_control.data.plugins import loader, metric
 from basic_control.data.records import Loader, Metric
 from basic_control.data.suites import ALL, ROBUST, Suite, Use
+from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent / "suites"
 PROMPT_FILE = re.compile(r"\S+\.(?:j2|jinja2?|txt|md)")
@@ -83,6 +84,7 @@ def _wrong(path: Steps, said: str, kind: str = "unit", **more: Any) -> Declarati
 
 def _declaration(text: str, name: str, origin: str) -> Declaration:
     try:
+        check_depth(text)
         found = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError as error:
         raise InputError(f"{origin}: not valid YAML ({error}).") from error

@@ -23,6 +23,7 @@ from basic_control.config.prices import KEYS as PRICES
 from basic_control.config.settings import Settings, StoreSettings
 from basic_control.data.errors import InputError, nearest
 from basic_control.data.loading import responses_of
+from basic_control.data.yaml_depth import check_depth
 
 SHIPPED = Path(__file__).parent
 DEFAULT = SHIPPED / "default.yaml"
@@ -66,6 +67,7 @@ def _lines(node: yaml.Node | None, path: Steps = ()) -> Iterator[tuple[Steps, in
 
 
 def _load(text: str, read: Callable[..., Any] = yaml.load) -> Any:
+    check_depth(text)
     try:
         return read(text, yaml.CSafeLoader)
     except yaml.YAMLError:  # the slower parser says better what is wrong, and where

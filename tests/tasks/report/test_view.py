@@ -433,7 +433,7 @@ def test_under_view_labels_are_given_and_saved_and_what_is_not_kept_is_said(
     chromium: "Browser", port: int, page_file: Path
 ) -> None:
     page = chromium.new_page()
-    page.set_default_timeout(60_000)
+    page.set_default_timeout(9_000)
     page.goto(f"http://127.0.0.1:{port}/runs/r01/{page_file.name}")
     page.click(".side a[href='#label']")
     page.locator("#desk button").focus()
@@ -451,10 +451,10 @@ def test_under_view_labels_are_given_and_saved_and_what_is_not_kept_is_said(
     page.wait_for_selector("#browser[data-ready]")
     page.focus(".grid")
     page.keyboard.press("End")
-    page.wait_for_function("() => location.hash.startsWith('#samples?')")
+    page.wait_for_function("() => location.hash.includes('item=')")
     address = page.url
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("#browser[data-ready]")
-    page.wait_for_function("() => document.querySelector('.row[aria-selected=true]')")
+    page.wait_for_function("() => document.querySelector('.sample').innerText.includes('Response')")
     page.close()
