@@ -29,7 +29,12 @@ def examine(settings: Settings, judges: Sequence[str]) -> Settings:
         )
     if not judge_of:
         raise InputError("exam: found no judge, expected at least one under `judges` of the configuration.")
-    examined = tuple(judge_of[name] for name in judges or judge_of)
+    asked: dict[str, Judge] = {}
+    for name in judges or judge_of:
+        # A cascade has the passports of its judges.
+        for member in judge_of[name].members or (name,):
+            asked[member] = judge_of[member]
+    examined = tuple(asked.values())
     return settings.model_copy(
         update={
             "models": (),

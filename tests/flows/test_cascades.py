@@ -191,7 +191,7 @@ def test_the_exam_decides_where_there_are_no_labels_and_is_named(run: Run, tmp_p
     with serve(server.build()) as small, serve_openai(answer) as large:
         file = configure(tmp_path, small, large.base_url)
         sets = ("--set", "judges_exam.items.steps=[groundedness]")
-        exam = run(str(file), "--judge", "small", "--judge", "large", "--n", "20", *sets, command="exam")
+        exam = run(str(file), "--judge", "small+large", "--n", "20", *sets, command="exam")
         assert "Traceback" not in exam.stderr
         run(str(file))
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))

@@ -15,9 +15,10 @@ from typing import Any
 import psutil
 import pytest
 
-from basic_control.config.settings import Model
+from basic_control.config.settings import Judge, Model
 from basic_control.data.errors import InputError
 from basic_control.data.records import Call, Message, Reply
+from basic_control.data.typed import TypedQuestion
 from basic_control.tasks.models import bundled, open_client
 from basic_control.tasks.models.embedded import engines_that_fit
 from basic_control.tasks.models.protocol import CallError, Client
@@ -307,3 +308,15 @@ def test_what_is_not_installed_is_said_with_how_to_install_it(first: str, said: 
         [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert said in run.stdout
+
+
+def test_a_chat_models_file_refuses_typed_questions_with_what_they_need() -> None:
+    judge = Judge.model_validate({"name": "small", "provider": "embedded", "api": "systemone"})
+    question = TypedQuestion("yes_no", "The sky is blue.", {}, {"yes": "", "no": ""})
+    state = json.dumps({"claim": "The sky is blue."})
+    (error,) = ask(judge, Call((Message("user", state),), typed=question))
+    assert isinstance(error, CallError)
+    # The engine's own word for it, and what to do.
+    assert error.kind == "unknown_model"
+    assert "not a decision model" in error.message
+    assert "needs a decision model's GGUF" in error.message
