@@ -1,16 +1,18 @@
 """Helpers shared by the metrics of users' suites: the effective reply, and the expected answers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from basic_control.data.messages import ROLES, read_messages, write_transcript
 from basic_control.data.reading import ends, reply_text, thinking
 from basic_control.data.reading.texts import spaced, unify
-from basic_control.data.records import RENDERED, Sample, Score
+from basic_control.data.records import CALLS, RENDERED, TURNS, Message, Sample, Score
 from basic_control.data.truncation import CUT
 from basic_control.metrics._expected import answers_of
 
 _EMPHASIS = re.compile(r"(?<![\w)\]}])(_{1,3})(?![\s_])([^_\n]*[^_\s])\1(?!\w)")
+_TURN = re.compile(rf"(?:{'|'.join(ROLES)}): ")
 WORD = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
 """A word character, in scripts that put spaces between words."""
 
@@ -86,6 +88,20 @@ def unemphasised(text: str) -> str:
 def question(sample: Sample) -> str:
     """Return the row's question, else the whole prompt."""
     return str(sample.get("question") or sample.get(RENDERED) or sample.get("prompt") or "").strip()
+
+
+def conversation(sample: Sample) -> str:
+    """Return what was asked and answered as turns, with the calls of tools that the reply made."""
+    asked = prompt(sample).strip()
+    if not _TURN.match(asked):
+        asked = f"user: {asked}"
+    turns = sample.get(TURNS)
+    if turns:
+        said = write_transcript(read_messages(turns))
+    else:
+        calls = tuple(call for call in sample.get(CALLS) or () if isinstance(call.get("arguments"), Mapping))
+        said = write_transcript([Message("assistant", reply(sample), calls)])
+    return f"{asked}\n\n{said}"
 
 
 def reference(sample: Sample) -> str:

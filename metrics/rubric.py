@@ -11,14 +11,15 @@ from basic_control.data.options import Frozen
 from basic_control.data.questions import WHOLE
 from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from basic_control.data.typed import Typed, levels
-from basic_control.metrics._replies import NO_REPLY, question, reference, reply
+from basic_control.metrics._replies import NO_REPLY, conversation, question, reference, reply
 from basic_control.metrics.judging import Judgement, read_whole
 from basic_control.prompts import reads, shipped
 
 WIDEST = 100
 """Maximum number of steps of a scale: a finer scale gives no more information."""
 
-NAMES = frozenset({"criterion", "lo", "hi", "question", "response", "reference", "mark"})
+CONVERSATION = "conversation"
+NAMES = frozenset({"criterion", "lo", "hi", "question", "response", "reference", "mark", CONVERSATION})
 """Names available in a user's own judge prompt."""
 
 _FORM = '\n\nJSON: {"reason": "…", "rating": {{ lo }} … {{ hi }}}'
@@ -41,7 +42,7 @@ class Options(Frozen):
     prompt: str = Field(
         "",
         description="the judge's prompt, Jinja2, in place of ours: it names response, and may name criterion, lo, "
-        "hi, question, reference, and mark, the code that fences texts in",
+        "hi, question, reference, conversation (all turns), and mark, the code that fences texts in",
     )
 
     @field_validator("prompt")
@@ -80,6 +81,8 @@ def rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Q
         return
     lo, hi = options["scale"]
     shared = {"question": question(sample), "response": said, "reference": reference(sample), "lo": lo, "hi": hi}
+    if CONVERSATION in options["prompt"]:
+        shared[CONVERSATION] = conversation(sample)
     for name, criterion in _criteria(options).items():
         yield Question(name, {**shared, "criterion": criterion})
 

@@ -1,11 +1,28 @@
 // ---- one sample ----
 function block(title, text, whole, folded) {
   if (text === null || text === undefined) return [];
-  const body = show(make("pre", { tabindex: "0", dir: "auto", "aria-label": title }), text, S.pattern);
+  const body = turns(title, text) ?? show(make("pre", { tabindex: "0", dir: "auto", "aria-label": title }), text, S.pattern);
   if (!text) body.append(make("span", { class: "faint" }, `(${words.empty})`));
   const rest = whole ? make("p", { class: "facts-line" }, fill(words.cut, { k: number(text.length), n: number(whole) })) : null;
   if (folded) return [make("details", {}, make("summary", {}, title), body, rest)];
   return [make("div", { class: "titled" }, make("h4", {}, title), ...copies(title, text)), body, rest].filter(Boolean);
+}
+
+// A conversation as turns, each with its role; what a turn calls is folded. Null if the text is none.
+function turns(title, text) {
+  const found = text.split(/(?:^|\n\n)(?=(?:system|developer|user|assistant|tool|function): )/).filter(Boolean);
+  if (found.length < 2 && !/^(?:system|assistant|tool): /.test(text)) return null;
+  if (!/^(?:system|developer|user|assistant|tool|function): /.test(found[0] ?? "")) return null;
+  return make("div", { class: "turns", tabindex: "0", role: "group", "aria-label": title }, ...found.map((one) => {
+    const role = one.slice(0, one.indexOf(": "));
+    const lines = one.slice(role.length + 2).split("\n");
+    const calls = [];
+    while (role === "assistant" && /^[\w.:-]+\(.*\)$/.test(lines.at(-1) ?? "")) calls.unshift(lines.pop());
+    const said = lines.join("\n");
+    return make("div", { class: `turn ${role}` }, make("span", { class: "faint" }, role),
+      said ? show(make("pre", { dir: "auto" }), said, S.pattern) : "",
+      calls.length ? make("details", {}, make("summary", {}, calls.map((call) => call.slice(0, call.indexOf("("))).join(", ")), show(make("pre", { dir: "auto" }), calls.join("\n"), S.pattern)) : "");
+  }));
 }
 
 // Any JSON as lists and tables, to a depth; nothing in it is trusted.

@@ -9,8 +9,11 @@ import polars as pl
 
 from basic_control.data.deciding import headlines
 from basic_control.data.errors import InputError
+from basic_control.data.messages import write_transcript
 from basic_control.data.questions import shown_answer, shown_question
+from basic_control.data.records import Message
 from basic_control.data.suites import Suite
+from basic_control.data.tools import TOOL_CALLS
 from basic_control.prompts import fill
 from basic_control.tasks.report.language import say_reason
 from basic_control.tasks.report.report_data import ReportData
@@ -110,7 +113,7 @@ def _askings(judged: pl.DataFrame) -> pl.DataFrame:
 
 def frames(data: ReportData) -> Frames:
     """Gather the samples, in the order of their requests."""
-    asked = data.replies.select(
+    asked = _with_calls(data.replies).select(
         *KEY, "request_id", "text", "reasoning", "error", "error_kind", "finish_reason", "tokens_in", "tokens_out",
         "latency_s", "cached",
     )  # fmt: skip
@@ -124,6 +127,18 @@ def frames(data: ReportData) -> Frames:
     judged = _askings(data.judged).join(rows.select(KEY).with_row_index("row"), on=KEY).sort("row")
     items = data.items.join(rows.select("item_id").unique(), on="item_id", how="semi")
     return Frames(rows, _readable(items, data.plan.declared), scores, judged)
+
+
+def _with_calls(replies: pl.DataFrame) -> pl.DataFrame:
+    """Return replies whose text has the calls of tools that they made, as a turn of a conversation."""
+    texts = replies["text"].to_list()
+    for number, extra in enumerate(replies["extra"].to_list()):
+        # Most replies call nothing: their JSON is not read.
+        if not extra or f'"{TOOL_CALLS}"' not in extra or texts[number] is None:
+            continue
+        calls = json.loads(extra).get(TOOL_CALLS) or ()
+        texts[number] = write_transcript([Message("assistant", texts[number], tuple(calls))])
+    return replies.with_columns(text=pl.Series(texts, dtype=pl.String))
 
 
 def _readable(items: pl.DataFrame, suites: Iterable[Suite]) -> pl.DataFrame:
