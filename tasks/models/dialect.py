@@ -224,7 +224,14 @@ class Dialect:
 
 def _status_of(code: str) -> int:
     """Return the HTTP status for an error in the body of a 2xx response."""
-    for mark, status in (("rate_limit", 429), ("invalid_prompt", 400)):
+    marks = {
+        "rate_limit": 429,
+        "invalid_prompt": 400,
+        "content_filter": 400,
+        "content_policy": 400,
+        "inspection": 400,
+    }
+    for mark, status in marks.items():
         if mark in code:
             return status
     return next((int(word) for word in code.split() if word.isdecimal() and len(word) == 3), 500)  # noqa: PLR2004 - an HTTP status

@@ -308,6 +308,8 @@ def _contents(message: Mapping[str, Any]) -> tuple[str, str, str]:
     # Some servers send the reasoning under both names.
     reasoning = dict.fromkeys(thought for thought in thoughts if thought and isinstance(thought, str))
     refusal = message.get("refusal")
+    if isinstance(content, list) and not refusal:
+        refusal = next((part.get("refusal") for part in content if part.get("type") == "refusal"), None)
     return answer, "\n".join(reasoning), refusal.strip() if isinstance(refusal, str) else ""
 
 
