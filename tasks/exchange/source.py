@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from basic_control.data.errors import InputError
-from basic_control.data.files import stream
+from basic_control.data.files import decoded_size, stream
 
 LARGEST = 512 << 20
 """Bytes of a file, unpacked: the text of a JSON document is kept in memory."""
@@ -63,10 +63,20 @@ class Source:
         Raises:
             InputError: it cannot be read.
         """
+        if self.whole is None and self.path.suffix.lower() == ".parquet":
+            return self._bound(stream(self.path))
         if self.whole is None:
             return stream(self.path, repeated=repeated, halves=True)
         rows = self.whole if isinstance(self.whole, list) else [self.whole]
         return (one for one in rows if isinstance(one, dict))
+
+    def _bound(self, rows: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """Yield rows while their texts fit: a text that is stored once may stand in a million of them."""
+        size = 0
+        for row in rows:
+            size += sum(len(value) for value in row.values() if isinstance(value, str))
+            refuse_large(self.path, size)
+            yield row
 
 
 def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
@@ -83,6 +93,8 @@ def open_source(path: Path, columns: Mapping[str, str] | None = None) -> Source:
         with suppress(ValueError, OSError, EOFError, zlib.error), gzip.open(path) as packed:
             while size <= LARGEST and (part := packed.read(_CHUNK)):
                 size += len(part)
+    if path.suffix.lower() == ".parquet":
+        size = max(size, decoded_size(path))
     refuse_large(path, size)
     return Source(path, columns or {})
 

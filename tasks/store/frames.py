@@ -6,14 +6,21 @@ from pathlib import Path
 import polars as pl
 
 from basic_control.data.errors import InputError
+from basic_control.data.files import decoded_size
 
 KEY = ("item_id", "model", "repeat")
+LARGEST = 4_000_000_000
+"""Bytes of a table, read."""
 _ITEM = ("suite", "family", "level", "language", "template", "prompt", "answer")
 _REPLY = ("text", "reasoning", "error", "finish_reason", "tokens_in", "tokens_out", "latency_s", "cached")
 
 
 def _table(folder: Path, name: str) -> pl.DataFrame:
     path = folder / "tables" / f"{name}.parquet"
+    # A run that somebody sent may have been written to fill the memory.
+    size = decoded_size(path)
+    if size > LARGEST:
+        raise InputError(f"{path}: found {size / 1e9:,.0f} GB when read, expected at most {LARGEST / 1e9:,.0f} GB.")
     try:
         return pl.read_parquet(path)
     except (OSError, pl.exceptions.PolarsError) as error:
