@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from basic_control.data.exits import OUTCOMES, GateOutcome
-from basic_control.data.suites import GateOn
+from basic_control.data.suites import ALL, GateOn
 from basic_control.metrics.analysis.failures import FailureCount
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.values import End
@@ -155,12 +155,15 @@ class ModelResult:
     @property
     def apart(self) -> tuple[str, ...]:
         """The suites that no score speaks for, so that they are left out of the overall score."""
-        by_suite: dict[str, float] = {}
-        several = {headline.suite for headline in self.headlines if not headline.is_only}
+        suites = {headline.suite: 0 for headline in self.headlines}
+        deciding = [headline for headline in self.headlines if headline.decided.threshold is not None]
+        with_threshold = {headline.suite for headline in deciding}
         for headline in self.headlines:
-            by_suite[headline.suite] = by_suite.get(headline.suite, 0.0) + headline.weight
-        suites = [suite for suite, weight in by_suite.items() if suite in several and not weight]
-        return tuple(suites) if len(by_suite) > 1 else ()
+            is_measured = headline.suite not in with_threshold and headline.metric != ALL
+            suites[headline.suite] += headline.decided.threshold is not None or is_measured
+        if len(suites) == 1:
+            return ()
+        return tuple(suite for suite, n_scores in suites.items() if n_scores > 1)
 
     @property
     def verdict(self) -> GateOutcome:

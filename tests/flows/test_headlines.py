@@ -134,7 +134,10 @@ def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path:
     """75 % by exact match fails alpha, so the run fails, though the overall score of the other two passes."""
     several = {"name": "alpha", "metrics": {"exact_match": {}, **ANYTHING}, "threshold": 0.8}
     single = {"metrics": ANYTHING, "threshold": 0.8}
-    path = write_configuration(tmp_path, {"name": "beta", **single}, several, {"name": "gamma", **single})
+    # One headline beside a measured metric, which has weight 0 by its owner's choice.
+    measured = {"name": "delta", "metrics": {"exact_match": {"threshold": None}, **ANYTHING}, "threshold": 0.8}
+    suites = ({"name": "beta", **single}, several, {"name": "gamma", **single}, {**measured, "weight": 0})
+    path = write_configuration(tmp_path, *suites)
     ended = run("--config", path)
     model = entry(tmp_path)
     assert ended.returncode == 1, ended.stderr
@@ -143,10 +146,11 @@ def test_a_suite_of_several_headlines_is_in_no_overall_score(run: Run, tmp_path:
         "alpha": 0.0,
         "beta": 0.5,
         "gamma": 0.5,
+        "delta": 0.0,
     }
     first = ended.stdout.splitlines()[0]
     assert first.startswith("Fail: alpha, exact_match 75 (threshold 80)")
-    assert "alpha: no part of the overall score" in first
+    assert "; alpha: no part of the overall score" in first
     assert "alpha: no part of the overall score" in ended.stderr
 
 
