@@ -64,6 +64,8 @@ def encode(value: Any) -> Any:
         return {name: encode(part) for name, part in parts.items() if not isinstance(part, Cell)}
     if isinstance(value, Mapping):
         return {str(key): encode(entry) for key, entry in value.items()}
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
     if isinstance(value, list | tuple):
         return [encode(entry) for entry in value]
     return value

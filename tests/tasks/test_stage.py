@@ -112,6 +112,12 @@ def test_pages_are_fetched_again_for_no_other_rule() -> None:
     assert {name for name, known in STAGES.items() if known.rules == FETCHING} == {"verify_sources"}
 
 
+def test_a_set_is_encoded_in_one_order() -> None:
+    """A stage whose key cannot be computed is never found in the cache."""
+    assert encode({"rows": frozenset({3, 1, 2})}) == {"rows": [1, 2, 3]}
+    assert encode(frozenset[int]()) == []
+
+
 def test_an_input_is_encoded_as_plain_json() -> None:
     assert encode({1: (ONE, None), "a": [True]}) == {
         "1": [{"table": "verdicts", "content": ONE.content}, None],
