@@ -21,9 +21,9 @@ N = 120
 
 
 def number_in(text: str) -> int:
-    found = re.search(r"Reply (\d+)\.", text)
-    assert found, text
-    return int(found[1])
+    match = re.search(r"Reply (\d+)\.", text)
+    assert match, text
+    return int(match[1])
 
 
 def truth(number: int) -> str:
@@ -85,11 +85,11 @@ def label_all(run: Run, tmp_path: Path, n: int) -> None:
     sheet = pl.read_csv(folder / "labels.csv", infer_schema=False)
     labels = [str(int(truth(number_in(text))) / 2) for text in sheet["response"]]
     sheet.with_columns(label=pl.Series(labels)).write_csv(tmp_path / "filled.csv")
-    kept = run(folder.name, "--labels", str(tmp_path / "filled.csv"), command="label")
-    assert kept.returncode == 0, kept.stderr
+    joined = run(folder.name, "--labels", str(tmp_path / "filled.csv"), command="label")
+    assert joined.returncode == 0, joined.stderr
 
 
-def told(tmp_path: Path) -> list[dict[str, Any]]:
+def read_decisions(tmp_path: Path) -> list[dict[str, Any]]:
     rows = scores_of(tmp_path).values()
     details = [
         json.loads(row["details"])["judges"]["small+large"]
@@ -109,29 +109,29 @@ def test_with_labels_the_small_judge_decides_what_it_is_sure_of_and_a_share_is_c
         assert "Traceback" not in first.stderr
         assert len(large.requests) == N, "without labels or exam the large judge decides all"
         assert server.questions == N
-        assert {one["by"] for one in told(tmp_path)} == {"large"}
+        assert {entry["by"] for entry in read_decisions(tmp_path)} == {"large"}
         label_all(run, tmp_path, N)
         plan = run("--dry-run", str(file))
         done = run(str(file))
     assert "Traceback" not in done.stderr + plan.stderr
-    decided = told(tmp_path)
-    alone = [one for one in decided if one["by"] == "small"]
+    decided = read_decisions(tmp_path)
+    alone = [entry for entry in decided if entry["by"] == "small"]
     assert len(alone) == sum(map(sure, range(N)))
-    assert all(one["confidence"] >= 0.9 for one in alone)
-    assert 0 < sum(one["checked"] for one in alone) < len(alone) / 2
+    assert all(entry["confidence"] >= 0.9 for entry in alone)
+    assert 0 < sum(entry["checked"] for entry in alone) < len(alone) / 2
     assert server.questions == N, "everything that it was asked before is remembered"
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    (found,) = results["cascades"]
-    assert (found["judge"], found["source"], found["n_alone"], found["n_escalated"]) == (
+    (cascade,) = results["cascades"]
+    assert (cascade["judge"], cascade["source"], cascade["n_alone"], cascade["n_escalated"]) == (
         "small+large",
         "labels",
         96,
         24,
     )
-    assert found["n_checked"] == sum(one["checked"] for one in alone)
-    assert found["n_contradicted"] == 0
-    assert found["rule"]["bound"] <= 0.1
-    assert found["own_wrong"] == 0, "five-fold: the large judge is right where the small one is not"
+    assert cascade["n_checked"] == sum(entry["checked"] for entry in alone)
+    assert cascade["n_contradicted"] == 0
+    assert cascade["rule"]["bound"] <= 0.1
+    assert cascade["own_wrong"] == 0, "five-fold: the large judge is right where the small one is not"
     assert "the small judge decides about 80% alone, by 120 own labels" in plan.stdout
     (report,) = (latest(tmp_path) / "reports").glob("*.html")
     assert "96 of 120" in report.read_text(encoding="utf-8")
@@ -152,7 +152,7 @@ def test_after_labels_a_run_from_nothing_asks_the_large_judge_only_what_is_left(
 def test_a_large_judge_that_contradicts_what_was_decided_alone_is_told(run: Run, tmp_path: Path) -> None:
     server = DecidingServer(decide)
 
-    def changed(body: dict[str, Any]) -> str:
+    def contradict(body: dict[str, Any]) -> str:
         number = number_in(body["messages"][1]["content"])
         return json.dumps({"reason": "x", "rating": 2 - int(truth(number))})
 
@@ -165,11 +165,11 @@ def test_a_large_judge_that_contradicts_what_was_decided_alone_is_told(run: Run,
         file = configure(tmp_path, small, large.base_url, check=1)
         run(str(file))
         label_all(run, tmp_path, N)
-        replies["now"] = changed
+        replies["now"] = contradict
         done = run(str(file), "--fresh")
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    (found,) = results["cascades"]
-    assert found["n_checked"] == found["n_contradicted"] == found["n_alone"] == 96
+    (cascade,) = results["cascades"]
+    assert cascade["n_checked"] == cascade["n_contradicted"] == cascade["n_alone"] == 96
     assert "the large judge contradicts 96 of 96 decisions" in done.stdout
 
 
@@ -195,9 +195,9 @@ def test_the_exam_decides_where_there_are_no_labels_and_is_named(run: Run, tmp_p
         assert "Traceback" not in exam.stderr
         run(str(file))
     results = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
-    (found,) = results["cascades"]
-    assert found["source"] == "exam"
-    assert found["n_alone"] == 0, "a small judge that guesses may decide nothing alone"
+    (cascade,) = results["cascades"]
+    assert cascade["source"] == "exam"
+    assert cascade["n_alone"] == 0, "a small judge that guesses may decide nothing alone"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_the_help_has_two_groups_in_an_order_that_begins_where_users_do(
     first, more = capsys.readouterr().out.split("─ More ─")
     names = [re.findall(r"^│ ([a-z]+) ", part, re.MULTILINE) for part in (first, more)]
     assert names == [
-        ["init", "run", "compare", "gate", "view", "demo", "exam"],
+        ["init", "run", "compare", "gate", "view", "show", "demo", "exam"],
         [
             "label",
             "rejudge",

@@ -19,9 +19,9 @@ N = 40
 
 
 def number_in(text: str) -> int:
-    found = re.search(r"Reply (\d+)\.", text)
-    assert found, text
-    return int(found[1])
+    match = re.search(r"Reply (\d+)\.", text)
+    assert match, text
+    return int(match[1])
 
 
 def lenient(body: dict[str, Any]) -> str:
@@ -40,9 +40,9 @@ def rating(value: int) -> str:
 
 def answer(body: dict[str, Any]) -> str:
     """Reply to question n."""
-    found = re.search(r"Question (\d+)", body["messages"][-1]["content"])
-    assert found
-    return f"Reply {found[1]}."
+    match = re.search(r"Question (\d+)", body["messages"][-1]["content"])
+    assert match
+    return f"Reply {match[1]}."
 
 
 def configure(folder: Path, model: str, old: str, new: str) -> Path:

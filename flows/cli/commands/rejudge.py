@@ -45,9 +45,9 @@ def rejudge(
     from basic_control.config.settings import Rerun
     from basic_control.flows.earlier import settings_of
 
-    place = read_store("", tuple(text for text in sets if text.startswith("store.")))
-    settings, _ = settings_of(place.runs, Path(run).name, sets)
-    settings = judged_by_another(settings, find_judges(settings, judge, config), suite)
+    stored = read_store("", tuple(text for text in sets if text.startswith("store.")))
+    settings, _ = settings_of(stored.runs, Path(run).name, sets)
+    settings = replace_judges(settings, find_judges(settings, judge, config), suite)
     again = Rerun(of=run, replies=run)
     outcome, _ = evaluate(settings, again, only_failed=False)
     return show_comparison(settings, run, outcome.run, judge, html)
@@ -64,14 +64,16 @@ def find_judges(settings: "Settings", name: str, config: str) -> "list[Judge]":
     from basic_control.config.reading import read
     from basic_control.config.settings import Judge
 
-    judges = {one.name: one for one in settings.judges}
+    configured = [*settings.judges]
     if config:
-        judges |= {one.name: one for one in read(config, (), "").judges}
+        configured += read(config, (), "").judges
+    # Of two of a name, the file's.
+    judges = {entry.name: entry for entry in configured}
     if name in judges:
         return [*(judges[member] for member in judges[name].members), judges[name]]
     if "/" not in name:
-        listed = ", ".join(judges) or "none"
-        raise InputError(f"--judge {name}: found no judge of that name ({listed}); expected one, or PROVIDER/NAME.")
+        names = ", ".join(judges) or "none"
+        raise InputError(f"--judge {name}: found no judge of that name ({names}); expected one, or PROVIDER/NAME.")
     (entry,) = named("judges", [name])
     try:
         return [Judge.model_validate(entry)]
@@ -82,7 +84,7 @@ def find_judges(settings: "Settings", name: str, config: str) -> "list[Judge]":
         ) from error
 
 
-def judged_by_another(settings: "Settings", judges: "list[Judge]", suite: str) -> "Settings":
+def replace_judges(settings: "Settings", judges: "list[Judge]", suite: str) -> "Settings":
     """Return a run's configuration with other judges, and only suites that are judged.
 
     Raises:
@@ -90,20 +92,21 @@ def judged_by_another(settings: "Settings", judges: "list[Judge]", suite: str) -
     """
     from basic_control.data.loading import judged_by
 
-    judged = [one for one in settings.suites if judged_by(one)]
-    chosen = [one for one in judged if not suite or one.name == suite]
+    judged = {declared.name: declared for declared in settings.suites if judged_by(declared)}
+    chosen = [judged[suite]] if suite in judged else []
+    if not suite:
+        chosen = [*judged.values()]
     if not chosen:
-        listed = ", ".join(one.name for one in judged) or "none"
-        raise InputError(f"--suite {suite}: judges score no suite of that name, expected one of {listed}.")
+        names = ", ".join(judged) or "none"
+        raise InputError(f"--suite {suite}: judges score no suite of that name, expected one of {names}.")
     # All replies are there: nothing is asked in rounds, and nothing is renewed.
-    kept: dict[str, Any] = {"judges": (judges[-1].name,), "stop": None, "twins": None}
+    changes_of_suite: dict[str, Any] = {"judges": (judges[-1].name,), "stop": None, "twins": None}
     suites = []
-    for one in chosen:
-        metrics = {
-            name: {key: value for key, value in options.items() if key != "judges"}
-            for name, options in one.metrics.items()
-        }
-        suites.append(one.model_copy(update={**kept, "metrics": metrics}))
+    for declared in chosen:
+        metrics: dict[str, Any] = {}
+        for name, options in declared.metrics.items():
+            metrics[name] = {key: value for key, value in options.items() if key != "judges"}
+        suites.append(declared.model_copy(update={**changes_of_suite, "metrics": metrics}))
     changes = {"judges": tuple(judges), "suites": tuple(suites), "baseline": "", "fail_on": "threshold"}
     return settings.model_copy(update=changes)
 
@@ -115,10 +118,10 @@ def show_comparison(settings: "Settings", before: str, after: str, judge: str, h
     from basic_control.tasks.report.rejudging import page, score_lines, tables, verdict_lines
     from basic_control.tasks.store.tables import write_atomically
 
-    found = compare_rejudged(settings, before, after, judge)
-    with speaking(found.pairs.language):
-        show(*(prose(line, "bold") for line in verdict_lines(found)), *map(prose, score_lines(found)))
-        show(*(table.terminal() for table in tables(found)))
+    rejudged = compare_rejudged(settings, before, after, judge)
+    with speaking(rejudged.pairs.language):
+        show(*(prose(line, "bold") for line in verdict_lines(rejudged)), *map(prose, score_lines(rejudged)))
+        show(*(table.terminal() for table in tables(rejudged)))
         path = Path(html) if html else Path(settings.store.runs) / after / "rejudged.html"
-        written([write_atomically(path, page(found))], found.pairs.language)
-    return Exit.PASSED if found.holds else Exit.FAILED
+        written([write_atomically(path, page(rejudged))], rejudged.pairs.language)
+    return Exit.PASSED if rejudged.holds else Exit.FAILED
