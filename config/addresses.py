@@ -86,3 +86,15 @@ def mask(text: str) -> str:
     """Return a message with keys, and addresses' passwords and query values, masked."""
     text = _GIVEN.sub(r"\1***", text)
     return _KEYS.sub("***", _QUERY.sub(r"\1***", _USER.sub(r"\1\2***@", text)))
+
+
+# Names of models that only their maker serves: gpt-4o and o3-mini, but not gpt-oss; claude-sonnet-4.
+_HOSTED = {
+    "openai": re.compile(r"(?:chat)?gpt-?(?!oss)[\d.].*|chatgpt-.*|o[134](?:-.*)?|text-davinci.*", re.IGNORECASE),
+    "anthropic": re.compile(r"claude-.*", re.IGNORECASE),
+}
+
+
+def find_host(name: str) -> str:
+    """Return the provider that alone serves a model of this name; '' if others may."""
+    return next((provider for provider, pattern in _HOSTED.items() if pattern.fullmatch(name)), "")

@@ -5,16 +5,12 @@ from collections.abc import Collection
 from difflib import get_close_matches
 from pathlib import Path
 
+from basic_control.config.addresses import find_host
 from basic_control.data.errors import InputError
 
 _ROWS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 _CLOSE = 0.8
 """How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
-# Names of models that only their maker serves: gpt-4o and o3-mini, but not gpt-oss; claude-sonnet-4.
-_HOSTED = {
-    "openai": re.compile(r"(?:chat)?gpt-?(?!oss)[\d.].*|chatgpt-.*|o[134](?:-.*)?|text-davinci.*", re.IGNORECASE),
-    "anthropic": re.compile(r"claude-.*", re.IGNORECASE),
-}
 _KEYS = [
     "allow_different",
     "baseline",
@@ -61,9 +57,8 @@ def check_name(option: str, name: str, providers: Collection[str]) -> None:
         # Owners of models at Hugging Face are no misspelt providers.
         near = [start] if start in providers else get_close_matches(start, providers, n=1, cutoff=_CLOSE)
         meant = f"{near[0]}/{rest}" if near else ""
-    for provider, pattern in _HOSTED.items():
-        if pattern.fullmatch(name) and provider in providers:
-            meant = f"{provider}/{name}"
+    if (provider := find_host(name)) in providers:
+        meant = f"{provider}/{name}"
     if meant:
         raise InputError(
             f"{option} {name}: a name without a provider is an Ollama model. Did you mean {option} {meant}? For "

@@ -107,3 +107,13 @@ def test_a_null_response_is_a_failed_call(run: Run, tmp_path: Path) -> None:
     (model,) = json.loads((latest(tmp_path) / "results.json").read_text())["final"]["models"]
     suite_entry = model["suites"][0]
     assert (suite_entry["score"], suite_entry["n_failed"], suite_entry["n_scored"]) == (1.0, 1, 19)
+
+
+def test_an_entry_that_only_its_maker_serves_is_told_with_the_provider(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "a?", "answer": "4"}\n')
+    items = {"data": str(tmp_path / "rows.jsonl")}
+    suite = {"name": "s", "items": items, "prompt": "{{ question }}", "metrics": {"exact_match": {}}}
+    entry = {"name": "gpt-4o-mini", "base_url": "http://127.0.0.1:9"}
+    (tmp_path / "run.yaml").write_text(json.dumps({"models": [entry], "suites": [suite]}))
+    done = run(str(tmp_path / "run.yaml"), command="run")
+    assert (done.returncode, "set `provider: openai`" in done.stderr) == (2, True), done.stderr

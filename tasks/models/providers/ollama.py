@@ -25,10 +25,14 @@ def _check(model: Any) -> str:
 
 
 def _unready(model: Any) -> str:
+    from basic_control.config.addresses import find_host
     from basic_control.tasks.models.access import find_ollama
     from basic_control.tasks.models.readiness import find_obstacle_at
 
-    return find_obstacle_at(model, find_ollama(model))
+    obstacle = find_obstacle_at(model, find_ollama(model))
+    host = find_host(model.served)
+    # An entry without a provider is one of Ollama's.
+    return f"{obstacle} If {host}'s model is meant, set `provider: {host}`." if obstacle and host else obstacle
 
 
 UNIT = Provider(name="ollama", version=1, open=_open, unready=_unready, check=_check)
