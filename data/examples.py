@@ -31,7 +31,8 @@ class Surroundings:
 
     `examples` are one more than the `n_examples` that stand before a question: a row among these gets the last in
     its own place. `form` is `turns` or `text`; `prompt` is what examples are asked with, if the target has no
-    template. `excluded` are the positions of drawn rows that are examples and are not asked.
+    template. `excluded` are the positions of drawn rows that are examples and are not asked;
+    `n_systems` counts the rows whose own system message replaces the suite's.
     """
 
     has_tools: bool = False
@@ -40,6 +41,7 @@ class Surroundings:
     form: str = "turns"
     prompt: str = ""
     excluded: frozenset[int] = field(default_factory=frozenset)
+    n_systems: int = 0
 
     def examples_for(self, text_digest: str) -> Iterator[Example]:
         """Yield the examples before a question, never the question itself."""

@@ -1,6 +1,7 @@
 """Plan: what a run asks, of whom, and by which rules; resolved once from the settings, before any call."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from basic_control.data.documents import NEWLY_APART
 from basic_control.data.errors import InputError
 from basic_control.data.examples import QuestionForm, Surroundings, surround
 from basic_control.data.expected import ExpectedAnswers, read_expected, remarks
-from basic_control.data.loading import compared, judged_by, needs_of, responses_of, tools_of
-from basic_control.data.messages import column_of_messages
+from basic_control.data.loading import compared, judged_by, needs_of, offered, responses_of, tools_of
+from basic_control.data.messages import MESSAGES, column_of_messages, has_system, read_messages
 from basic_control.data.plugins import loader, metric
 from basic_control.data.suites import Aggregate, Suite
 from basic_control.data.tools import TOOLS
@@ -356,6 +357,9 @@ def expected_lines(plan: Plan) -> Iterator[str]:
     for one in plan.suites:
         for name, values in remarks(one.suite, one.expected):
             yield phrase(name, plan.report.language, **values)
+        if one.around.n_systems:
+            values = {"suite": one.name, "n": one.around.n_systems}
+            yield phrase("common.systems_replaced", plan.report.language, **values)
         if one.around.excluded:
             n_rows = len(one.around.excluded)
             yield phrase("common.examples_not_asked", plan.report.language, suite=one.name, n=n_rows)
@@ -412,12 +416,27 @@ def _suite(settings: Settings, suite: Suite, files: tuple[Path, ...]) -> SuitePl
         repeats=settings.times(suite),
         metrics=tuple(_metric(settings.judges, suite, name, expected) for name in suite.used),
         expected=expected,
-        around=Surroundings() if whose else surround(suite, question_form(suite, targets)),
+        around=Surroundings() if whose else _surround(suite, targets),
         files=files,
         batch_size=settings.batch_size,
         store=settings.store,
         sandbox=settings.sandbox,
     )
+
+
+def _surround(suite: Suite, targets: Sequence[Target]) -> Surroundings:
+    """Return what goes with a suite's questions, and how many rows bring a system message of their own."""
+    around = surround(suite, question_form(suite, targets))
+    prompts = [*filter(may_hold_conversation, suite.asked_by.values())]
+    if not prompts or not any(target.model.system for target in targets):
+        return around
+    column = column_of_messages(prompts[0]) or MESSAGES
+    n_systems = 0
+    for item in loader(suite.loader).load(offered(suite), ()):
+        # What is no conversation is refused with its row, before anything is asked.
+        with suppress(ValueError):
+            n_systems += has_system(read_messages(item.facts.get(column)))
+    return replace(around, n_systems=n_systems)
 
 
 def question_form(suite: Suite, targets: Iterable[Target]) -> QuestionForm:

@@ -202,3 +202,11 @@ def test_rows_without_tools_are_asked_without_and_a_column_is_sent_only_where_ca
     assert sent == {"a": TOOLS, "b": None}
     bodies = ask(run, tmp_path, rows, prompt="{{ question }}?", metrics={"refusal": {"expected": "comply"}})
     assert all("tools" not in body for body in bodies)
+
+
+def test_that_a_row_s_system_message_replaces_the_suite_s_is_said(run: Run, tmp_path: Path) -> None:
+    rows = [{"messages": [USER], "answer": "18"}, {"messages": TURNS, "answer": "18"}]
+    path = write_run(tmp_path, rows, prompt="{{ messages }}", system="Be brief.")
+    with serve_openai("18") as server:
+        done = run("--config", path, "--set", at(server))
+    assert "1 row has a system message of" in " ".join(done.stdout.split())
