@@ -27,30 +27,10 @@ from basic_control.data.reading.quantity import AskedQuantity, asked_quantity, i
 from basic_control.data.reading.words import pattern as words
 from basic_control.data.sentences import split_sentences
 
-GROUPED_BY_POINTS = frozenset(
-    [
-        "de",
-        "es",
-        "it",
-        "nl",
-        "pt",
-        "tr",
-        "id",
-        "da",
-        "el",
-        "hr",
-        "sl",
-        "sr",
-        "ro",
-        "vi",
-        "is",
-        "gl",
-        "ca",
-        "eu",
-        "bs",
-        "mk",
-    ]
-)
+GROUPED_BY_POINTS = frozenset((
+    "de", "es", "it", "nl", "pt", "tr", "id", "da", "el", "hr",
+    "sl", "sr", "ro", "vi", "is", "gl", "ca", "eu", "bs", "mk",
+))  # fmt: skip
 """Languages in which a point separates thousands: `1.250`."""
 _POINTS = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+(?![\d.]*\d)")
 _CODE = re.compile(r"(?<![^\W_])(?:Rp|kr|Kč|zł|R\$|S/)\.?(?=[ ]?[0-9])")
