@@ -38,7 +38,10 @@ def test_eval_only_reports() -> None:
     settings = read(DEFAULT)
     assert settings.gate == "off"
     assert [judge.provider for judge in settings.judges] == ["rules"]
-    assert "a minute of a model far too small, only report" in (TOP / "README.md").read_text(encoding="utf-8")
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    assert "it only reports" in readme
+    assert "What `init` writes has `gate: point`" in readme
+    assert "\ngate: point" in (TOP / "config" / "init" / "eval.yaml").read_text(encoding="utf-8")
 
 
 def test_what_init_writes_scores_about_half_and_says_what_was_wrong(
