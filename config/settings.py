@@ -37,6 +37,8 @@ _PRICES = {"anyOf": [{"type": "string"}, {"type": "object"}, {"type": "null"}]}
 """A configuration names the file, which is later replaced by what was read from it."""
 USUAL = {"OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OLLAMA_API_KEY"}
 """Variables that keys are read from by default."""
+_OF_SCORES = {"overall", ALL}
+"""Names that reports give to scores, which a suite's would be mistaken for."""
 
 
 class Explainability(Frozen):
@@ -345,6 +347,10 @@ class Settings(Frozen):
             if suite.name in type(self).model_fields:
                 raise ValueError(
                     f"suites.{index}.name: {suite.name!r} is a key of the configuration; rename the suite"
+                )
+            if suite.name.casefold() in _OF_SCORES:
+                raise ValueError(
+                    f"suites.{index}.name: {suite.name!r} is the name of a score in reports; rename the suite"
                 )
             for path, named, known in (
                 ("models", suite.models, models),

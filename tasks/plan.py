@@ -235,8 +235,8 @@ def resolve(settings: Settings) -> Plan:
     A judged metric of a configuration without judges has none, which `check_judges` refuses.
 
     Raises:
-        InputError: a suite has nothing to ask, or compares with a model that it does not ask; the suites of a
-            target all have weight 0; or data cannot be read.
+        InputError: a suite has nothing to ask, or compares with a model that it does not ask; two targets have one
+            name; the suites of a target all have weight 0; or data cannot be read.
     """
     suites: list[SuitePlan] = []
     later: set[Path] = set()
@@ -244,6 +244,7 @@ def resolve(settings: Settings) -> Plan:
         files = tuple(loader(suite.loader).files(suite.source))
         suites.insert(0, _suite(settings, suite, tuple(one for one in files if one not in later)))
         later.update(files)
+    check_names(suites)
     if any(suite.suite.stop for suite in suites):
         suites = _sharing_alpha(suites)
     asked = {target.model.name for suite in suites for target in suite.asked}
@@ -279,6 +280,35 @@ def resolve(settings: Settings) -> Plan:
         fresh=settings.fresh,
         configuration=settings.model_dump(mode="json"),
     )
+
+
+def check_names(suites: Iterable[SuitePlan]) -> None:
+    """Reject different targets of one name, which would be reported as one.
+
+    Raises:
+        InputError: two files whose responses are named after them, or two pairs of a model and a prompt.
+    """
+    origins: dict[str, tuple[str, str]] = {}
+    for suite in suites:
+        for name, origin in _origins(suite):
+            suite_before, origin_before = origins.setdefault(name, (suite.name, origin))
+            if origin != origin_before:
+                raise InputError(
+                    f"suites {suite_before} and {suite.name}: found two targets named {name!r} ({origin_before}; "
+                    f"{origin}), expected a name of its own for each. Rename the model or the prompt; of a file of "
+                    "responses, write `responses_of: NAME` in its suite (the same NAME in both joins them)."
+                )
+
+
+def _origins(suite: SuitePlan) -> Iterator[tuple[str, str]]:
+    """Yield the names that a suite's targets get by themselves, each with what it stands for."""
+    if not suite.responses_of:
+        for target in suite.asked:
+            prompt = f" with the prompt {target.prompt!r}" if target.prompt else ""
+            yield target.name, f"the model {target.model.name!r}{prompt}"
+    elif not suite.suite.responses_of:
+        data = str(suite.suite.source.get("data", suite.name))
+        yield suite.responses_of, f"the responses in {Path(data).resolve() if Path(data).exists() else data}"
 
 
 def check_judges(plan: Plan) -> None:
