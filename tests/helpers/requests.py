@@ -19,7 +19,7 @@ def model_at(server: Server, **changes: Any) -> Model:
 
 def requests_of(model: Model, prompts: Sequence[str], repeats: int = 1) -> pl.DataFrame:
     items = pl.DataFrame({"item_id": [f"i{n}" for n in range(len(prompts))], "prompt": prompts})
-    items = items.with_columns(language=pl.lit("en"), facts=pl.lit("{}"))
+    items = items.with_columns(language=pl.lit("en"), facts=pl.lit("{}"), text_digest=pl.lit(""))
     return for_items(items, model, {"provider": "openai"}, repeats)
 
 
