@@ -32,6 +32,12 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
 }
 """The examined step: a metric and one of its steps."""
 
+BORROWED: Mapping[tuple[str, str], str] = {
+    ("faithfulness", "split"): "split",
+    ("faithfulness", "entails"): "entails",
+}
+"""The exams of steps that metrics borrow, with their prompts, from those examined."""
+
 LABELS: Mapping[str, tuple[str, ...]] = {
     "entails": ("SUPPORTED", "CONTRADICTED", "NEUTRAL"),
     "support": ("ENTAILMENT", "NEUTRAL", "CONTRADICTION"),
@@ -60,7 +66,7 @@ def exam_of(metric: str, step: str) -> str:
     if metric == UNIT.name:
         return step
     home = {(unit.name, name): exam for exam, (unit, name) in EXAMINED.items()}
-    return home.get((metric, step), "")
+    return {**home, **BORROWED}.get((metric, step), "")
 
 
 def exams_of_steps(metric: Metric, source: Mapping[str, Any]) -> dict[str, str]:

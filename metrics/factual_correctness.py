@@ -17,9 +17,11 @@ from basic_control.metrics._long_texts import divide, is_short
 from basic_control.metrics._reply_bounds import bound, reason_length, widen
 from basic_control.metrics.judging import label, reason_of
 
-_WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
-VERDICTS = tuple(_WORTH)
-ENTAILS = Typed("choice", "verdict", _WORTH, entries="claims")
+WORTH = {"SUPPORTED": 1.0, "CONTRADICTED": 0.0, "NEUTRAL": 0.0}
+VERDICTS = tuple(WORTH)
+NO_RATES: Mapping[str, None] = {"contradiction_rate": None, "neutral_rate": None}
+"""Parts of a score without verdicts."""
+ENTAILS = Typed("choice", "verdict", WORTH, entries="claims")
 
 MOST_CLAIMS = 200
 """Maximum number of claims of one text; a judge that writes more has lost track."""
@@ -117,13 +119,31 @@ def _parts_of(replies: Mapping[str, Any], side: str) -> list[Any]:
     return [keyed[number] for number in sorted(keyed, key=lambda number: int(number or 0))]
 
 
-def _claims(found: Found, side: str) -> list[str]:
+def claims_of(found: Found, side: str) -> list[str]:
     """Return a side's claims; what two parts of a text state alike is one claim."""
     parts = _parts_of(found.get("split", {}), side)
     if len(parts) == 1:
         return list(parts[0])
     claims = [claim for part in parts for claim in part]
     return list({" ".join(claim.casefold().split()): claim for claim in reversed(claims)}.values())[::-1]
+
+
+def number_claims(claims: Iterable[str]) -> list[dict[str, str]]:
+    """Return claims with their ids, from 1, as a question has them."""
+    return [{"id": str(number), "text": claim} for number, claim in enumerate(claims, 1)]
+
+
+def join_verdicts(found: Found, side: str, claims: Sequence[str]) -> list[dict[str, str]]:
+    """Return a side's claims with their ids and verdicts, in order; none if they were not asked about."""
+    parts = _parts_of(found.get("entails", {}), side)
+    verdicts = {claim_id: verdict for part in parts for claim_id, verdict in part.items()}
+    return [claim | verdicts[claim["id"]] for claim in number_claims(claims) if verdicts]
+
+
+def measure_shares(judged: Sequence[Mapping[str, str]]) -> dict[str, float]:
+    """Return the share of each verdict."""
+    verdicts = [claim["verdict"] for claim in judged]
+    return {verdict: verdicts.count(verdict) / len(verdicts) for verdict in VERDICTS}
 
 
 def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iterable[Question]:
@@ -135,7 +155,7 @@ def claim_rows(sample: Sample, found: Found, options: Mapping[str, Any]) -> Iter
         return
     for side, source in (("response", "reference"), ("reference", "response")):
         if _splits(options["mode"], side):
-            claims = [{"id": str(n), "text": claim} for n, claim in enumerate(_claims(found, side), 1)]
+            claims = number_claims(claims_of(found, side))
             yield Question(side, {"claims": claims, "source": _text(sample, source)})
 
 
@@ -174,10 +194,10 @@ def _settled(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score 
     mode = options["mode"]
     if not _text(sample, "reference"):
         return Score(None, "not_applicable", "empty reference", parts=dict.fromkeys(names))
-    if _splits(mode, "reference") and not _claims(found, "reference"):
+    if _splits(mode, "reference") and not claims_of(found, "reference"):
         return Score(None, "not_applicable", "no claims in the reference", parts=dict.fromkeys(names))
     empty = not _text(sample, "response")
-    if empty or (_splits(mode, "response") and not _claims(found, "response")):
+    if empty or (_splits(mode, "response") and not claims_of(found, "response")):
         zeros = {
             name: 0.0 for name, side in (("precision", "response"), ("recall", "reference")) if _splits(mode, side)
         }
@@ -205,17 +225,9 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     details: dict[str, Any] = {"mode": mode}
     shares: dict[str, dict[str, float]] = {}
     for side in ("response", "reference"):
-        parts_read = _parts_of(found.get("entails", {}), side)
-        if not parts_read:
-            continue
-        read = {claim_id: verdict for part in parts_read for claim_id, verdict in part.items()}
-        texts = _claims(found, side)
-        details[f"{side}_claims"] = [
-            {"id": one, "text": texts[int(one) - 1], **verdict}
-            for one, verdict in sorted(read.items(), key=lambda pair: int(pair[0]))
-        ]
-        given = [verdict["verdict"] for verdict in read.values()]
-        shares[side] = {verdict: given.count(verdict) / len(given) for verdict in VERDICTS}
+        if judged := join_verdicts(found, side, claims_of(found, side)):
+            details[f"{side}_claims"] = judged
+            shares[side] = measure_shares(judged)
     precision, recall = (shares.get(side, {}).get("SUPPORTED") for side in ("response", "reference"))
     checked = shares["response" if "response" in shares else "reference"]
     value = f1(precision, recall) if precision is not None and recall is not None else precision or recall or 0.0
@@ -244,36 +256,31 @@ def _verdicts(side: str) -> Callable[[Mapping[str, Any]], Iterable[str]]:
     return lambda details: [claim["verdict"] for claim in details.get(f"{side}_claims", ())]
 
 
+SPLIT = Step(
+    name="split", rows=sides, prompt="claims/split", parse=read_claims, schema=_SPLIT_SCHEMA, divide=divide_text
+)
+ENTAIL = Step(
+    name="entails",
+    rows=claim_rows,
+    prompt="claims/entails",
+    parse=read_verdicts,
+    asks=ENTAILS,
+    divide=divide_claims,
+)
+
 UNIT = Metric(
     name="factual_correctness",
     version=1,
     bounds=(0.0, 1.0),
     score=score,
-    steps=(
-        Step(
-            name="split",
-            rows=sides,
-            prompt="claims/split",
-            parse=read_claims,
-            schema=_SPLIT_SCHEMA,
-            divide=divide_text,
-        ),
-        Step(
-            name="entails",
-            rows=claim_rows,
-            prompt="claims/entails",
-            parse=read_verdicts,
-            asks=ENTAILS,
-            divide=divide_claims,
-        ),
-    ),
+    steps=(SPLIT, ENTAIL),
     options=Options,
     needs=("reference",),
     temperature=0.0,
     votes=False,
     measured=(
-        Measured("precision", "entails", _WORTH, _verdicts("response"), lambda o: o["mode"] == "precision"),
-        Measured("recall", "entails", _WORTH, _verdicts("reference"), lambda o: o["mode"] == "recall"),
+        Measured("precision", "entails", WORTH, _verdicts("response"), lambda o: o["mode"] == "precision"),
+        Measured("recall", "entails", WORTH, _verdicts("reference"), lambda o: o["mode"] == "recall"),
     ),
     title={"en": "Factual correctness", "ru": "Фактическая точность"},
     shown=read_shown(Path(__file__).with_name("factual_correctness.yaml")),

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import Field
 
-from basic_control.data.options import Frozen
 from basic_control.data.patterns import pattern
 from basic_control.data.records import Found, Measured, Metric, Question, Sample, Score, Step
 from basic_control.data.sentences import count_words, split_sentences
 from basic_control.data.shown import read_shown
 from basic_control.data.typed import levels
+from basic_control.metrics._contexts import ContextOptions, contexts, score_without_contexts
 from basic_control.metrics.judging import Judgement, read_whole
 
 RATINGS = {0: "NOT_GROUNDED", 1: "PARTLY_GROUNDED", 2: "FULLY_GROUNDED"}
@@ -34,14 +34,6 @@ _END = ".。"
 def normalise(text: str) -> str:
     """Return the text in lower case, with white space collapsed, stripped."""
     return " ".join(text.split()).casefold()
-
-
-def contexts(sample: Sample) -> list[str]:
-    """Return the sample's non-empty contexts; a context may be a text or have `text` (and `title`)."""
-    found = sample.get("retrieved_contexts") or ()
-    listed = [found] if isinstance(found, str) else found
-    texts = (one.get("text") if isinstance(one, Mapping) else one for one in listed)
-    return [str(text) for text in texts if text and str(text).strip()]
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:
@@ -103,7 +95,7 @@ def _settled(sample: Sample, options: Mapping[str, Any]) -> Score | None:
     """Return the score that needs no judge."""
     given = contexts(sample)
     if not given:
-        return Score(None, "not_applicable", "no contexts")
+        return score_without_contexts(options)
     response = str(sample.get("response") or "")
     if not response.strip():
         return Score(0.0, "scored", "empty response", {"shortcut": ""})
@@ -147,7 +139,7 @@ def score(sample: Sample, found: Found, options: Mapping[str, Any]) -> Score:
     return Score(judged.value / 2, details=details)
 
 
-class Options(Frozen):
+class Options(ContextOptions):
     """What is settled without a judge."""
 
     heuristic_shortcuts: bool = Field(default=True, description="a response that occurs in a context is grounded")

@@ -29,7 +29,7 @@ from basic_control.metrics.analysis.passports import Passport
 from basic_control.metrics.analysis.policy import Gate, Must, outcome_at
 from basic_control.metrics.analysis.summary import percent
 from basic_control.metrics.analysis.values import placed, unit_codes
-from basic_control.metrics.exam import EXAMINED
+from basic_control.metrics.exam import exam_of
 from basic_control.metrics.judging import Aggregate, aggregate
 from basic_control.metrics.stats.calibration import Contrast, Corrected, ExamTable, corrected_mean, corrected_share
 from basic_control.metrics.stats.intervals import (
@@ -85,8 +85,8 @@ class JudgeStatus:
 
 def exams_of(unit: Metric) -> list[str]:
     """Return the exams of a metric's judged steps, and any others that measure its verdicts."""
-    own = [exam for exam, (home, _) in EXAMINED.items() if home.name == unit.name]
-    return list(dict.fromkeys([*own, *(one.exam for one in unit.measured)]))
+    steps = filter(None, (exam_of(unit.name, step.name) for step in unit.steps if not unit.internal))
+    return list(dict.fromkeys([*steps, *(one.exam for one in unit.measured)]))
 
 
 def judge_statuses(

@@ -71,7 +71,7 @@ def test_only_a_split_needs_a_judge_that_writes() -> None:
         # The exam's steps are those of the metrics.
         if step.asks is None and not metric.internal
     }
-    assert writes == {"factual_correctness split"}
+    assert writes == {"factual_correctness split", "faithfulness split"}
 
 
 def test_the_schema_of_a_text_judge_follows_from_the_declaration() -> None:

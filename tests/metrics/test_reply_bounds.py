@@ -18,7 +18,7 @@ STEPS = [
     for metric in metrics().values()
     for step in metric.steps
     if metric.name in {"citation", "factual_correctness", "response_groundedness",
-                                                    "preference", "rubric"}
+                                                    "preference", "rubric", "faithfulness"}
 ]  # fmt: skip
 
 
