@@ -176,6 +176,11 @@ def _serve(door: socket.socket) -> tuple[str, list[str]]:
         for number, pipe in ((1, out), (2, err)):
             os.dup2(pipe, number)
             os.close(pipe)
+        # Streams of a process that begins: those from before know the files that were there.
+        sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+        sys.stderr = sys.__stderr__ = os.fdopen(
+            2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False
+        )
         module, words, environment, cwd = json.loads(job)
         _become(environment, cwd)
         return module, words
