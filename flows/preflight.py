@@ -18,7 +18,7 @@ from basic_control.metrics.analysis.slices import SLICED
 from basic_control.metrics.judging import language_of, templates
 from basic_control.prompts import fill, fill_system, read_by, reads, shipped, template
 from basic_control.tasks.models.rate_limits import endpoint_of
-from basic_control.tasks.models.readiness import SPARE, connections_allowed, find_obstacle
+from basic_control.tasks.models.readiness import SPARE, check_files, connections_allowed, find_obstacle
 from basic_control.tasks.plan import Plan, SuitePlan, check_expected, check_judges, resolve, targets_of
 from basic_control.tasks.report.language import say, speaking
 from basic_control.tasks.report.text import duration, grouped
@@ -37,6 +37,7 @@ def check(settings: Settings, again: Rerun | None = None) -> Plan:
     Raises:
         InputError: the run would fail.
     """
+    check_files()
     plan = resolve(settings)
     check_rerun(plan, again or Rerun())
     check_judges(plan)

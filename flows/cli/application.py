@@ -5,6 +5,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from errno import EMFILE, ENFILE
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -213,6 +214,9 @@ def failure(error: Exception) -> str:
         return str(error)
     from basic_control.flows.environment import unreached
 
+    if isinstance(error, OSError) and error.errno in {EMFILE, ENFILE}:
+        text = "too many files are open at once. Raise the limit, for example with: ulimit -n 1024."
+        return f"{text} Everything answered so far is kept."
     message = unreached(error) or (
         f"{type(error).__name__}: {error}\nThis is a defect in the program or in a plug-in, or a run that was "
         f"read is damaged. {DEBUG}=1 shows where it happened."

@@ -14,6 +14,8 @@ from basic_control.tasks.models.proxies import proxy_of
 KNOCK_S = 0.3
 """How long an address has to refuse a connection: one that has not by then may be slow, and is called normally."""
 PORTS = {"http": 80, "https": 443}
+LEAST_FILES = 64
+"""Files without which no run begins."""
 SPARE = 256
 """Files that a process has open besides its connections to models."""
 
@@ -77,3 +79,22 @@ def connections_allowed(count: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, ceiling))
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(count, max(1, limit - SPARE))
+
+
+def check_files() -> None:
+    """Check that this process may have as many files open as any run needs.
+
+    Raises:
+        InputError: it may not.
+    """
+    connections_allowed(1)  # asks for more, if fewer are allowed at first
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit != resource.RLIM_INFINITY and limit < LEAST_FILES:
+        raise InputError(
+            f"This process may have {limit} files open, and a run needs {LEAST_FILES} or more. Raise the limit, "
+            "for example with: ulimit -n 1024"
+        )

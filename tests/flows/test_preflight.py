@@ -225,3 +225,22 @@ def test_a_vast_run_names_the_option_that_begins_it_and_is_estimated_without_dra
     code, said = told["vast, estimated"]
     assert code == 0
     assert "5\u202f000\u202f000 calls" in said
+
+
+FEW_FILES = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24))
+from basic_control.flows.cli.application import main
+raise SystemExit(main(["run", "run.yaml"]))
+"""
+
+
+def test_too_few_open_files_are_a_message_before_anything_begins(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"question": "a", "answer": "b", "response": "b"}\n', "utf-8")
+    suite = "suites: [{name: s, items: {data: rows.jsonl}, metrics: {exact_match: {}}}]\n"
+    (tmp_path / "run.yaml").write_text(suite, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(TOP)}
+    command = [sys.executable, "-c", FEW_FILES]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: This process may have 24 files open, and a run needs 64 or more.")
