@@ -50,7 +50,9 @@ def written(folder: Path, example: str, judged: str, asked: str = "") -> str:
     """Write an example with its addresses and files those of this test; return the configuration's path."""
     text = example.replace("questions.jsonl", str(folder / "questions.jsonl"))
     text = text.replace("my_app.py", str(folder / "my_app.py")).replace("http://127.0.0.1:8080", asked)
-    text = text.replace("{name: gpt-4o, provider: openai,", f"{{name: gpt-4o, provider: openai, url: '{judged}',")
+    text = text.replace(
+        "{name: gpt-6.1-terra, provider: openai,", f"{{name: gpt-6.1-terra, provider: openai, url: '{judged}',"
+    )
     path = folder / "run.yaml"
     path.write_text(f"{text}gate: point\n")
     return str(path)

@@ -65,7 +65,7 @@ EXPECTED: Mapping[str, Mapping[str, Any]] = {
 
 def speak(body: dict[str, Any]) -> str:
     asked = str(body["messages"][-1]["content"])
-    if body["model"] == "gpt-4o":  # two models say the same, so that preference needs nobody
+    if body["model"] == "gpt-6.1-terra":  # two models say the same, so that preference needs nobody
         return json.dumps({"reason": "as told", "rating": 2 if "friendly" in asked else 1})
     return next(said for text, said in SAYS.items() if text in asked)
 
@@ -78,7 +78,7 @@ def written(folder: Path, url: str) -> str:
         whole = {**whole, **one, "suites": [*whole.get("suites", ()), *one["suites"]]}
     at = {"provider": "openai", "base_url": url}
     named = next(one["models"] for one in BLOCKS if len(one.get("models", ())) > 1)
-    whole |= {"models": [{**one, **at} for one in named], "judges": [{"name": "gpt-4o", **at}]}
+    whole |= {"models": [{**one, **at} for one in named], "judges": [{"name": "gpt-6.1-terra", **at}]}
     (folder / "run.yaml").write_text(yaml.safe_dump(whole, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return str(folder / "run.yaml")
 
@@ -86,7 +86,9 @@ def written(folder: Path, url: str) -> str:
 def test_every_block_runs_and_comes_to_its_scores(run: Run, tmp_path: Path) -> None:
     with serve_openai(speak) as server:
         done = run("--config", written(tmp_path, server.base_url), cwd=tmp_path)
-        temperatures = {seen.body["temperature"] for seen in server.requests if seen.body["model"] == "gpt-4o"}
+        temperatures = {
+            seen.body["temperature"] for seen in server.requests if seen.body["model"] == "gpt-6.1-terra"
+        }
         sums = [seen for seen in server.requests if "3.20" in str(seen.body["messages"])]
     assert done.returncode == 0, done.stdout + done.stderr
     document = json.loads((latest(tmp_path) / "results.json").read_text(encoding="utf-8"))
