@@ -9,6 +9,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
+from html.entities import html5
 from typing import Any, NamedTuple
 
 from basic_control.data.patterns import pattern
@@ -94,7 +95,21 @@ def _searches_for(key: str) -> Iterator[_Search]:
         yield _search_for(pieces, skipped, min(-(-8 * LEAST // 6), len(pieces) - skipped))
 
 
+def _entities_of(key: str) -> _Search:
+    """Return the search for a key whose characters may each be an HTML entity, as in s&#107;&#x2d;a."""
+    pieces = []
+    for character in key:
+        code = ord(character)
+        # Such as the &lowbar; of an underscore.
+        names = [f"&{name}" for name, text in html5.items() if text == character and name.endswith(";")]
+        numbers = f"&#0{{0,6}}{code};?|&#[xX]0{{0,6}}(?i:{code:x});?"
+        pieces.append(f"(?:{'|'.join([re.escape(character), numbers, *names])})")
+    match = _COMMON.match(key)
+    return _search_for(pieces, match.end() if match else 0, LEAST)
+
+
 _searches: dict[str, list[_Search]] = {}
+_entities: list[_Search] = []
 _quick: re.Pattern[str] | None = None
 
 
@@ -104,6 +119,7 @@ def know(key: str) -> None:
     if key in _searches or not is_key(key):
         return
     _searches[key] = [*_searches_for(key)]
+    _entities.append(_entities_of(key))
     grams = [_quick.pattern] if _quick else []
     grams += [search.grams for search in _searches[key]]
     _quick = re.compile("|".join(grams))
@@ -111,9 +127,15 @@ def know(key: str) -> None:
 
 def hide(text: str) -> tuple[str, int]:
     """Return a text with keys replaced by `HIDDEN`, and their number."""
-    if _quick is None or not _quick.search(text):
+    if _quick is None:
         return text, 0
     spans: list[tuple[int, int]] = []
+    # Few texts have entities, and their search is slow.
+    if "&" in text:
+        for search in _entities:
+            spans += (match.span(1) for match in search.fragments.finditer(text))
+    if not spans and not _quick.search(text):
+        return text, 0
     for searches in _searches.values():
         for search in searches:
             if re.search(search.grams, text):

@@ -40,6 +40,7 @@ SPELT: dict[str, Callable[[str], str]] = {
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_searches", {})
     monkeypatch.setattr(secrets, "_quick", None)
+    monkeypatch.setattr(secrets, "_entities", [])
     for key in KEYS:
         know(key)
 
@@ -98,3 +99,13 @@ def test_a_reply_is_masked_whole_and_says_how_often() -> None:
 def test_an_error_never_holds_a_key() -> None:
     error = CallError("invalid", f"HTTP 400: bad key {KEYS[0]}")
     assert error.message == str(error) == f"HTTP 400: bad key {HIDDEN}"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_key_written_in_any_mix_of_html_entities_is_hidden(seed: int) -> None:
+    key, draw = "sk-proj-Q7x2Rt9LmZ4vB8nW1cK6", random.Random(seed)
+    secrets.know(key)
+    forms = ["{0}", "&#{1};", "&#x{1:x};", "&#X{1:04X};", "&#0{1};", "&#{1:05};"]
+    text = "".join(draw.choice(forms).format(character, ord(character)) for character in key)
+    assert secrets.hide(f"The key is {text}!") == ("The key is [key hidden]!", 1)
+    assert secrets.hide("Salt &amp; pepper &#8211; and more.") == ("Salt &amp; pepper &#8211; and more.", 0)
