@@ -35,6 +35,7 @@ EXAMINED: Mapping[str, tuple[Metric, str]] = {
 BORROWED: Mapping[tuple[str, str], str] = {
     ("faithfulness", "split"): "split",
     ("faithfulness", "entails"): "entails",
+    ("context_recall", "entails"): "entails",
 }
 """The exams of steps that metrics borrow, with their prompts, from those examined."""
 

@@ -17,8 +17,8 @@ STEPS = [
     (metric.name, step)
     for metric in metrics().values()
     for step in metric.steps
-    if metric.name in {"citation", "factual_correctness", "response_groundedness",
-                                                    "preference", "rubric", "faithfulness"}
+    if metric.name in {"citation", "factual_correctness", "faithfulness", "response_groundedness",
+                       "context_recall", "context_precision", "preference", "rubric"}
 ]  # fmt: skip
 
 
