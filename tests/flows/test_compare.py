@@ -45,7 +45,8 @@ def answers(settings: list[str]) -> Mapping[str, str]:
 def test_two_runs_of_a_model_are_paired_over_the_command_line(
     run: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    families = ["basic_control.families=[simple_logic,arithmetic]", "suites=[basic_control]", "report.html=false"]
+    families = ["basic_control.families=[simple_logic,arithmetic]", "basic_control.n_items=10"]
+    families += ["suites=[basic_control]", "report.html=false"]
     known = answers(families)
     order = {prompt: n for n, prompt in enumerate(known)}
     sets = [word for one in families for word in ("--set", one)]
