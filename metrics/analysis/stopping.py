@@ -2,7 +2,8 @@
 
 A stratum is a family at a level in a language. With strata (`Suite.strata`) an observation is a round: one item of
 every stratum, families weighed equally. Otherwise it is an item, and looks are taken only after whole rounds: fixed
-bets remain valid for items of different strata once each stratum has been sampled.
+bets remain valid for items of different strata once each stratum has been sampled. Where items share templates, an
+observation is a template (`rounds`).
 """
 
 import math
@@ -15,17 +16,23 @@ import numpy as np
 import polars as pl
 
 from basic_control.data.deciding import headlines
-from basic_control.data.draw import content_id
 from basic_control.data.errors import InputError
 from basic_control.data.suites import Stop, Suite
 from basic_control.data.tables import SUMMARY
+from basic_control.metrics.analysis.rounds import (
+    COLUMN,
+    GROWTH,
+    MIN_TEMPLATES,
+    count_shared,
+    cut_into_templates,
+    ordered,
+    unit_of,
+)
 from basic_control.metrics.analysis.values import Observations, observations, question_values, weight_by
 from basic_control.metrics.stats.calibration import ExamTable, bounds
 from basic_control.metrics.stats.intervals import Codes, Floats
 from basic_control.metrics.stats.sequential import Look, Side, decided, follow, side
 
-GROWTH = 0.15
-"""Fraction by which each round increases the number of questions asked."""
 _STRATUM = ("family", "level", "language")
 
 
@@ -68,13 +75,14 @@ def cut_into_rounds(items: pl.DataFrame, suite: Suite, stop: Stop) -> list[pl.Da
     """Split a suite's items into rounds, in an order drawn from the suite's seed and the items' content.
 
     Each has the same number of items of every stratum; if strata differ in size and the suite's score does not
-    weigh them equally, items come in one random order.
+    weigh them equally, items come in one random order. Templates that questions share come whole.
 
     Raises:
         InputError: fewer questions may be asked than there are strata.
     """
-    order = [content_id("order", suite.seed, item_id) for item_id in items["item_id"]]
-    drawn = items.with_columns(_order=pl.Series(order, dtype=pl.String)).sort("_order").drop("_order")
+    drawn = ordered(items, suite.seed)
+    if not suite.strata and count_shared(drawn):
+        return cut_into_templates(drawn, suite.seed, stop)
     sizes = drawn.group_by(_STRATUM).len()["len"]
     strata = len(sizes) if suite.strata or sizes.n_unique() == 1 else 1
     if stop.most < strata:
@@ -114,9 +122,11 @@ def confidence_sequences(
     over repeats. If a metric does not apply to every question, each metric is followed by itself, at an equal share
     of `alpha`: the score is the mean of their means, not of the questions'. A truncated response lies between its
     value and 1, a failed call or an unreadable judge reply between 0 and 1. `exams` are those of a headline's
-    judges.
+    judges. Nothing is followed where fewer than `MIN_TEMPLATES` templates are shared.
     """
     put = pl.concat(rounds)
+    if not suite.strata and 0 < count_shared(put) < MIN_TEMPLATES:
+        return ()
     once = observations(scores.join(put, on="item_id", how="semi"), put)
     found: list[ConfidenceSequence] = []
     for score in headlines(suite):
@@ -137,7 +147,7 @@ def _of_headline(
 ) -> list[ConfidenceSequence]:
     """Follow the models by one headline: the only score of `suite`."""
     put = pl.concat(rounds)
-    asked = put.select("item_id", *_STRATUM).with_row_index("at", 1)
+    asked = put.select("item_id", *_STRATUM, unit_of()).with_row_index("at", 1)
     reached: dict[str, int] = dict(
         asked.join(scores, on="item_id").group_by("model").agg(pl.col("at").max()).iter_rows()
     )
@@ -195,7 +205,8 @@ def with_sequence_intervals(
     The interval is that of a headline, so it is set on the suite-wide row only if that row is the headline: of a
     single metric, without strata.
     """
-    monitored = {suite.name: suite.strata for suite in suites if suite.stop}
+    followed = {one.suite for one in found}
+    monitored = {suite.name: suite.strata for suite in suites if suite.name in followed}
     kept = summary.with_columns(
         pl.when(~pl.col("suite").is_in(list(monitored))).then(name).alias(name) for name in ("ci_low", "ci_high")
     )
@@ -217,7 +228,7 @@ def _by_metric(rows: pl.DataFrame, shares: Mapping[str, float]) -> list[pl.DataF
     """Return the values of each metric or, if every question has all of them, their means by weight."""
     weight = weight_by(shares)
     mean = {name: (pl.col(name) * weight).sum() / weight.sum() for name in ("low", "high")}
-    means = rows.group_by("at", *_STRATUM, maintain_order=True).agg(**mean)
+    means = rows.group_by("at", COLUMN, *_STRATUM, maintain_order=True).agg(**mean)
     if rows.height == means.height * rows["metric"].n_unique():
         return [means]
     return rows.partition_by("metric", maintain_order=True)
@@ -226,6 +237,7 @@ def _by_metric(rows: pl.DataFrame, shares: Mapping[str, float]) -> list[pl.DataF
 def _observations(rows: pl.DataFrame, suite: Suite) -> tuple[Floats, Floats, Codes]:
     """Return lower and upper observations in order, and after how many questions each was complete."""
     if not suite.strata or rows.is_empty():
+        rows = rows.group_by(COLUMN).agg(pl.col("low", "high").mean(), pl.col("at").max()).sort("at")
         return rows["low"].to_numpy(), rows["high"].to_numpy(), rows["at"].to_numpy().astype(np.int64)
     parts = rows.partition_by(*_STRATUM, maintain_order=True)
     whole = min(part.height for part in parts)

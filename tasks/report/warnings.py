@@ -57,6 +57,7 @@ def notes(results: Results, verdict: RunVerdict, plan: Plan, data: ReportData | 
         *_against(results.baseline),
         *_of_run(results, verdict),
         *_of_truncation(headlines, plan, str(results.run.get("run", ""))),
+        *_of_templates(headlines, plan),
         *_of_packages(headlines),
         *_of_silence(headlines),
         *_of_budget(results, verdict, plan),
@@ -86,6 +87,15 @@ def _of_run(results: Results, verdict: RunVerdict) -> Iterator[Note]:
         yield Note(say("common.doubled", suite=suite.suite, k=suite.n_repeating, n=suite.n_rows))
     if results.few_templates:
         yield Note(say("common.few_templates", suite=", ".join(results.few_templates)))
+
+
+def _of_templates(headlines: Iterable[Headline], plan: Plan) -> Iterator[Note]:
+    """Yield which suites could have stopped early and did not, as their questions share few templates."""
+    stopping = {suite.name for suite in plan.suites if suite.suite.stop}
+    for headline in headlines:
+        is_followed = headline.measured.stopping or not headline.measured.n_scored
+        if headline.suite in stopping and not is_followed and headline.measured.gate_on == "mean":
+            yield Note(say("common.not_stopping", suite=headline.suite))
 
 
 def _of_truncation(headlines: Iterable[Headline], plan: Plan, run: str) -> Iterator[Note]:

@@ -1,0 +1,134 @@
+"""Suites that stop early and whose questions share templates: whole templates are asked, each one observation."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from basic_control.data.suites import Stop
+from basic_control.metrics.analysis.rounds import count_shared
+from basic_control.metrics.analysis.stopping import confidence_sequences, cut_into_rounds
+from tests.acceptance import tables
+from tests.conftest import Run
+from tests.helpers.runs import latest
+
+SAID = "nothing stopped early, as fewer than ten templates are shared"
+
+
+def write_rows(path: Path, shares: Sequence[float], size: int) -> str:
+    """Write recorded replies to so many questions of each template, of which a share is right."""
+    rows = [
+        {"question": f"Q{n} of {template}", "answer": "yes", "template": f"t{template}"}
+        | {"response": "yes" if n < share * size else "no"}
+        for template, share in enumerate(shares)
+        for n in range(size)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def words(data: str, threshold: float, **stop: int) -> list[str]:
+    """Return the settings of a suite of these rows that stops early."""
+    suite = {"name": "s", "items": {"data": data}, "metrics": ["exact_match"], "threshold": threshold, "stop": stop}
+    return ["--set", f"suites={json.dumps([suite])}", "--set", "report.html=false", "--set", "gate=interval"]
+
+
+def entry(folder: Path) -> dict[str, Any]:
+    """Return the suite's entry in the results of the last run."""
+    document = json.loads((latest(folder) / "results.json").read_text(encoding="utf-8"))
+    suite: dict[str, Any] = document["final"]["models"][0]["suites"][0]
+    return suite
+
+
+@pytest.mark.parametrize("size", [25, 2])
+def test_twelve_templates_do_not_decide_what_their_questions_would(run: Run, tmp_path: Path, size: int) -> None:
+    data = write_rows(tmp_path / "r.jsonl", [1.0] * 8 + [0.0] * 4, size)
+    done = run(*words(data, 0.5, first=10, most=300))
+    assert done.returncode == 3, done.stdout + done.stderr
+    suite = entry(tmp_path)
+    assert suite["n_asked"] == 12 * size
+    assert [look["n"] for look in suite["stopping"]["looks"]][-1] == 12
+    assert all(n % size == 0 for n in suite["stopping"]["questions"])
+
+
+@pytest.mark.parametrize("n_templates", [9, 3])
+def test_with_fewer_than_ten_templates_all_is_asked_and_it_is_said_why(
+    run: Run, tmp_path: Path, n_templates: int
+) -> None:
+    data = write_rows(tmp_path / "r.jsonl", [1.0] * n_templates, 25)
+    done = run(*words(data, 0.5, first=10, most=300))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert SAID in " ".join(done.stdout.split())
+    suite = entry(tmp_path)
+    assert (suite["n_asked"], suite["stopping"]) == (25 * n_templates, None)
+    assert suite["interval"]["method"] != "sequence"
+    assert suite["interval"]["low"] is not None
+
+
+def test_a_hundred_templates_stop_early(run: Run, tmp_path: Path) -> None:
+    done = run(*words(write_rows(tmp_path / "r.jsonl", [1.0] * 100, 4), 0.5, first=10, most=400))
+    assert done.returncode == 0, done.stdout + done.stderr
+    suite = entry(tmp_path)
+    assert 40 <= suite["n_asked"] < 200
+    assert suite["n_asked"] % 4 == 0
+    assert SAID not in " ".join(done.stdout.split())
+
+
+def test_a_template_of_one_question_shares_nothing(run: Run, tmp_path: Path) -> None:
+    done = run(*words(write_rows(tmp_path / "r.jsonl", [1.0] * 300, 1), 0.5, first=10, most=300))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert entry(tmp_path)["n_asked"] < 30
+
+
+def test_the_order_follows_no_recorded_reply(run: Run, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+    for reply in ("yes", "Yes."):
+        rows = ({"question": f"Q{n}", "answer": "yes", "response": reply} for n in range(200))
+        data = tmp_path / "r.jsonl"
+        data.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        assert run(*words(str(data), 0.5, first=10, most=200)).returncode == 0
+        items = pl.read_parquet(latest(tmp_path) / "tables/items.parquet")
+        asked.append(sorted(items["question_id"].to_list()))
+    assert asked[0] == asked[1]
+    assert len(asked[0]) < 50
+
+
+def test_alpha_is_kept_where_templates_are_alike() -> None:
+    """Twelve to forty templates of 25, right as a whole or wrong: the threshold is the truth."""
+    decided = Counter[str]()
+    for seed in range(30):
+        draw = random.Random(seed)
+        n_templates = draw.choice([12, 20, 40])
+        templates = [f"t{n}" for n in range(n_templates) for _ in range(25)]
+        shares = {f"t{n}": 0.95 if draw.random() < 0.7 else 0.05 for n in range(n_templates)}
+        rows = {"a": [("scored", float(draw.random() < shares[template])) for template in templates]}
+        stop = Stop(first=30, most=1000)
+        suite = tables.suite(0.7 * 0.95 + 0.3 * 0.05, stop=stop.model_dump(), items={"data": "s", "seed": seed})
+        rounds = cut_into_rounds(tables.items(len(templates), templates=templates), suite, stop)
+        assert all(
+            part["template"].value_counts()["count"].to_list() == [25] * (part.height // 25) for part in rounds
+        )
+        (sequence,) = confidence_sequences(rounds, tables.scores(rows), suite, ["a"], 0.05)
+        decided[sequence.side] += 1
+    assert decided[""] >= 27
+
+
+def test_equal_questions_of_a_template_share_nothing() -> None:
+    items = tables.items(40, templates=[f"t{n // 2}" for n in range(40)])
+    assert count_shared(items) == 20
+    digests = pl.Series("text_digest", [f"q{n // 2}" for n in range(40)])
+    assert count_shared(items.with_columns(digests)) == 0
+
+
+def test_whole_templates_reach_the_maximum_and_no_further() -> None:
+    items = tables.items(300, templates=[f"t{n // 20}" for n in range(300)])
+    suite = tables.suite(stop={"first": 30, "most": 250})
+    rounds = cut_into_rounds(items, suite, Stop(first=30, most=250))
+    assert [part.height for part in rounds] == [200, 40]
+    assert len(cut_into_rounds(items, suite, Stop(first=30, most=190))) == 1
+    assert pl.concat(cut_into_rounds(items, suite, Stop(first=5, most=15))).height == 15
