@@ -113,7 +113,10 @@ class CascadeFinder:
         options = options_of(unit, use.options)
         if not all(measured.fits(options) for measured in unit.measured):
             return None
-        (exam,) = exams_of(unit)
+        exams = exams_of(unit)
+        if not exams:
+            return None
+        (exam,) = exams
         passports = [self.find(self.suite.suite, use.name, name, exam, language) for name in cascade.members]
         small, large = passports
         return None if small is None or not small.probabilities else (small, large)

@@ -217,3 +217,19 @@ def test_a_cascade_that_cannot_be_is_refused(
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_of_a_metric_that_no_exam_measures_the_large_judge_decides_all(run: Run, tmp_path: Path) -> None:
+    def be_sure(_state: str, _instructions: str, labels: list[str]) -> Mapping[str, float]:
+        return dict(zip(labels, (1.0, 0.0, 0.0), strict=True))
+
+    server = DecidingServer(be_sure)
+    reply = json.dumps({"reason": "half of it", "verdict": "PARTLY"})
+    with serve(server.build()) as small, serve_openai(lambda _: reply) as large:
+        path = configure(tmp_path, small, large.base_url, check=0)
+        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+        settings["suites"][0]["metrics"] = {"answers_question": {}}
+        path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+        result = run(str(path))
+    assert "Traceback" not in result.stderr
+    assert {row["value"] for row in scores_of(tmp_path).values()} == {0.5}

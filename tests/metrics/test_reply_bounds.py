@@ -18,7 +18,7 @@ STEPS = [
     for metric in metrics().values()
     for step in metric.steps
     if metric.name in {"citation", "factual_correctness", "faithfulness", "response_groundedness",
-                       "context_recall", "context_precision", "preference", "rubric"}
+                       "context_recall", "context_precision", "answers_question", "preference", "rubric"}
 ]  # fmt: skip
 
 
