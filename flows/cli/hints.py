@@ -6,9 +6,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from basic_control.config.addresses import find_host
+from basic_control.data.commands import typed
 from basic_control.data.errors import InputError
 
 _ROWS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+FOREIGN = (".yaml", ".yml", ".json")
+"""How configurations of other tools end."""
 _CLOSE = 0.8
 """How alike a name is to the one that was meant; cyclopts' own 0.6 takes --threshold for --fresh."""
 _KEYS = [
@@ -84,6 +87,23 @@ def explain_word(word: str) -> str:
             f"{word}: expected a configuration, a YAML file that ends in .yaml; its data may name a file of rows."
         )
     return ""
+
+
+def refuse_foreign(files: Collection[str]) -> None:
+    """Refuse another tool's configuration, with the command that converts it.
+
+    Raises:
+        InputError: one of the files is one.
+    """
+    from basic_control.tasks.exchange.moving.files import name_tool
+
+    for file in files:
+        tool = name_tool(Path(file))
+        if tool:
+            command = typed(f"init FOLDER --from {file}")
+            raise InputError(
+                f"{file}: this is a configuration of {tool}; expected one of ours. Convert it: {command}."
+            )
 
 
 def correct_suggestion(message: str) -> str:

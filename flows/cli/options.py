@@ -15,7 +15,7 @@ from cyclopts.validators import Number
 from basic_control.data.errors import InputError
 from basic_control.data.truncation import NAMES
 from basic_control.flows.cli.console import say
-from basic_control.flows.cli.hints import check_name, explain_word
+from basic_control.flows.cli.hints import FOREIGN, check_name, explain_word, refuse_foreign
 from basic_control.tasks.runtime.logs import FORMS, VARIABLE
 
 if TYPE_CHECKING:
@@ -378,6 +378,7 @@ def parse_words(words: Sequence[str], options: RunOptions) -> tuple[str, RunOpti
     """
     files = [word for word in words if word.endswith((".yaml", ".yml"))]
     suites = [word for word in words if word not in files]
+    refuse_foreign([word for word in (*words, options.config) if word.endswith(FOREIGN)])
     for word in suites:
         if explained := explain_word(word):
             raise InputError(explained)

@@ -157,15 +157,28 @@ def demo(*, folder: Folder = "basic-control-demo", language: str = "en") -> int:
     return outcome.exit_code
 
 
-def init(folder: Folder = ".", /, *, kind: str = "") -> int:
+def init(
+    folder: Folder = ".",
+    /,
+    *,
+    kind: str = "",
+    foreign: Annotated[str, Parameter(name="--from", metavar="FILE")] = "",
+) -> int:
     """Write a commented evaluation of your own with ten rows, and say what it would ask.
 
     Args:
         folder: where eval.yaml and its rows are written (default: this one)
         kind: another one than questions with answers: a folder of config/init, such as chat, tools or choice
+        foreign: convert another tool's file, such as promptfooconfig.yaml; nothing of it is run
     """
     from basic_control.flows.cli.estimate import show_estimate
 
+    if foreign:
+        from basic_control.flows.cli.moving import move
+
+        if kind:
+            raise InputError("--kind and --from: found two beginnings, expected one.")
+        return move(Path(foreign), Path(folder))
     there = Path(folder)
     shipped = TOP / "config" / "init"
     if kind:

@@ -1,0 +1,137 @@
+"""Cases as suites: those that are checked alike make one, with what differs between them in its rows."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from basic_control.data.options import settle
+from basic_control.data.plugins import metric
+from basic_control.tasks.exchange.moving.records import Account, Case, ConvertedCheck, Outcome
+
+ANSWER = "answer"
+MOST_SUITES = 200
+REPLIED = {"regex": {"pattern": r"\S", "threshold": None}}
+"""What is measured of tests without an assertion: whether there is a reply."""
+_REFERENCE = re.compile(r"\\[1-9]|\(\?P?<[A-Za-z]")  # \1, (?<year>
+
+
+@dataclass(slots=True)
+class Group:
+    """Cases that are checked alike: the keys of their suite, and their rows."""
+
+    suite: dict[str, Any]
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Slots:
+    """The metrics of one case as they are filled: at most one of a kind, and one column for what is expected."""
+
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    patterns: list[ConvertedCheck] = field(default_factory=list)
+    answer: Any = None
+
+    def use(self, check: ConvertedCheck, options: Mapping[str, Any]) -> None:
+        """Fill a metric's slot."""
+        threshold = {} if check.threshold is None else {"threshold": check.threshold}
+        self.metrics[check.metric] = {**options, **threshold}
+        self.weights[check.metric] = check.weight
+
+
+def list_shared(checks: Iterable[Sequence[ConvertedCheck]]) -> set[str]:
+    """Return the keys of checks that every case of several has alike: those stand in the suite, not in its rows."""
+    cases = list(checks)
+    counts = Counter(key for case in cases for key in {_key(check) for check in case})
+    return {key for key, count in counts.items() if count == len(cases)}
+
+
+def _key(check: ConvertedCheck) -> str:
+    return json.dumps([check.subject, check.options, check.answer], sort_keys=True, ensure_ascii=False)
+
+
+def fill_slots(checks: Sequence[ConvertedCheck], shared: set[str], account: Account) -> Slots:
+    """Return the metrics of a case's checks; what finds no slot becomes part of one regular expression."""
+    slots = Slots()
+    # Those that need the column come first, then those that differ by row.
+    ranks = sorted(checks, key=lambda check: (not check.needs_column, _key(check) in shared))
+    for check in ranks:
+        is_free = check.metric not in slots.metrics and check.metric != "regex"
+        may_use_column = slots.answer is None and check.answer is not None
+        outcome: Outcome = "changed" if check.change else "taken"
+        reason = check.change
+        if is_free and may_use_column and (check.needs_column or _key(check) not in shared):
+            slots.answer = check.answer
+            slots.use(check, check.in_column)
+        elif is_free and not check.needs_column:
+            slots.use(check, check.options)
+            # JSON alone is a matter of the text around it.
+            slots.patterns += [check] if check.metric == "json_match" and check.pattern else []
+        elif check.pattern and check.metric != "json_match":
+            slots.patterns.append(check)
+        else:
+            outcome, reason = "left out", f"a test holds one {check.metric}; make another suite of it"
+        account.add(check.subject, outcome, reason)
+    _add_pattern(slots, account)
+    return slots
+
+
+def _add_pattern(slots: Slots, account: Account) -> None:
+    """Join the checks of texts that found no slot of their own in one regular expression."""
+    checks = slots.patterns
+    if not checks:
+        return
+    if len(checks) == 1 and "pattern" in checks[0].options:
+        pattern = checks[0].options["pattern"]
+    else:
+        # A number of a group would be another's after joining.
+        joined = [check for check in checks if len(checks) == 1 or not _REFERENCE.search(check.pattern)]
+        for _ in range(len(checks) - len(joined)):
+            account.add("regex", "left out", "its groups cannot be joined with others; make a suite of it")
+        pattern = "\\A" + "".join(check.pattern for check in joined)
+    slots.metrics["regex"] = {"pattern": pattern}
+    slots.weights["regex"] = sum(check.weight for check in checks if check.metric != "json_match") or 1.0
+
+
+def make_suite(slots: Slots, threshold: float | None) -> dict[str, Any]:
+    """Return a suite's keys: a row passes if every check holds, or if their weighted mean reaches a threshold."""
+    if not slots.metrics:
+        return {"metrics": REPLIED}
+    suite: dict[str, Any] = {"metrics": slots.metrics, "threshold": 1.0}
+    if threshold is not None:
+        suite |= {"score": dict(slots.weights), "threshold": threshold}
+    elif len(slots.metrics) > 1:
+        suite["score"] = "all"
+    return suite
+
+
+def is_valid(check: ConvertedCheck) -> str:
+    """Return why a check's options are no options of its metric; '' if they are."""
+    for options in (check.options, check.in_column):
+        pattern = {"pattern": check.pattern} if check.metric == "regex" and not options else {}
+        try:
+            settle(metric(check.metric).options, {**options, **pattern})
+        except ValidationError as error:
+            return str(error.errors()[0]["msg"])[:150]
+    return ""
+
+
+def arrange(cases: Sequence[tuple[Case, Sequence[ConvertedCheck]]], account: Account) -> list[Group]:
+    """Return the groups of cases that are checked alike, in the order of their first."""
+    shared = list_shared(checks for _, checks in cases) if len(cases) > 1 else set()
+    groups: dict[str, Group] = {}
+    for case, checks in cases:
+        slots = fill_slots(checks, shared, account)
+        suite = make_suite(slots, case.threshold)
+        key = json.dumps([suite, slots.answer is None], sort_keys=True, default=str)
+        if key not in groups and len(groups) == MOST_SUITES:
+            account.add("tests", "left out", f"more than {MOST_SUITES} kinds of checks")
+            continue
+        row = case.variables if slots.answer is None else {**case.variables, ANSWER: slots.answer}
+        groups.setdefault(key, Group(suite)).rows.append(row)
+    return list(groups.values())

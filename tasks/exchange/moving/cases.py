@@ -1,0 +1,228 @@
+"""promptfoo's tests as cases: from the configuration and the files that it names, with its defaults."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, read_rows
+from basic_control.tasks.exchange.moving.records import Account, Case
+from basic_control.tasks.exchange.moving.values import UnfilledError, fill
+
+MOST_CASES = 100_000
+_DEEPEST = 5
+"""How often a variable may stand for another."""
+# contains-any(0.8): a, b
+_SHORT = re.compile(r"(?P<type>(?:not-)?[a-z][a-z0-9-]*)(?:\((?P<threshold>\d+(?:\.\d+)?)\))?:(?P<value>[\s\S]*)")
+_SHORT_NAMES = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
+_TYPES = re.compile(
+    r"(?:not-)?(?:i?contains(?:-any|-all|-json|-html|-sql|-xml)?|equals|regex|is-[a-z-]+|starts-with|similar|"
+    r"llm-rubric|model-graded-[a-z]+|javascript|python|webhook|factuality|answer-relevance|context-[a-z]+|classifier|"
+    r"cost|latency|levenshtein|perplexity(?:-score)?|rouge-n|bleu|grade|fn|eval|g-eval|word-count)"
+)
+"""The kinds that a CSV's cell may begin with: `equals: 4`; another text before a colon is part of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseReader:
+    """What reading tests needs: the configuration, its folder, and the account."""
+
+    raw: Mapping[str, Any]
+    folder: Folder
+    account: Account
+
+    def read(self) -> list[Case]:
+        """Return the cases of a configuration, at most `MOST_CASES`.
+
+        Raises:
+            InputError: there are more.
+        """
+        default = self._default()
+        entries = itertools.chain(self._entries(self.raw.get("tests")), self._scenarios())
+        cases = (case for entry in entries for case in self._cases(default, entry))
+        first = list(itertools.islice(cases, MOST_CASES + 1))
+        if len(first) > MOST_CASES:
+            raise InputError(f"more than {MOST_CASES:,} tests, with all combinations of their variables.")
+        return first
+
+    def _default(self) -> Mapping[str, Any]:
+        default = self.raw.get("defaultTest") or {}
+        if isinstance(default, str):
+            try:
+                default = self.folder.load(default)
+            except UnreadableError as error:
+                self.account.add("defaultTest", "left out", str(error))
+        return default if isinstance(default, dict) else {}
+
+    def _scenarios(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the tests of scenarios: each of a scenario's tests with each of its settings."""
+        scenarios = self.raw.get("scenarios")
+        for scenario in scenarios if isinstance(scenarios, list) else ():
+            if not isinstance(scenario, dict):
+                self.account.add("scenarios", "left out", "expected their settings and tests")
+                continue
+            tests = list(self._entries(scenario.get("tests"))) or [{}]
+            for setting, test in itertools.product(self._entries(scenario.get("config")), tests):
+                yield _join(setting, test)
+
+    def _entries(self, tests: Any) -> Iterator[Mapping[str, Any]]:
+        """Yield tests, those in files included."""
+        for entry in tests if isinstance(tests, list) else [tests]:
+            if isinstance(entry, str):
+                yield from self._file(entry)
+            elif isinstance(entry, dict) and "path" in entry and "vars" not in entry:
+                yield from self._file(str(entry["path"]))
+            elif isinstance(entry, dict):
+                yield entry
+            elif entry is not None:
+                self.account.add("tests", "left out", "expected a test or a file of tests")
+
+    def _file(self, reference: str) -> Iterator[Mapping[str, Any]]:
+        try:
+            for path in self.folder.find(reference):
+                is_table = path.suffix.lower() in {".csv", ".tsv"}
+                for row in read_rows(path):
+                    yield self._row(row) if is_table else require_mapping(row)
+        except UnreadableError as error:
+            self.account.add(f"tests: {reference}", "left out", str(error))
+
+    def _row(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a CSV's row as a test: `__expected` columns are assertions, the others variables."""
+        test: dict[str, Any] = {"vars": {}, "assert": []}
+        for name, cell in row.items():
+            if not isinstance(name, str) or not isinstance(cell, str):
+                raise UnreadableError("a row has more or fewer cells than the header")
+            if name.startswith("__expected"):
+                test["assert"] += [_read_short(cell)] if cell.strip() else []
+            elif name == "__threshold" and re.fullmatch(r"\d+(\.\d+)?", cell):
+                test["threshold"] = float(cell)
+            elif name.startswith("__"):
+                if name not in {"__description", "__metric"} and cell:
+                    self.account.add(f"column {name}", "left out", "no equal")
+            else:
+                test["vars"][name] = cell
+        return test
+
+    def _cases(self, default: Mapping[str, Any], test: Mapping[str, Any]) -> Iterator[Case]:
+        """Yield a test for each combination of its variables' values."""
+        options = {**_mapping(default.get("options")), **_mapping(test.get("options"))}
+        for key in ("transform", "postprocess", "transformVars", "rubricPrompt", "prefix", "suffix"):
+            if options.get(key):
+                self.account.add(f"options.{key}", "left out", "replies and prompts are taken as they are")
+        for key in ("provider", "providerOutput", "assertScoringFunction"):
+            if test.get(key) is not None:
+                self.account.add(f"tests: {key}", "left out", "no equal in a test")
+        is_own = options.get("disableDefaultAsserts") is True
+        assertions = [*self._assertions({} if is_own else default), *self._assertions(test)]
+        threshold = test.get("threshold", default.get("threshold"))
+        try:
+            variables = {**self._variables(default), **self._variables(test)}
+        except UnreadableError as error:
+            self.account.add("tests: vars", "left out", str(error))
+            return
+        is_share = isinstance(threshold, int | float) and 0 <= threshold <= 1
+        expanded = [variables] if options.get("disableVarExpansion") else _combine(variables)
+        for combination in expanded:
+            yield Case(_compose(combination), assertions, threshold if is_share else None, options.get("provider"))
+
+    def _variables(self, test: Mapping[str, Any]) -> dict[str, Any]:
+        variables = test.get("vars") or {}
+        if isinstance(variables, str):
+            variables = self.folder.load(variables)
+        if not isinstance(variables, dict):
+            raise UnreadableError("expected variables with their values")
+        return {str(name): self._value(value) for name, value in variables.items()}
+
+    def _value(self, value: Any) -> Any:
+        if not isinstance(value, str) or not value.startswith(SCHEME):
+            return value
+        if "*" in value:
+            return [self.folder.read(str(path.relative_to(self.folder.path))) for path in self.folder.find(value)]
+        text = self.folder.read(value)
+        return self.folder.load(value) if value.endswith((".json", ".yaml", ".yml")) else text
+
+    def _assertions(self, test: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return a test's assertions, references resolved and sets without a threshold laid open."""
+        assertions: list[dict[str, Any]] = []
+        entries = test.get("assert")
+        for entry in entries if isinstance(entries, list) else [entries]:
+            assertion = self._resolve(entry)
+            if isinstance(assertion, dict) and assertion.get("type") == "assert-set":
+                if assertion.get("threshold") is None:
+                    assertions += self._assertions(assertion)
+                else:
+                    self.account.add("assert-set", "left out", "no equal: a threshold of some assertions")
+            elif isinstance(assertion, dict):
+                assertions.append(assertion)
+            elif entry is not None:
+                self.account.add("assert", "left out", "expected an assertion with its type")
+        return assertions
+
+    def _resolve(self, entry: Any) -> Any:
+        """Return an assertion that another stands for: {$ref: '#/assertionTemplates/polite'}."""
+        reference = entry.get("$ref") if isinstance(entry, dict) else None
+        if not isinstance(reference, str):
+            return _read_short(entry) if isinstance(entry, str) else entry
+        value: Any = self.raw
+        for step in reference.removeprefix("#/").split("/"):
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+
+def require_mapping(value: Any) -> Mapping[str, Any]:
+    """Return a test of a file.
+
+    Raises:
+        UnreadableError: it is none.
+    """
+    if not isinstance(value, dict):
+        raise UnreadableError("expected a list of tests")
+    return value
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _join(setting: Mapping[str, Any], test: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scenario's setting and a test as one test."""
+    assertions = [entry for part in (setting, test) for entry in part.get("assert") or ()]
+    variables = {**_mapping(setting.get("vars")), **_mapping(test.get("vars"))}
+    return {**setting, **test, "vars": variables, "assert": assertions}
+
+
+def _read_short(cell: str) -> dict[str, Any]:
+    """Return the assertion that a CSV's cell stands for: `contains: Paris`; without a kind, `equals`."""
+    match = _SHORT.fullmatch(cell)
+    if match is None or not _TYPES.fullmatch(match["type"]):
+        bare = cell if _TYPES.fullmatch(cell) and cell.startswith(("is-", "contains-")) else ""
+        return {"type": bare} if bare else {"type": "equals", "value": cell}
+    kind = _SHORT_NAMES.get(match["type"], match["type"])
+    assertion: dict[str, Any] = {"type": kind, "value": match["value"].strip()}
+    return {**assertion, "threshold": float(match["threshold"])} if match["threshold"] else assertion
+
+
+def _combine(variables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the values of those variables that are lists of texts or numbers."""
+    choices = []
+    for value in variables.values():
+        is_choice = isinstance(value, list) and value and not any(isinstance(entry, dict) for entry in value)
+        choices.append(value if is_choice else [value])
+    for values in itertools.product(*choices):
+        yield dict(zip(variables, values, strict=True))
+
+
+def _compose(variables: dict[str, Any]) -> dict[str, Any]:
+    """Return variables with those filled in that their values name; what cannot be stays as it is."""
+    for _ in range(_DEEPEST):
+        before = dict(variables)
+        for name, value in before.items():
+            try:
+                variables[name] = fill(value, {key: entry for key, entry in before.items() if key != name})
+            except UnfilledError:
+                variables[name] = value
+        if variables == before:
+            break
+    return variables

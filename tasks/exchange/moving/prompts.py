@@ -1,0 +1,101 @@
+"""promptfoo's prompts as prompts of ours: texts, conversations, and the files that hold them."""
+
+import json
+import re
+from typing import Any
+
+from basic_control.data.errors import InputError
+from basic_control.prompts import reads
+from basic_control.tasks.exchange.moving.files import SCHEME, Folder, UnreadableError, parse
+from basic_control.tasks.exchange.moving.records import Account
+
+Prompt = str | list[dict[str, Any]]
+_FILE = re.compile(
+    r"(?:file://)?[^\s{}]+\.(?:txt|md|j2|json|ya?ml|js|mjs|cjs|ts|py)(?::\w+)?"
+)  # file://prompts/a.txt
+_SEPARATOR = re.compile(r"\n---+\s*\n")
+_ROLES = {"system", "user", "assistant", "tool"}
+_NO_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+INERT = '{{ "" }}'
+"""Before a text of one word, which could be read as the name of a file or of a template."""
+
+
+def convert_prompts(entries: Any, folder: Folder, account: Account) -> dict[str, Prompt]:
+    """Return prompts by short names."""
+    prompts: dict[str, Prompt] = {}
+    for entry in entries if isinstance(entries, list) else [entries]:
+        label = entry.get("label") if isinstance(entry, dict) else None
+        try:
+            texts = _texts(entry, folder)
+        except UnreadableError as error:
+            account.add(f"prompt {_shorten(entry)}", "left out", str(error))
+            continue
+        for text in texts:
+            prompt = _conversation(text) or _make_inert(text.replace("| dump", "| tojson"))
+            try:
+                read_names(prompt)
+            except InputError as error:
+                account.add(f"prompt {_shorten(text)}", "left out", str(error))
+                continue
+            name = _NO_NAME.sub("-", str(label or "")).strip("-.")[:30] or f"prompt{len(prompts) + 1}"
+            prompts[name if name not in prompts else f"{name}-{len(prompts) + 1}"] = prompt
+            account.add("prompt", "taken")
+    return prompts
+
+
+def read_names(prompt: Prompt) -> frozenset[str]:
+    """Return the variables that a prompt names.
+
+    Raises:
+        InputError: it is no template of ours.
+    """
+    texts = [prompt] if isinstance(prompt, str) else [str(message.get("content", "")) for message in prompt]
+    names = frozenset(name for text in texts for name in reads(_make_inert(text)))
+    if "env" in names:
+        raise InputError("prompt: it reads the environment, which a prompt cannot here.")
+    return names
+
+
+def _texts(entry: Any, folder: Folder) -> list[str]:
+    """Return the texts of an entry of `prompts`: its own, or its file's, of which `---` makes several."""
+    raw = entry.get("raw") or entry.get("id") if isinstance(entry, dict) else entry
+    if not isinstance(raw, str) or not raw.strip():
+        raise UnreadableError("expected a text or a file")
+    if not (raw.startswith(SCHEME) or _FILE.fullmatch(raw)):
+        return [raw]
+    texts = []
+    for path in folder.find(raw):
+        text = folder.read(str(path.relative_to(folder.path)))
+        is_conversation = path.suffix in {".json", ".yaml", ".yml"}
+        if is_conversation:
+            texts.append(json.dumps(parse(text, path.name), ensure_ascii=False))
+        else:
+            texts += [part.strip() for part in _SEPARATOR.split(text) if part.strip()]
+    return texts
+
+
+def _conversation(text: str) -> list[dict[str, Any]] | None:
+    """Return the messages of a prompt that is a list of them in JSON; None if it is a text."""
+    try:
+        messages = json.loads(text) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(messages, list) or not messages:
+        return None
+    is_plain = all(
+        isinstance(message, dict)
+        and set(message) == {"role", "content"}
+        and message["role"] in _ROLES
+        and isinstance(message["content"], str)
+        for message in messages
+    )
+    return messages if is_plain else None
+
+
+def _make_inert(text: str) -> str:
+    return text if re.search(r"\s", text.strip()) else INERT + text
+
+
+def _shorten(entry: Any) -> str:
+    text = entry if isinstance(entry, str) else json.dumps(entry, default=str)
+    return text[:50]

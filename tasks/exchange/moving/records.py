@@ -1,0 +1,79 @@
+"""What a conversion results in: models, judges, suites with their rows, and an account of every part."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Outcome = Literal["taken", "changed", "left out"]
+OUTCOMES: tuple[Outcome, ...] = ("taken", "changed", "left out")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartNote:
+    """What became of a part of the foreign file, and why."""
+
+    subject: str
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Account:
+    """The notes of a conversion, each with how often it applies."""
+
+    notes: Counter[PartNote] = field(default_factory=Counter)
+
+    def add(self, subject: str, outcome: Outcome, reason: str = "") -> None:
+        """Count one more part of this kind."""
+        self.notes[PartNote(subject[:80], outcome, reason[:200])] += 1
+
+    def count(self, outcome: Outcome) -> int:
+        """Return how many parts ended so."""
+        return sum(number for note, number in self.notes.items() if note.outcome == outcome)
+
+    def list_notes(self) -> list[tuple[PartNote, int]]:
+        """Return the notes with their counts: what was taken first, what was left out last."""
+        return sorted(self.notes.items(), key=lambda entry: (OUTCOMES.index(entry[0].outcome), entry[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedCheck:
+    """An assertion in our terms.
+
+    `options` are of the metric `metric`; `answer`, if not None, may stand in the rows' column `answer` in their
+    place. `pattern` is the same check as a regular expression that matches at the start of the reply, '' if none.
+    """
+
+    subject: str
+    metric: str
+    options: dict[str, Any] = field(default_factory=dict)
+    answer: Any = None
+    in_column: dict[str, Any] = field(default_factory=dict)
+    needs_column: bool = False
+    pattern: str = ""
+    threshold: float | None = None
+    weight: float = 1.0
+    judge: Any = None
+    change: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test: its variables, its assertions as the file has them, the threshold of their mean, and the judge."""
+
+    variables: dict[str, Any]
+    assertions: list[dict[str, Any]]
+    threshold: float | None = None
+    judge: Any = None
+
+
+@dataclass(slots=True)
+class Conversion:
+    """A converted configuration: keys of ours without the rows, and the rows by the name of their suite."""
+
+    tool: str
+    models: list[dict[str, Any]] = field(default_factory=list)
+    judges: list[dict[str, Any]] = field(default_factory=list)
+    suites: list[dict[str, Any]] = field(default_factory=list)
+    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    account: Account = field(default_factory=Account)

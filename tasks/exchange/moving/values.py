@@ -1,0 +1,49 @@
+"""Values of a foreign configuration as text, with its variables filled in."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")  # {{ city }}
+_TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+MOST_TEXT = 1_000_000
+"""Characters of a text after its variables are filled in."""
+
+
+class UnfilledError(Exception):
+    """A template that needs more than the test's variables."""
+
+
+def write_text(value: Any) -> str:
+    """Return a value as JavaScript's `String` writes it; objects as JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def fill(value: Any, variables: Mapping[str, Any]) -> Any:
+    """Return a value with `{{ variable }}` replaced in all its texts, once.
+
+    Raises:
+        UnfilledError: a text has another template, or names no variable of the test.
+    """
+    if isinstance(value, dict):
+        return {key: fill(entry, variables) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [fill(entry, variables) for entry in value]
+    if not isinstance(value, str) or not _TEMPLATE.search(value):
+        return value
+    names = VARIABLE.findall(value)
+    unknown = [name for name in names if name not in variables]
+    if unknown or _TEMPLATE.search(VARIABLE.sub("", value)):
+        raise UnfilledError("a template of more than the test's variables")
+    # What is filled in is not read as a template again: it may be a hostile row's.
+    length = len(value) + sum(len(write_text(variables[name])) for name in names)
+    if length > MOST_TEXT:
+        raise UnfilledError("a text that grows too long")
+    return VARIABLE.sub(lambda match: write_text(variables[match[1]]), value)

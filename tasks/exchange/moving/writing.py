@@ -1,0 +1,65 @@
+"""Write a converted configuration: eval.yaml, and a file of rows for each suite."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from basic_control.data.characters import storable
+from basic_control.data.errors import InputError
+from basic_control.tasks.exchange.moving import promptfoo
+from basic_control.tasks.exchange.moving.files import load_configuration
+from basic_control.tasks.exchange.moving.records import Conversion
+
+CONFIGURATION = "eval.yaml"
+TOOLS = (promptfoo,)
+
+
+class _Written(yaml.SafeDumper):
+    """A dumper without anchors, which our configurations do not have."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - yaml's own signature
+        return True
+
+
+def convert_file(path: Path) -> Conversion:
+    """Return another tool's file as a configuration of ours.
+
+    Raises:
+        InputError: it is of no tool that is known, or nothing of it can be taken over.
+    """
+    raw = load_configuration(path)
+    for tool in TOOLS:
+        if tool.fits(raw):
+            return tool.convert(raw, path)
+    names = ", ".join(tool.TOOL for tool in TOOLS)
+    keys = ", ".join(map(str, [*raw][:8]))
+    raise InputError(f"{path}: found the keys {keys}; expected a configuration of {names}.")
+
+
+def write_conversion(conversion: Conversion, folder: Path) -> list[Path]:
+    """Write a conversion into a folder, and return the files, the configuration first.
+
+    Raises:
+        InputError: a file exists already, or cannot be written.
+    """
+    configuration = folder / CONFIGURATION
+    files = {name: folder / f"{name}.jsonl" for name in conversion.rows}
+    existing = [path for path in (configuration, *files.values()) if path.exists()]
+    if existing:
+        raise InputError(f"{existing[0]}: already exists; name another folder: init FOLDER --from FILE.")
+    suites = [{**suite, "items": {"data": files[suite["name"]].as_posix()}} for suite in conversion.suites]
+    document: dict[str, Any] = {"models": conversion.models, "judges": conversion.judges, "suites": suites}
+    document = {key: value for key, value in document.items() if value} | {"gate": "point"}
+    text = yaml.dump(document, Dumper=_Written, allow_unicode=True, sort_keys=False, width=110)
+    head = f"# Converted from a configuration of {conversion.tool}. Every key: docs/reference.md.\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, path in files.items():
+            lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in conversion.rows[name]]
+            path.write_text(storable("".join(lines)), encoding="utf-8")
+        configuration.write_text(storable(head + text), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder.") from error
+    return [configuration, *files.values()]
