@@ -151,6 +151,7 @@ def _section(result: Resolved, place: Steps, name: str, values: dict[str, Any], 
         raise _wrong((name,), "", "dict_type", input=section)
     short = known()[name].keys if name in known() else {}
     keys = {**{key: ((key,),) for key in Suite.model_fields if key != "name"}, **short}
+    above: dict[str, Any] = {}
     for key, value in section.items():
         if key not in keys:
             allowed = tuple(dict.fromkeys([*short, *keys]))
@@ -159,9 +160,24 @@ def _section(result: Resolved, place: Steps, name: str, values: dict[str, Any], 
             laid: Any = value
             for step in reversed(path):
                 laid = {str(step): laid}
-            values = merged(values, laid)
+            above = merged(above, laid)
             result.written[*place, *path] = (name, key)
+    return _overridden(values, above)
+
+
+def _overridden(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Override a suite's values: a number of rows alone is drawn at random where all rows were taken before."""
+    values, stated = merged(below, above), _sample_of(above)
+    if "n" in stated and "method" not in stated and _sample_of(values).get("method") == "all":
+        values = merged(values, {"items": {"sample": {"method": "random"}}})
     return values
+
+
+def _sample_of(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return how a suite's values say that rows are drawn."""
+    items = values.get("items")
+    sample = items.get("sample") if isinstance(items, Mapping) else None
+    return sample if isinstance(sample, Mapping) else {}
 
 
 def _settled(values: Mapping[str, Any], place: Steps) -> Mapping[str, Any]:
@@ -457,4 +473,4 @@ def _laid(entry: str | Mapping[str, Any], place: Steps) -> tuple[str, dict[str, 
         return entry, dict(known()[entry].values)
     name = str(entry.get("name", ""))
     complete = set(Suite.model_fields) <= set(entry)  # as in a manifest: it needs no other declaration
-    return name, dict(entry) if complete or name not in known() else merged(known()[name].values, entry)
+    return name, dict(entry) if complete or name not in known() else _overridden(known()[name].values, entry)

@@ -13,12 +13,14 @@ import polars as pl
 from basic_control.config.exam import plan_short_exams
 from basic_control.config.prices import Prices
 from basic_control.config.settings import Judge, Model
+from basic_control.data.draw import canonical
 from basic_control.data.loading import RESPONSE, judged_by, needs_of, reply_schema
 from basic_control.data.plugins import metric
 from basic_control.data.reading.ends import split
 from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import judge_statuses, left_out
+from basic_control.metrics.analysis.stopping import cut_into_rounds
 from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
 from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
@@ -124,6 +126,8 @@ def estimate(plan: Plan) -> CostEstimate:
     effects = []
     for one in plan.suites:
         items = ITEMS.frame(items_of(one.suite, one.required, one.left_out))
+        if one.suite.stop:
+            items = pl.concat(cut_into_rounds(items, one.suite, one.suite.stop))
         effects.append(effect(one.suite, items.height))
         if wanted := wanted_of(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
@@ -196,7 +200,7 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
     for own in plan.judged:
         paired = add_opponents(plan, own, answered)
         real = [one for one, known in paired if known]
-        others = [one for one, known in paired if not known]
+        others = without_equals(one for one, known in paired if not known)
         some = others[:: max(1, -(-len(others) // REHEARSED))]
         shares = find_shares(plan, own, answered, memory)
         for judge in (judge for judge in own.asked if not judge.unit.decide):
@@ -211,6 +215,14 @@ def judged(plan: SuitePlan, answered: Sequence[tuple[SampleRow, bool]], memory: 
                 whole, tally, exact = tally, JudgeCalls(), False
                 tally.add(whole, shares[judge.name])
             yield _portion(plan.name, judge, tally, memory, metric=own.name, exact=exact)
+
+
+def without_equals(samples: Iterable[SampleRow]) -> list[SampleRow]:
+    """Return stand-in samples without those that repeat a target's earlier one: their replies will be equal."""
+    first: dict[tuple[str, int, str], SampleRow] = {}
+    for sample in samples:
+        first.setdefault((sample.model, sample.repeat, canonical(sample.sample)), sample)
+    return list(first.values())
 
 
 def find_shares(

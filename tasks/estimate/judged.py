@@ -21,6 +21,9 @@ LISTED = 3
 SENTENCE = "A plain statement of some eight or nine words."
 _WAVES = 100
 
+Way = tuple[str, ...]
+"""What a sample's next questions follow from that is not known yet: its target, or requests without a reply."""
+
 Lookup = Callable[[Iterable[str]], Mapping[str, Remembered]]
 """Return the cached replies among requests."""
 
@@ -93,9 +96,10 @@ def rehearse(
 ) -> JudgeCalls:
     """Simulate a metric's questions on samples to the panel's first judge, without calls.
 
-    `lookup` is given if the responses are real: what follows from real texts is looked up, and counted once.
+    `lookup` is given if the responses are real: what follows from real texts is looked up. A request is counted
+    once, as it is asked; of stand-ins, once for each way to it, as other texts will stand in their place.
     """
-    judge, seen = panel.judges[0], set[str]()
+    judge, seen = panel.judges[0], set[tuple[Way, int, str]]()
     unit = metric(own.name)
     tally = JudgeCalls()
     standing: dict[int, Session] = {
@@ -110,6 +114,7 @@ def rehearse(
         for n, sample in enumerate(samples)
     }
     real = set(standing) if lookup else set[int]()
+    ways: dict[int, Way] = {n: () if lookup else (one.model, str(one.repeat)) for n, one in enumerate(samples)}
     for _ in range(_WAVES):
         standing = {n: session for n, session in standing.items() if session.asks}
         if not standing:
@@ -121,16 +126,18 @@ def rehearse(
         known = lookup(row["request_id"] for n in rows if n in real for row in rows[n]) if lookup else {}
         for n, session in standing.items():
             replies = []
-            surely = n in real
-            for ask, row in zip(session.asks, rows[n], strict=True):
+            surely, way = n in real, ways[n]
+            for position, (ask, row) in enumerate(zip(session.asks, rows[n], strict=True)):
                 entry = known.get(row["request_id"]) if surely else None
                 if entry is None:
                     real.discard(n)
+                    ways[n] = (*ways[n], row["request_id"])
                 replies.append(split(entry.reply.text)[0] if entry else suppose(ask))
-                if surely and row["request_id"] in seen:
+                # Real texts that follow from stand-ins differ, such as an answer's claims.
+                key = (way, position if way else 0, row["request_id"])
+                if key in seen:
                     continue
-                if surely:
-                    seen.add(row["request_id"])
+                seen.add(key)
                 # A deciding judge writes nothing.
                 written = 0 if ask.typed else len(replies[-1])
                 tally.count(entry, samples[n].language, count_signs(ask), written)
