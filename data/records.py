@@ -253,6 +253,8 @@ _ROUNDING = 1e-9
 
 ONLY_CALLS = "calls of tools, and no text"
 """Reason of a score of a reply that calls tools and says nothing, by a metric that reads texts."""
+NO_CONTEXTS = "no contexts"
+"""Reason of the score of a reply that was given without retrieved contexts, by a metric that compares with them."""
 TURNS = "\0turns"
 """Key of a sample for the messages that an application says it exchanged since it was asked."""
 TYPICAL = "typical"

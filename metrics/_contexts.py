@@ -6,11 +6,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from basic_control.data.options import Frozen
-from basic_control.data.records import Found, Measured, Question, Sample, Score
+from basic_control.data.records import NO_CONTEXTS, Found, Measured, Question, Sample, Score
 from basic_control.metrics.factual_correctness import WORTH, join_verdicts, measure_shares, number_claims
-
-NO_CONTEXTS = "no contexts"
-"""Reason of the score of a reply that was given without contexts."""
 
 
 class ContextOptions(Frozen):

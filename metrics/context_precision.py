@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from basic_control.data.records import Found, Metric, Question, Sample, Score, Step
+from basic_control.data.records import NO_CONTEXTS, Found, Metric, Question, Sample, Score, Step
 from basic_control.data.typed import yes_or_no
-from basic_control.metrics._contexts import NO_CONTEXTS, contexts, list_contexts
+from basic_control.metrics._contexts import contexts, list_contexts
 from basic_control.metrics.judging import Judgement, read_verdict
 
 USEFUL: Mapping[str, float] = {"YES": 1.0, "NO": 0.0}

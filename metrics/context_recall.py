@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from basic_control.data.records import Found, Metric, Question, Sample, Score
+from basic_control.data.records import NO_CONTEXTS, Found, Metric, Question, Sample, Score
 from basic_control.data.sentences import count_words, split_sentences
 from basic_control.data.shown import read_shown
-from basic_control.metrics._contexts import NO_CONTEXTS, ask_support, contexts, measure_support, score_support
+from basic_control.metrics._contexts import ask_support, contexts, measure_support, score_support
 from basic_control.metrics.factual_correctness import ENTAIL, NO_RATES
 
 SIDE = "reference"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from basic_control.data.records import ONLY_CALLS, Status
+from basic_control.data.records import NO_CONTEXTS, ONLY_CALLS, Status
 from basic_control.data.suites import Suite
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.stats.missing import LOST
@@ -27,7 +27,7 @@ class FailureCount:
 
     It is a failed model call (`model_error`), a content filter (`filtered`), a judge (`judge_failed`), or a package
     that the sandbox lacks (`unsupported`); or the reply is thinking alone, or calls of tools
-    where a text was to be scored (`no_answer`).
+    where a text was to be scored (`no_answer`), or came without contexts (`not_applicable`; `scored` if that is 0).
     """
 
     status: Status
@@ -43,7 +43,7 @@ def failures(scores: pl.DataFrame, items: pl.DataFrame, suite: Suite) -> dict[st
     message.
     """
     is_silent = (pl.col("status") == "no_answer") & pl.col("reason").is_in([THINKING_ALONE, ONLY_CALLS])
-    has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent
+    has_cause = pl.col("status").is_in([*LOST, "unsupported"]) | is_silent | (pl.col("reason") == NO_CONTEXTS)
     lost = scores.filter(has_cause, pl.col("metric").is_in(suite.valued_by))
     own = lost.join(items.filter(suite=suite.name), on="item_id", how="semi", maintain_order="left")
     rows = own.unique(["model", "item_id", "repeat", "status"], keep="first", maintain_order=True)

@@ -14,7 +14,7 @@ import polars as pl
 from basic_control.data.commands import typed
 from basic_control.data.filters import KIND
 from basic_control.data.reading.refusals import is_refusal
-from basic_control.data.records import HIDDEN_KEYS, ONLY_CALLS
+from basic_control.data.records import HIDDEN_KEYS, NO_CONTEXTS, ONLY_CALLS
 from basic_control.data.truncation import THINKING_ALONE
 from basic_control.metrics.analysis.baseline import BaselineComparison
 from basic_control.metrics.analysis.failures import spent_budget
@@ -126,11 +126,13 @@ def _of_packages(headlines: Iterable[Headline]) -> Iterator[Note]:
 
 
 def _of_silence(headlines: Iterable[Headline]) -> Iterator[Note]:
-    """Yield how many of a model's replies a filter stopped, are thinking alone, or only call tools."""
+    """Yield how many of a model's replies a filter stopped, are thinking alone, call tools only, lack contexts."""
     kinds = (
         ("filtered", "filtered", ""),
         ("no_answer", "thinking_alone", THINKING_ALONE),
         ("no_answer", "only_calls", ONLY_CALLS),
+        ("not_applicable", "no_contexts", NO_CONTEXTS),
+        ("scored", "no_contexts_zero", NO_CONTEXTS),
     )
     for status, phrase, reason in kinds:
         counts: dict[str, dict[str, int]] = {}

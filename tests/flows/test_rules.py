@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import Run
 from tests.helpers.runs import latest
+from tests.helpers.scored import scores_of
 
 RULES = 'judges=[{"name": "rules", "provider": "rules", "exam": 10}]'
 ROWS: list[dict[str, Any]] = [
@@ -100,3 +101,38 @@ def test_a_dry_run_counts_no_call_for_it(run: Run, tmp_path: Path) -> None:
     done = run("--data", str(write(tmp_path)), "--set", RULES, "--set", "models=[]", "--dry-run", flow="rag")
     assert done.returncode == 0, done.stderr
     assert "rules" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "line", "scores"),
+    [
+        ({}, "2 replies came without retrieved contexts: what is compared with them does not apply", [1.0, 0.0]),
+        (
+            {"empty_contexts": "zero"},
+            "2 replies came without retrieved contexts: each scores 0",
+            [1.0, 0.0, 0.0, 0.0],
+        ),
+    ],
+)
+def test_the_screen_says_how_many_replies_came_without_contexts(
+    run: Run, tmp_path: Path, options: dict[str, str], line: str, scores: list[float]
+) -> None:
+    bare = [
+        {**ROWS[1], "question": "Who drew it?", "retrieved_contexts": []},
+        {**ROWS[2], "retrieved_contexts": [""]},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*ROWS[:2], *bare]), encoding="utf-8")
+    suite = {
+        "name": "support",
+        "items": {"data": str(path)},
+        "responses_of": "bot",
+        "metrics": {"faithfulness": options, "response_groundedness": options, "context_recall": {}},
+    }
+    settings = tmp_path / "run.yaml"
+    settings.write_text(json.dumps({"judges": [{"name": "rules", "provider": "rules"}], "suites": [suite]}))
+    result = run(str(settings))
+    assert "Traceback" not in result.stderr
+    assert line in " ".join(result.stdout.split())
+    values = [row["value"] for row in scores_of(tmp_path).values() if row["metric"] == "faithfulness"]
+    assert sorted((value for value in values if value is not None), reverse=True) == scores
