@@ -126,7 +126,10 @@ def effect_line(one: "DetectableEffect", language: str) -> str:
         else phrase(f"estimate.{name}", language, share=percent(share))
         for name, share in (("between", one.between), ("alone", one.threshold))
     )
-    return phrase("estimate.effect", language, suite=one.suite, n=one.n, between=between, alone=alone)
+    values = {"suite": one.suite, "n": one.n, "between": between, "alone": alone}
+    if one.units != one.n:
+        return phrase("estimate.effect_units", language, units=one.units, **values)
+    return phrase("estimate.effect", language, **values)
 
 
 def _table(found: "CostEstimate") -> Table:

@@ -26,7 +26,7 @@ from basic_control.metrics.analysis.spending import Spending
 from basic_control.metrics.analysis.stopping import ConfidenceSequence
 from basic_control.metrics.analysis.summary import SummaryRow, Total, cells
 from basic_control.metrics.analysis.twins import TwinResult
-from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, few_templates
+from basic_control.metrics.analysis.values import Observations, RepeatedQuestions, few_templates, placed
 from basic_control.metrics.stats.agreement import JudgeAgreement, Repeats, judge_agreement, judge_ratings, repeats
 
 
@@ -211,5 +211,7 @@ def _repeats(leading: pl.DataFrame, items: pl.DataFrame, suites: Sequence[Suite]
     """Yield the statistics of k answers to each question, for suites with repeats."""
     for suite in suites:
         if (n := suite.repeats or 1) > 1:
-            own = leading.join(items.filter(suite=suite.name), on="item_id", how="semi")
-            yield from repeats(own, k=suite.k or n, suite=suite.name)
+            drawn = items.filter(suite=suite.name)
+            own = leading.join(drawn, on="item_id", how="semi")
+            templates: dict[str, int] = dict(placed(drawn).select("item_id", "cluster").iter_rows())
+            yield from repeats(own, k=suite.k or n, suite=suite.name, templates=templates)

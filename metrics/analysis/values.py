@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from basic_control.data.errors import InputError
+from basic_control.data.tables import SCORES
 from basic_control.metrics.stats.intervals import Codes, Units, units_of
 from basic_control.metrics.stats.missing import LOST, RAISABLE, bounded, scored
 
@@ -49,6 +50,13 @@ def unit_codes(questions: Sequence[tuple[str, int]]) -> tuple[Codes, Units]:
     units = units_of(len(templates), np.array([*templates.values()], np.int64))
     number = dict(zip(templates, units.codes.tolist(), strict=True))
     return np.unique([number[question] for question, _ in questions], return_inverse=True)[1], units
+
+
+def count_units(items: pl.DataFrame) -> int:
+    """Count the units of a suite's items: equal questions are one, and so are those of a template that clusters."""
+    once = observations(SCORES.frame(()), items).items
+    clusters = placed(once)["cluster"].to_numpy()
+    return int(np.unique(units_of(once.height, clusters).codes).size)
 
 
 def few_templates(items: pl.DataFrame) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -158,12 +159,15 @@ def pass_all(n: int, c: int, k: int) -> float:
     return math.comb(c, k) / math.comb(n, k)
 
 
-def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, ...]:
+def repeats(
+    scores: pl.DataFrame, *, k: int, suite: str = "", templates: Mapping[str, int] | None = None
+) -> tuple[Repeats, ...]:
     """Compute pass@k, pass^k and agreement for each model and each yes/no metric of a suite's scores; k > 0.
 
     A row is a metric's value for an item, a model and a repeat. For an item with n scored repeats of which c are
     right, pass@k = 1 - C(n - c, k) / C(n, k) and pass^k = C(c, k) / C(n, k): unbiased for any n >= k. Agreement is
-    the share of an item's pairs of repeats that score the same.
+    the share of an item's pairs of repeats that score the same. `templates` are the numbers of items' templates
+    (-1, the default: none), which intervals heed.
 
     Source: Chen et al. 2021 (pass@k); Yao et al. 2024 (pass^k).
     """
@@ -177,9 +181,15 @@ def repeats(scores: pl.DataFrame, *, k: int, suite: str = "") -> tuple[Repeats, 
     )
     found = []
     for (model, metric), items in counts.group_by("model", "metric", maintain_order=True):
-        each = [*items.select("n", "c").iter_rows()]
-        enough = [(n, c) for n, c in each if n >= k]
-        same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c in each if n > 1]
-        shares = [pass_at(n, c, k) for n, c in enough], [pass_all(n, c, k) for n, c in enough], same
-        found.append(Repeats(suite, str(model), str(metric), k, len(enough), *map(mean_interval, shares)))
+        each = [(n, c, (templates or {}).get(item, -1)) for item, n, c in items.select("item_id", "n", "c").rows()]
+        enough = [row for row in each if row[0] >= k]
+        several = [row for row in each if row[0] > 1]
+        same = [(math.comb(c, 2) + math.comb(n - c, 2)) / math.comb(n, 2) for n, c, _ in several]
+        shares = [
+            ([pass_at(n, c, k) for n, c, _ in enough], enough),
+            ([pass_all(n, c, k) for n, c, _ in enough], enough),
+            (same, several),
+        ]
+        means = [mean_interval(values, clusters=[row[2] for row in rows]) for values, rows in shares]
+        found.append(Repeats(suite, str(model), str(metric), k, len(enough), *means))
     return tuple(found)

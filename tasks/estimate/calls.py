@@ -21,6 +21,7 @@ from basic_control.data.suites import Suite
 from basic_control.data.tables import ITEMS
 from basic_control.metrics.analysis.judged import judge_statuses, left_out
 from basic_control.metrics.analysis.stopping import cut_into_rounds
+from basic_control.metrics.analysis.values import count_units
 from basic_control.metrics.stats.power import PAIRED_SPREAD, detectable_difference, detectable_effect
 from basic_control.prompts.phrases import ENGLISH, phrase
 from basic_control.tasks.estimate.judged import SENTENCE, JudgeCalls, rehearse
@@ -76,12 +77,16 @@ class CallEstimate:
 
 @dataclass(frozen=True, slots=True)
 class DetectableEffect:
-    """With `n` items: the difference of two models, and that of one from a threshold, shown with power 0.8."""
+    """With `n` items: the difference of two models, and that of one from a threshold, shown with power 0.8.
+
+    `units` of the items are independent (SPEC 9).
+    """
 
     suite: str
     n: int
     between: float | None
     threshold: float | None
+    units: int
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def estimate(plan: Plan) -> CostEstimate:
         items = ITEMS.frame(items_of(one.suite, one.required, one.left_out))
         if one.suite.stop:
             items = pl.concat(cut_into_rounds(items, one.suite, one.suite.stop))
-        effects.append(effect(one.suite, items.height))
+        effects.append(effect(one.suite, items.height, count_units(items)))
         if wanted := wanted_of(one.suite):
             renewed = ITEMS.frame(twins_of(items, wanted, Counter()))
             kinds = Counter(json.loads(facts)[TWIN]["kind"] for facts in renewed["facts"])
@@ -152,11 +157,15 @@ def estimate(plan: Plan) -> CostEstimate:
     return CostEstimate(portions, effects, notes, plan.currency, plan.prices, memory.problems, memory.language)
 
 
-def effect(suite: Suite, n: int) -> DetectableEffect:
-    """Return the detectable effect with n items: by McNemar's test for yes/no answers, else at maximum spread."""
+def effect(suite: Suite, n: int, units: int | None = None) -> DetectableEffect:
+    """Return the detectable effect with n items: by McNemar's test for yes/no answers, else at maximum spread.
+
+    `units` is the number of independent ones among them (default: all): at worst, templates are alike inside.
+    """
+    size = n if units is None else units
     yes_no = all(metric(name).yes_no for name in suite.scored_by)
-    between = detectable_difference(n) if yes_no else detectable_effect(n, spread=PAIRED_SPREAD)
-    return DetectableEffect(suite.name, n, between, detectable_effect(n))
+    between = detectable_difference(size) if yes_no else detectable_effect(size, spread=PAIRED_SPREAD)
+    return DetectableEffect(suite.name, n, between, detectable_effect(size), size)
 
 
 def ask_model(

@@ -8,6 +8,11 @@ import pytest
 
 from basic_control.config.reading import read
 from basic_control.config.settings import Settings
+from basic_control.data.tables import SCORES
+from basic_control.flows.cli.estimate import effect_line
+from basic_control.metrics.stats.agreement import repeats
+from basic_control.metrics.stats.intervals import mean_interval
+from basic_control.metrics.stats.power import detectable_difference, detectable_effect
 from tests.conftest import Run
 from tests.helpers.estimates import estimate
 from tests.helpers.judges import judged_by
@@ -102,3 +107,43 @@ def test_the_judges_calls_that_are_told_are_asked(run: Run, tmp_path: Path) -> N
     told_of = estimate(settings(tmp_path, rows, metrics=suite["metrics"]))
     assert [part.calls for part in told_of.portions] == [20, 20]
     assert told.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("n_templates", "times", "units"),
+    [(300, 1, 300), (12, 1, 12), (30, 10, 30), (0, 1, 300), (4, 1, 300), (0, 3, 100)],
+)
+def test_what_can_be_detected_follows_from_independent_items(
+    tmp_path: Path, n_templates: int, times: int, units: int
+) -> None:
+    """Three hundred rows: of so many templates, or each question so many times."""
+    rows = [
+        {"question": f"Q{n // times}", "answer": "yes"}
+        | ({"template": f"t{n // times % n_templates}"} if n_templates else {})
+        for n in range(300)
+    ]
+    (effect,) = estimate(settings(tmp_path, rows, metrics=["exact_match"])).effects
+    assert (effect.n, effect.units) == (300, units)
+    assert effect.between == detectable_difference(units)
+    assert effect.threshold == detectable_effect(units)
+    line = effect_line(effect, "en")
+    assert ("independent" in line) == (units != 300)
+
+
+def test_the_section_on_repeats_heeds_templates() -> None:
+    """Twelve templates of 25 questions that are right together or not, each asked twice."""
+    templates = {f"i{n}": n // 25 for n in range(300)}
+    rows = [
+        {"item_id": item, "model": "m", "repeat": repeat, "metric": "exact_match", "version": 1, "status": "scored"}
+        | {"value": float(template % 3 > 0), "reason": "", "details": "{}"}
+        for item, template in templates.items()
+        for repeat in range(2)
+    ]
+    scores = SCORES.frame(rows)
+    (alone,), (shared,) = repeats(scores, k=2), repeats(scores, k=2, templates=templates)
+    assert alone.pass_at.mean == shared.pass_at.mean == pytest.approx(2 / 3)
+    for name in ("pass_at", "pass_all"):
+        expected = mean_interval([float(template % 3 > 0) for template in range(12)])
+        interval = getattr(shared, name).interval
+        assert interval.low == pytest.approx(expected.interval.low, abs=0.02)
+        assert interval.low < getattr(alone, name).interval.low - 0.1
